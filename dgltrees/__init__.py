@@ -14,7 +14,7 @@ from dgltrees import _shortcuts
 
 if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
-    from dgltrees.cells.compiled.compiler.way import explain_compile
+    from dgltrees.cells.compiled.way import explain_compile
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.tasks.own_trees.inspect import inspect_trees
@@ -48,7 +48,7 @@ __all__ = [
 
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
 _MODULES = {
-    "dgltrees.cells.compiled.compiler.way": ("explain_compile",),
+    "dgltrees.cells.compiled.way": ("explain_compile",),
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),

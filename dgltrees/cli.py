@@ -68,7 +68,7 @@ def _run(words: Sequence[str]) -> int:
     try:
         argv = _imported(argv)
         if name not in COMMANDS:
-            from dgltrees.options import nearest
+            from dgltrees.settings import nearest
 
             raise ConfigError(f"no command {name!r}; {nearest(name, COMMANDS)}")
         _call(name, argv)

@@ -49,7 +49,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         kind: the kind in the plural, ``"cells"``; entry points are in the group ``dgltrees.cells``.
         core: the places of the core's objects, ``"module:attribute"``, by name.
         check: what is wrong with an object of this name, ``"no subclass of BaseCell"``; empty if
-            nothing is.
+            nothing is. Or where this function is, ``"module:attribute"``.
 
     Warns:
         UserWarning: two packages announce one name (the first one has it); or, in a loop over all
@@ -57,7 +57,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
     """
 
     def __init__(
-        self, kind: str, core: dict[str, str], check: Callable[[str, Any], str] | None = None
+        self, kind: str, core: dict[str, str], check: Callable[[str, Any], str] | str | None = None
     ) -> None:
         self.kind, self.check, self._core = kind, check, core
         self._objects: dict[str, T] = {}
@@ -133,12 +133,12 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return _first_line(docstring)
 
 
-def subclass_of(base: type) -> Callable[[str, Any], str]:
-    """A check for registries of classes: that each is a subclass of ``base``."""
+def subclass_of(*bases: type) -> Callable[[str, Any], str]:
+    """A check for registries of classes: that each is a subclass of one of ``bases``."""
 
     def check(name: str, value: Any) -> str:
-        fits = isinstance(value, type) and issubclass(value, base)
-        return "" if fits else f"it is no subclass of {base.__name__}"
+        fits = isinstance(value, type) and issubclass(value, bases)
+        return "" if fits else f"it is no subclass of {bases[-1].__name__}"
 
     return check
 
@@ -188,13 +188,15 @@ def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "dgltrees"
 
 
-def _load(entry: EntryPoint, check: Callable[[str, Any], str] | None) -> Any:
+def _load(entry: EntryPoint, check: Callable[[str, Any], str] | str | None) -> Any:
     if entry.dist is None:  # of the core, where an error is a bug and keeps its traceback
         return entry.load()
     try:
         value = entry.load()
     except Exception as error:  # code of another package may raise anything
         raise ConfigError(_broken(entry, f"{type(error).__name__}: {error}")) from error
+    if isinstance(check, str):
+        check = cast(Callable[[str, Any], str], EntryPoint("check", check, entry.group).load())
     wrong = check(entry.name, value) if check is not None else ""
     if wrong:
         raise ConfigError(_broken(entry, wrong))

@@ -49,7 +49,7 @@ def _no_compiling() -> Generator[None, None, None]:
     Runs that tests of a module share do not compile either: they would draw other dropout.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dgltrees.cells.compiled.compiler.way.compiles", lambda like: False)
+        patch.setattr("dgltrees.cells.compiled.way.compiles", lambda like: False)
         yield
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dgltrees.formats import FORMATS
 from dgltrees.registry import PAPERS
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import PRESETS
+from dgltrees.settings.catalog import PRESETS
+from dgltrees.settings.tasks import TASKS
 
 T = TypeVar("T")
 

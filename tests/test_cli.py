@@ -13,7 +13,7 @@ import torch
 import dgltrees
 from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 
 Capture = pytest.CaptureFixture[str]

@@ -39,18 +39,18 @@ FILES = {
     "wide.py": '''
 from dataclasses import dataclass
 from dgltrees.models.bag_encoder import BagEncoder
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.tasks.sequence_encoders import EncoderSettings
 
 @dataclass(frozen=True)
 class WideSettings(EncoderSettings):
     """A wide bag of nodes."""
+    hidden_size: Count
     width: Count = 2
     """Size of a vector, as a multiple of hidden_size."""
 
-    @staticmethod
-    def make(model, inputs):
-        return BagEncoder(inputs, model["width"] * model["hidden_size"])
+    def __call__(self, inputs):
+        return BagEncoder(inputs, self.width * self.hidden_size)
 ''',
     "ones.py": '''
 from pathlib import Path
@@ -75,7 +75,7 @@ BROKEN_FILES = {
     "__init__.py": """
 from dgltrees.tasks.own_trees.classes import CLASSIFY
 from dgltrees.tasks.task import Task
-BLIND = Task("blind", CLASSIFY.data, CLASSIFY.model, {}, CLASSIFY.build)
+BLIND = Task("blind", CLASSIFY.data, CLASSIFY.model, {})
 """,
     "cells.py": "raise RuntimeError('no such device')\n",
 }

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import dgltrees
 from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
-from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.settings.catalog import load_preset, preset_names
 
 
 def commands() -> Iterator[list[str]]:

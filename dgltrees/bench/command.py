@@ -7,7 +7,7 @@ import torch
 from dgltrees.bench import CASES, CONTENDERS, table
 from dgltrees.bench.device import SIZES, device_rows, device_table, usable
 from dgltrees.bench.timing import machine, time_steps
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 __all__ = ["bench"]
 

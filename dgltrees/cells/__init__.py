@@ -8,7 +8,7 @@ from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
 from dgltrees.cells.attentive import AttentiveNode, Score
 from dgltrees.cells.base import BaseCell, ParameterCount, count_parameters
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
-from dgltrees.cells.compiled import ways as _ways  # noqa: F401  (registers the compiled ways)
+from dgltrees.cells.compiled import fused_lstm, fused_scores, way  # noqa: F401  (they register)
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.cells.rrnet import RRNetCell
@@ -17,8 +17,8 @@ from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_cells import TreeGRU, TreeLSTM, TreeRNN
 from dgltrees.errors import ConfigError
-from dgltrees.options import Options
 from dgltrees.registry import Registry, subclass_of
+from dgltrees.settings import Options
 
 __all__ = [
     "AGGREGATORS",

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
 from dgltrees.traversal.ways import way_of
 

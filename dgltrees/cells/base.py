@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.functions import name_of
 from dgltrees.traversal.reference import call_arranged, with_positions
 from dgltrees.traversal.topo import Graph, as_batch, traverse

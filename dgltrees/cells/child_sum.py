@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell, GateNorm
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.lstm_state import lstm_state
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["ChildSumTreeLSTM"]

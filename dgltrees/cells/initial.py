@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.options import expected
+from dgltrees.settings import expected
 
 __all__ = ["Init", "initialize", "uniform"]
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["NodeFunction"]

@@ -17,11 +17,11 @@ from dgltrees.cells.grouped import host_values
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.cells.top_down import by_type
 from dgltrees.errors import TreeError
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 from dgltrees.traversal.functions import is_traced
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operation_kinds import Flow, Operation
+from dgltrees.trees.kinds import Flow, Operation
 
 __all__ = ["Merge", "RRNetCell", "Step"]
 

@@ -11,7 +11,7 @@ from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["SLSTM", "ChainerSLSTM", "SelectiveSLSTM", "sparsemax"]

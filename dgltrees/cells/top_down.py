@@ -15,9 +15,9 @@ from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.errors import TreeError
-from dgltrees.options import Count, NonNegativeInt, checked
+from dgltrees.settings import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups, Nodes
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse
 
 __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
@@ -160,7 +160,7 @@ class TopDownLSTM(_SourceLSTM):
         shared: use one LSTM for all four types of edges.
 
     Shapes: ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
-    (:class:`~dgltrees.trees.edge_types.EdgeType`; any value at nodes without one), and ``left``
+    (:class:`~dgltrees.trees.kinds.EdgeType`; any value at nodes without one), and ``left``
         (N, left_size), read only at RIGHT edges, in; ``h`` and ``c``, each (N, L, d), out. The top
         layer is ``h[:, -1]``.
     """

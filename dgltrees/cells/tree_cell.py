@@ -15,7 +15,7 @@ from dgltrees.cells.child_gate import ChildGate, per_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import (
+from dgltrees.settings import (
     Count,
     Fraction,
     NonNegativeInt,

@@ -11,7 +11,7 @@ from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.cells.tree_cell import TreeCell
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["TreeGRU", "TreeLSTM", "TreeRNN"]

@@ -17,12 +17,12 @@ from typing import Any
 
 import docstring_parser
 
-from dgltrees.constructors import GOOGLE
 from dgltrees.errors import ConfigError
 from dgltrees.formats.layout import Layout
-from dgltrees.options import Option, nearest, options_of
+from dgltrees.settings import Option, nearest, options_of
+from dgltrees.settings.options import GOOGLE
 
-__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable"]
+__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable", "split"]
 
 Command = Callable[..., None]
 
@@ -73,7 +73,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         ConfigError: a flag that the command has not, a value of a wrong type, or a missing one.
     """
     options = _options(command)
-    words, flags, repeated = _split(argv)
+    words, flags, repeated = split(argv)
     values: dict[str, Any] = {}
     if needs_settings(command):
         section_flags = {key: v for key, v in flags.items() if _is_setting(key)}
@@ -185,7 +185,7 @@ def _is_positional(command: Command, option: Option) -> bool:
     return parameter is not None and parameter.kind is not parameter.KEYWORD_ONLY
 
 
-def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
+def split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
     """The words before the first flag, the words behind each flag, and flags that stand again."""
     words: list[str] = []
     flags: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.synthetic import GENERATORS
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.tasks.own_trees.inspect import inspect_trees
 
 __all__ = ["MAKE", "draw", "inspect"]

@@ -10,9 +10,9 @@ from dgltrees.analyses.require import require
 from dgltrees.analyses.similar_trees import similar_trees
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, NonNegativeInt
+from dgltrees.settings import Count, NonNegativeInt
+from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.own_trees.base import OwnTreesTask
-from dgltrees.tasks.table import TASKS
 from dgltrees.training.loaded import load
 
 __all__ = ["explain", "similar"]

@@ -6,7 +6,7 @@ import warnings
 
 from dgltrees.draw.strings import aligned
 from dgltrees.errors import ConfigError
-from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names
+from dgltrees.settings.catalog import describe, load_preset, paper_of, preset_names
 
 __all__ = ["presets", "show"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from dgltrees._files import STANDARD_INPUT, PathLike, in_file, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.formats.vectors import writer_of_vectors
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.training.loaded import load
 from dgltrees.training.processes import process_count, process_rank
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Metric
 from dgltrees.training.files import checking, write_json
 from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import check_folder_of_runs
-from dgltrees.training.settings import Settings
 
 __all__ = ["Point", "combinations", "run_points", "table"]
 
@@ -60,7 +60,7 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
 def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
     """Train every point with every seed in ``out/POINT/seed-N``; one row a point.
 
-    Points are compared by :attr:`~dgltrees.training.settings.Settings.compared`, and their
+    Points are compared by :attr:`~dgltrees.settings.layers.Settings.compared`, and their
     parameters are counted alike: as in the paper's tables where these count all points, else those
     of the cell.
 

@@ -9,11 +9,11 @@ from dgltrees.commands import plots, sweeps
 from dgltrees.commands.arguments import Layer, resumable
 from dgltrees.commands.output_plots import draw_outputs
 from dgltrees.commands.settings_help import settings_of
-from dgltrees.options import Seed
+from dgltrees.settings import Seed
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
-from dgltrees.training.settings import Settings
 
 __all__ = ["sweep", "train"]
 

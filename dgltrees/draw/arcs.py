@@ -27,8 +27,8 @@ from dgltrees.draw import svg
 from dgltrees.draw.labels import decode_column, select_trees
 from dgltrees.draw.picture import Picture
 from dgltrees.errors import TreeError
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.roots import check_roots
 
 __all__ = ["MAX_LEVELS", "ArcDrawing", "ArcSentence", "draw_arcs"]
 

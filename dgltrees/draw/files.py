@@ -16,7 +16,7 @@ from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Format, Layout, guess_format
 from dgltrees.formats.lines import gather
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.trees.examples import Examples
 
 __all__ = ["STYLES", "draw_examples", "draw_file"]

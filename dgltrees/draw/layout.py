@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dgltrees.draw import svg
 from dgltrees.draw.labels import Labels
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.render import preorder
+from dgltrees.trees.builders.brackets import preorder
 from dgltrees.trees.forest import Forest
 
 __all__ = ["Box", "Canvas", "Layout", "Positions", "badge_width", "text_lines", "tidy_positions"]

@@ -18,17 +18,17 @@ from sklearn.exceptions import NotFittedError
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, settings_called
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
-from dgltrees.training.catalog import preset_values
 from dgltrees.training.files import checking
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.builders.walk import walk
 
@@ -129,7 +129,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees, or :class:`~dgltrees.trees.pairs.TreePairs`.
+            X: the trees, or :class:`~dgltrees.trees.examples.TreePairs`.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the

@@ -21,7 +21,7 @@ from dgltrees.formats.arrow_files import (
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, empty_file, gather
 from dgltrees.formats.table import TABLES, Format
-from dgltrees.formats.values import Column, as_example_columns, as_node_columns
+from dgltrees.formats.values import FileColumn, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
@@ -99,8 +99,8 @@ def _examples(
     def row_of(node: int) -> int:
         return int(rows[offsets.searchsorted(node, side="right") - 1])
 
-    nodes: dict[str, Column] = {}
-    beside: dict[str, Column] = {}
+    nodes: dict[str, FileColumn] = {}
+    beside: dict[str, FileColumn] = {}
     pos = None
     for name, column in zip(names, batch.columns):
         if name == parent:
@@ -138,9 +138,9 @@ def _column(
     layout: Layout,
     path: PathLike,
     line_of: Callable[[int], int],
-) -> Column:
+) -> FileColumn:
     array = numpy_column(name, column, layout.names, path, line_of)
-    values: Column = array.tolist() if array.dtype == object else array
+    values: FileColumn = array.tolist() if array.dtype == object else array
     return values
 
 

@@ -19,9 +19,9 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.conllu_checks import FIELDS, check_lines, check_text, words_of
 from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
 from dgltrees.formats.table import Format
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.roots import check_roots
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [

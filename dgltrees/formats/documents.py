@@ -13,10 +13,10 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import open_bytes
 from dgltrees.formats.table import Format
-from dgltrees.trees.builders.balance import check_utf8
-from dgltrees.trees.builders.json_documents import from_json
-from dgltrees.trees.builders.python_source import from_python
-from dgltrees.trees.builders.xml_documents import from_xml
+from dgltrees.trees.builders.code import from_python
+from dgltrees.trees.builders.markup import from_xml
+from dgltrees.trees.builders.nested import from_json
+from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples
 
 __all__ = ["JSON", "PYTHON", "XML", "python_text", "stream_json", "stream_python", "stream_xml"]

@@ -11,7 +11,7 @@ from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, empty_file, open_bytes
 from dgltrees.formats.records import Records
 from dgltrees.formats.table import Format
-from dgltrees.trees.builders.balance import check_utf8
+from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples
 
 __all__ = ["JSON_RECORDS", "stream_json_records"]

@@ -38,7 +38,7 @@ def stream_jsonl(
     ``layout.children``, in which null is a missing child; leaves need no list. The root is the
     object itself, or what stands at ``layout.tree``; two paths there give pairs of trees.
 
-    Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.Columns`.
+    Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.ColumnTypes`.
     Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
 
     Arguments:

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file, replacing
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.align import align
-from dgltrees.trees.builders.balance import check_utf8
-from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.builders.scan import Brackets, check_utf8
+from dgltrees.trees.examples import Examples, align
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import within
 
@@ -302,7 +300,7 @@ def labels_of_lines(
 
 
 def gather(stream: Iterable[Examples], names: Sequence[str] = ()) -> Examples:
-    """All examples of a stream as one data set; see :func:`~dgltrees.trees.align.align`."""
+    """All examples of a stream as one data set; see :func:`~dgltrees.trees.examples.align`."""
     return Examples.concat(align(list(stream), names))
 
 

@@ -20,8 +20,7 @@ from dgltrees.formats.lines import (
     write_lines,
 )
 from dgltrees.formats.table import Format
-from dgltrees.trees.builders.assemble import assemble, items_in
-from dgltrees.trees.builders.render import render
+from dgltrees.trees.builders.brackets import assemble, items_in, render
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary

@@ -17,10 +17,10 @@ from dgltrees.formats.lines import check_chunk_size, gather
 from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
-from dgltrees.trees.builders.components import parents_of_ids
-from dgltrees.trees.depth import parents_of_depths
+from dgltrees.trees.builders.tables import parents_of_ids
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import parents_of_depths
 
 __all__ = ["NODES", "is_node_table", "read_nodes", "stream_nodes"]
 
@@ -56,7 +56,7 @@ def stream_nodes(
     Without a column for the tree, rows with parents are one tree, and one with the depth of the
     first begins a tree.
 
-    Node columns: all others; see :class:`~dgltrees.formats.values.Columns`. Example columns:
+    Node columns: all others; see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
     ``line``, of the tree's first row, and the column of the tree.
 
     Arguments:

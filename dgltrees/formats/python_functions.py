@@ -15,7 +15,7 @@ from dgltrees.formats.documents import python_text
 from dgltrees.formats.folders import stream_folder
 from dgltrees.formats.lines import check_chunk_size
 from dgltrees.formats.table import Format
-from dgltrees.trees.builders.python_source import from_python, parse_python
+from dgltrees.trees.builders.code import from_python, parse_python
 from dgltrees.trees.examples import Examples
 
 __all__ = ["PYTHON_FUNCTIONS", "stream_functions"]

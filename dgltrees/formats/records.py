@@ -12,7 +12,13 @@ from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
-from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
+from dgltrees.formats.values import (
+    ColumnTypes,
+    FileColumn,
+    as_example_columns,
+    as_node_columns,
+    shown,
+)
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
@@ -44,7 +50,7 @@ class Records:
     def __init__(self, path: PathLike, layout: Layout) -> None:
         self.path, self.layout = path, layout
         self.paths = [path.split(".") for path in layout.paths] or [[]]
-        self.nodes, self.beside = (Columns(path, layout.names) for _ in range(2))
+        self.nodes, self.beside = (ColumnTypes(path, layout.names) for _ in range(2))
         self._has_children = False
         self._other_lists: dict[str, int] = {}  # and the first line of each
 
@@ -52,7 +58,7 @@ class Records:
         self,
         records: Sequence[Any],
         lines: Sequence[int],
-        columns: Mapping[str, Column] | None = None,
+        columns: Mapping[str, FileColumn] | None = None,
     ) -> Examples:
         """The examples of some records.
 

@@ -12,12 +12,11 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.formats.lines import chunks, empty_file, files_of, gather, numbered_lines
-from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.sentences import from_heads
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of, within
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 from dgltrees.trees.words import frequent_words, recode
 
 __all__ = [

@@ -68,7 +68,7 @@ class Format:
         """The examples of a file, about ``trees`` at a time.
 
         Chunks may differ in columns and vocabularies, which
-        :func:`~dgltrees.trees.align.align` makes the same.
+        :func:`~dgltrees.trees.examples.align` makes the same.
 
         Arguments:
             path: the file.

@@ -16,7 +16,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow_files import arrow_batches, arrow_schema, is_arrow, numpy_column
 from dgltrees.formats.lines import chunks, empty_file, not_utf8, open_bytes
-from dgltrees.formats.values import Column, Columns
+from dgltrees.formats.values import ColumnTypes, FileColumn
 
 __all__ = ["Batch", "Table"]
 
@@ -74,7 +74,7 @@ class Table:
         self.is_text = not is_arrow(path)
         self.header: list[str]
         self.header_line: int | None = None
-        self._columns = Columns(path, names)
+        self._columns = ColumnTypes(path, names)
         if self.is_text:
             with _open_text(path) as (self.header, _, self.header_line):
                 pass
@@ -104,13 +104,13 @@ class Table:
             line = self.header_line if self.is_text else None
             raise empty_file(self.path, line=line)
 
-    def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, Column]:
+    def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, FileColumn]:
         """Some columns of a batch, typed; those that have had no values yet are left out.
 
         Raises:
             TreeError: with file, line and column: a cell among numbers is none.
         """
-        columns: dict[str, Column] = {}
+        columns: dict[str, FileColumn] = {}
         for name in names:
             cells = batch.cells[name]
             if not self.is_text:

@@ -13,12 +13,20 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.values import kind_of
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["MISSING_CELLS", "Column", "Columns", "as_example_columns", "as_node_columns", "shown"]
+__all__ = [
+    "MISSING_CELLS",
+    "ColumnTypes",
+    "FileColumn",
+    "as_example_columns",
+    "as_node_columns",
+    "shown",
+]
 
 Numbers = NDArray[Any]
-Column = Numbers | list[str | None]
+FileColumn = Numbers | list[str | None]
 """Numbers ``(n,)``, vectors ``(n, k)``, or names with None where there is none."""
 
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
@@ -27,10 +35,9 @@ MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N")
 Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
 _UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, {int, bool})
-_PLAIN = {int: "numbers", float: "numbers", bool: "numbers", str: "names"}
 
 
-class Columns:
+class ColumnTypes:
     """The columns of a file, chunk by chunk; the first value of a column says what it holds.
 
     Arguments:
@@ -42,7 +49,7 @@ class Columns:
         self.path, self.names = path, frozenset(names)
         self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
 
-    def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> Column | None:
+    def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> FileColumn | None:
         """The column of cells of text; None while it has no value.
 
         Arguments:
@@ -76,7 +83,7 @@ class Columns:
 
     def of_objects(
         self, objects: Sequence[Mapping[str, Any]], line_of: LineOf
-    ) -> dict[str, Column]:
+    ) -> dict[str, FileColumn]:
         """The columns of JSON objects, in the order of their first values.
 
         Keys of objects in objects are joined by dots. True and false are the numbers 1 and 0. A
@@ -91,7 +98,7 @@ class Columns:
             TreeError: with file, line and column: values of a column are of unlike kinds, vectors
                 are of unlike sizes, or a key occurs twice.
         """
-        found: dict[str, tuple[tuple[int, ...], Column]] = {}  # each with its place in the file
+        found: dict[str, tuple[tuple[int, ...], FileColumn]] = {}  # each with its place in the file
         pending: list[tuple[tuple[str, ...], Rows, Sequence[Any]]]
         pending = [((), np.arange(len(objects)), objects)]
         while pending:
@@ -116,7 +123,7 @@ class Columns:
 
     def _of_values(
         self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
-    ) -> Column:
+    ) -> FileColumn:
         """The column of ``total`` rows of which ``rows`` have values."""
         types = set(map(type, values))
         if name not in self.names:
@@ -162,7 +169,7 @@ class Columns:
         )
 
 
-def _by_place(item: tuple[str, tuple[tuple[int, ...], Column]]) -> tuple[int, ...]:
+def _by_place(item: tuple[str, tuple[tuple[int, ...], FileColumn]]) -> tuple[int, ...]:
     return item[1][0]
 
 
@@ -212,11 +219,11 @@ def _number(cell: str) -> float | None:
 def _kind(value: Any) -> str:
     if isinstance(value, dict):
         return "objects"
-    if isinstance(value, list):
-        if all(type(member) in (int, float) for member in value):
-            return f"vectors of {len(value)} numbers"
-        return "names"
-    return _PLAIN[type(value)]
+    value_type: type = type(value)
+    kind = kind_of(value_type)
+    if kind == "vector" and all(type(member) in (int, float) for member in value):
+        return f"vectors of {len(value)} numbers"
+    return "names" if kind in ("name", "vector") else "numbers"
 
 
 def _text(value: Any) -> str:
@@ -230,7 +237,7 @@ def shown(value: Any) -> str:
 
 
 def as_node_columns(
-    columns: Mapping[str, Column],
+    columns: Mapping[str, FileColumn],
 ) -> tuple[dict[str, Numbers], dict[str, Vocabulary]]:
     """Columns as those of a forest, with new vocabularies."""
     arrays: dict[str, Numbers] = {}
@@ -244,7 +251,9 @@ def as_node_columns(
     return arrays, vocabs
 
 
-def as_example_columns(columns: Mapping[str, Column], lines: Sequence[int]) -> dict[str, Numbers]:
+def as_example_columns(
+    columns: Mapping[str, FileColumn], lines: Sequence[int]
+) -> dict[str, Numbers]:
     """Columns as those of examples: numbers as float64, texts as objects; before them ``line``.
 
     Arguments:

@@ -8,7 +8,7 @@ from torch import nn
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BagEncoder"]

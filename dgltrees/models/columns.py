@@ -13,7 +13,7 @@ from dgltrees.errors import TreeError
 from dgltrees.models.fine_tuned import SubwordEncoder
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import PlaceVectors
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.columns import SUBWORDS, Column
 from dgltrees.trees.schema import NUMBERS, Schema

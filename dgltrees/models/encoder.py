@@ -11,7 +11,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.options import checked
+from dgltrees.settings import checked
 from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
 from dgltrees.trees.batch import TreeBatch
 

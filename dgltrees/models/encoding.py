@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -61,6 +61,8 @@ class Encoder(nn.Module, ABC):
         size: c, the size of a state.
     """
 
+    hidden: ClassVar[tuple[str, ...]] = ("inputs",)
+    """The arguments that are no settings."""
     input: Input
     size: int
     __call__: Callable[..., Encoding]

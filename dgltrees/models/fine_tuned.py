@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.inputs import Input
 from dgltrees.models.subwords import SubwordTokenizer
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import owner, within
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 
 __all__ = [
     "MLP",

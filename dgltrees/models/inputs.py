@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 from dgltrees.traversal.order import node_error
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from dgltrees.cells.initial import Init
 from dgltrees.models.targets import TargetHead
-from dgltrees.options import Fraction, Positive, checked
-from dgltrees.trees.groups import higher_and_lower
+from dgltrees.settings import Fraction, Positive, checked
+from dgltrees.trees.sampler import higher_and_lower
 
 __all__ = ["RankTarget"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_sequence
@@ -9,7 +11,7 @@ from torch.nn.utils.rnn import pack_sequence, pad_sequence
 from dgltrees.cells.initial import uniform
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, Options, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts, within
 
@@ -26,22 +28,24 @@ class SequenceEncoder(Encoder):
     Arguments:
         inputs: gives every word its vector.
         hidden_size: c, the size of a state per direction.
-        layers: the number of layers.
+        dropout: probability of dropout on the inputs and between the layers.
+        layers: number of layers.
         bidirectional: run a second LSTM from the last word to the first.
-        dropout: the probability of dropout on the word vectors and between layers.
 
     Attributes:
         size: the size of a state, c per direction.
     """
+
+    hidden: ClassVar[tuple[str, ...]] = ("inputs", "bidirectional")
 
     def __init__(
         self,
         inputs: Input,
         hidden_size: Count,
         *,
+        dropout: Fraction = 0.0,
         layers: Count = 1,
         bidirectional: bool = False,
-        dropout: Fraction = 0.0,
     ) -> None:
         super().__init__()
         self.input, self.dropout = inputs, nn.Dropout(dropout)
@@ -55,6 +59,11 @@ class SequenceEncoder(Encoder):
         self.directions = 1 + bidirectional
         self.size = self.directions * hidden_size
         uniform(self.lstm)
+
+    @staticmethod
+    def display_name(model: Options) -> str:
+        """LSTM."""
+        return "LSTM"
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """Encode all words and sentences of a batch."""

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.workspace import Workspace
-from dgltrees.options import Count
+from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivative
+from dgltrees.settings import Count
 
 __all__ = ["softmax_nll"]
 

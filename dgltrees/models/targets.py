@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from dgltrees.cells.initial import Init
 from dgltrees.errors import TreeError, called
 from dgltrees.models.heads import MLP, Head, pair_features, split_pairs, wide
-from dgltrees.options import Count, Fraction, NonNegative, Positive, checked
-from dgltrees.values import PositiveShare
+from dgltrees.settings import Count, Fraction, NonNegative, Positive, checked
+from dgltrees.settings.values import PositiveShare
 
 __all__ = ["ClassTarget", "FlagTargets", "NumberTargets", "Pairs", "TargetHead"]
 

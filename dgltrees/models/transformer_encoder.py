@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError, called
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import within
 
@@ -35,9 +35,9 @@ class TransformerEncoder(Encoder):
     Arguments:
         inputs: gives every word its vector.
         hidden_size: c.
-        layers: the number of layers.
-        heads: the number of attention heads per layer.
-        dropout: the probability of dropout on the input of the first layer and within layers.
+        dropout: probability of dropout on the inputs and between the layers.
+        layers: number of layers.
+        heads: number of attention heads, which must divide hidden_size.
 
     Attributes:
         size: c, the size of a state.
@@ -51,9 +51,9 @@ class TransformerEncoder(Encoder):
         inputs: Input,
         hidden_size: Count,
         *,
+        dropout: Fraction = 0.0,
         layers: Count = 1,
         heads: Count = 4,
-        dropout: Fraction = 0.0,
     ) -> None:
         super().__init__()
         if hidden_size % heads:

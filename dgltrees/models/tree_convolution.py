@@ -9,7 +9,7 @@ from dgltrees.cells.initial import initialize
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import sibling_places
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["ConvolutionEncoder", "TreeConvolution"]
@@ -68,8 +68,8 @@ class ConvolutionEncoder(Encoder):
     Arguments:
         inputs: gives every node its vector.
         hidden_size: c, the size of a state.
-        layers: the number of layers, each of which sees one level further down.
-        dropout: probability of dropout between layers.
+        layers: layers of convolution; each sees one level further down.
+        dropout: probability of dropout between the layers.
 
     Attributes:
         size: c.

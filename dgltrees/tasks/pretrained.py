@@ -22,7 +22,6 @@ from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.models.pretrained_files import encoder_files, read_transformer
 from dgltrees.models.subwords import SubwordTokenizer
-from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
 from dgltrees.trees import Forest, Vocabulary
@@ -79,16 +78,18 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
-def make_words(model: Options, vocabs: Mapping[str, Vocabulary], *, frozen: bool = False) -> Words:
-    """The word vectors that the settings describe: a table, or those of a pretrained encoder.
+def make_words(
+    vocabs: Mapping[str, Vocabulary], size: int, *, pretrained: bool = False, frozen: bool = False
+) -> Words:
+    """The word vectors of a model: a table, or those of a pretrained encoder.
 
     Arguments:
-        model: the model's settings.
         vocabs: that of the words, or of the sub-words of the pretrained encoder.
+        size: of a vector.
+        pretrained: whether a pretrained encoder gives them.
         frozen: do not train the table.
     """
-    size = model["embedding"]
-    if model["words"] == "pretrained":
+    if pretrained:
         return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
     return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from dgltrees.options import Options
-from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.settings import Options
+from dgltrees.tasks.sequence_encoders import encoder_hook
 from dgltrees.tasks.task import Task
 
 __all__ = ["ReaderTask"]
@@ -21,11 +21,13 @@ class ReaderTask(Task):
 
     def display_name(self, model: Options) -> str:
         """The encoder's name."""
-        return encoder_settings(model).display_name(model)
+        name: str = encoder_hook(model, "display_name")
+        return name
 
     def separate_losses(self, model: Options) -> bool:
         """Whether the encoder has a training loss of its own."""
-        return encoder_settings(model).separate_losses(model)
+        separate: bool = encoder_hook(model, "separate_losses")
+        return separate
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The vectors of tokens."""

@@ -1,11 +1,11 @@
-"""The settings of encoders, which make them; those of encoders that read sequences are here."""
+"""Encoders as parts of models: what one is, and those that read sequences."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoding import Encoder
@@ -14,41 +14,42 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.transformer_encoder import TransformerEncoder
-from dgltrees.options import Count, Fraction, Options
 from dgltrees.registry import Registry, subclass_of
+from dgltrees.settings import Count, Fraction, Options, Part
 
 __all__ = [
     "SENTENCE_ENCODERS",
+    "SEQUENCES",
     "SEQUENTIAL",
-    "BidirectionalLSTMSettings",
+    "BidirectionalLSTM",
     "EncoderSettings",
-    "LSTMSettings",
-    "SequenceEncoderSettings",
-    "TransformerSettings",
-    "encoder_settings",
+    "classifier",
+    "encoder_hook",
     "sentence_encoders",
 ]
 
 
-class EncoderSettings:
-    """The base class of the settings of an encoder, which is one of several in a model."""
+class EncoderSettings(ABC):
+    """The base class of the settings of an encoder that is made of parts, a dataclass.
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
+    Fields without a default are settings of the model, such as ``hidden_size``. The class of an
+    encoder without parts is its own settings: its constructor takes ``inputs`` and these.
+    """
+
+    @abstractmethod
+    def __call__(self, inputs: Input) -> Encoder:
         """Make the encoder.
 
         Arguments:
-            model: the model's settings, these among them.
             inputs: maps every node or token to its vector.
 
         Raises:
             ConfigError: settings contradict each other.
         """
-        raise NotImplementedError
 
-
-class SequenceEncoderSettings(EncoderSettings):
-    """The base class of the settings of an encoder that needs no trees."""
+    def classifier(self, encoder: Encoder, head: Head) -> Classifier:
+        """A classifier of the vectors that the encoder makes."""
+        return Classifier(encoder, Root(), head)
 
     @staticmethod
     def display_name(model: Options) -> str:
@@ -56,57 +57,31 @@ class SequenceEncoderSettings(EncoderSettings):
         return str(model["encoder"])
 
     @staticmethod
-    def classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
-        """A classifier of sentence vectors."""
-        return Classifier(encoder, Root(), head)
-
-    @staticmethod
     def separate_losses(model: Options) -> bool:
         """See :meth:`dgltrees.tasks.task.Task.separate_losses`."""
         return False
 
 
-def encoder_settings(model: Options) -> type[SequenceEncoderSettings]:
-    """The class of the settings of the encoder that ``model.encoder`` chooses."""
-    choices = model.options["encoder"].choices
-    assert choices is not None
-    return cast(type[SequenceEncoderSettings], choices[model["encoder"]])
+def classifier(
+    settings: EncoderSettings | Part[Encoder], encoder: Encoder, head: Head
+) -> Classifier:
+    """A classifier of the vectors that an encoder makes, as its settings want it."""
+    if isinstance(settings, EncoderSettings):
+        return settings.classifier(encoder, head)
+    return Classifier(encoder, Root(), head)
 
 
-@dataclass(frozen=True)
-class DropoutSettings(SequenceEncoderSettings):
-    """Dropout of an encoder of sentences."""
-
-    dropout: Fraction = 0.0
-    """Probability of dropout on the inputs and between the layers."""
+def encoder_hook(model: Options, name: str) -> Any:
+    """A static method of the class that ``model.encoder`` chooses, called with the settings."""
+    source = model.source_of("encoder")
+    return getattr(source, name, getattr(EncoderSettings, name))(model)
 
 
-@dataclass(frozen=True)
-class LSTMSettings(DropoutSettings):
-    """An LSTM over sentences."""
-
-    layers: Count = 1
-    """Number of layers."""
-
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        return _lstm(model, inputs, model["dropout"])
-
-    @staticmethod
-    def display_name(model: Options) -> str:
-        """LSTM."""
-        return "LSTM"
-
-
-@dataclass(frozen=True)
-class BidirectionalLSTMSettings(LSTMSettings):
+class BidirectionalLSTM(SequenceEncoder):
     """Two LSTMs over sentences, one in each direction."""
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        return _lstm(model, inputs, model["dropout"], bidirectional=True)
+    def __init__(self, inputs: Input, hidden_size: Count, **options: Any) -> None:
+        super().__init__(inputs, hidden_size, bidirectional=True, **options)
 
     @staticmethod
     def display_name(model: Options) -> str:
@@ -114,86 +89,56 @@ class BidirectionalLSTMSettings(LSTMSettings):
         return "bidirectional LSTM"
 
 
-@dataclass(frozen=True)
-class TransformerSettings(DropoutSettings):
-    """A transformer encoder over sentences."""
+class WordLSTM(SequenceEncoder):
+    """An LSTM over sentences.
 
-    layers: Count = 1
-    """Number of layers."""
-    heads: Count = 4
-    """Number of attention heads, which must divide hidden_size."""
+    Arguments:
+        input_dropout: probability of dropout on the word vectors and between the layers.
+    """
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        size, layers, heads = model["hidden_size"], model["layers"], model["heads"]
-        return TransformerEncoder(
-            inputs, size, layers=layers, heads=heads, dropout=model["dropout"]
+    def __init__(
+        self,
+        inputs: Input,
+        hidden_size: Count,
+        *,
+        layers: Count = 1,
+        input_dropout: Fraction = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
+        super().__init__(
+            inputs, hidden_size, dropout=input_dropout, layers=layers, bidirectional=bidirectional
         )
 
 
-@dataclass(frozen=True)
-class WordLSTMSettings(SequenceEncoderSettings):
-    """An LSTM over sentences."""
-
-    layers: Count = 1
-    """Number of layers."""
-    input_dropout: Fraction = 0.0
-    """Probability of dropout on the word vectors and between the layers."""
-
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        return _lstm(model, inputs, model["input_dropout"])
-
-    @staticmethod
-    def display_name(model: Options) -> str:
-        """LSTM."""
-        return LSTMSettings.display_name(model)
-
-
-@dataclass(frozen=True)
-class BidirectionalWordLSTMSettings(WordLSTMSettings):
+class BidirectionalWordLSTM(WordLSTM):
     """Two LSTMs over sentences, one in each direction."""
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        return _lstm(model, inputs, model["input_dropout"], bidirectional=True)
+    def __init__(self, inputs: Input, hidden_size: Count, **options: Any) -> None:
+        super().__init__(inputs, hidden_size, bidirectional=True, **options)
 
-    @staticmethod
-    def display_name(model: Options) -> str:
-        """Bidirectional LSTM."""
-        return BidirectionalLSTMSettings.display_name(model)
+    display_name = BidirectionalLSTM.display_name
 
 
-def _lstm(
-    model: Options, inputs: Input, dropout: float, *, bidirectional: bool = False
-) -> SequenceEncoder:
-    size, layers = model["hidden_size"], model["layers"]
-    return SequenceEncoder(
-        inputs, size, layers=layers, bidirectional=bidirectional, dropout=dropout
-    )
-
-
-SEQUENTIAL: dict[str, type[SequenceEncoderSettings]] = {
-    "lstm": WordLSTMSettings,
-    "bilstm": BidirectionalWordLSTMSettings,
-    "transformer": TransformerSettings,
+Encoders = Mapping[str, type[Encoder] | type[EncoderSettings]]
+SEQUENCES: Encoders = {
+    "lstm": SequenceEncoder,
+    "bilstm": BidirectionalLSTM,
+    "transformer": TransformerEncoder,
 }
+"""The encoders of sequences that the core has."""
+SEQUENTIAL: Encoders = {**SEQUENCES, "lstm": WordLSTM, "bilstm": BidirectionalWordLSTM}
 """The encoders of the words of a sentence that the core has."""
 
-SENTENCE_ENCODERS: Registry[type[SequenceEncoderSettings]] = Registry(
-    "sentence_encoders",
-    {},
-    subclass_of(SequenceEncoderSettings),
+SENTENCE_ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
+    "sentence_encoders", {}, subclass_of(Encoder, EncoderSettings)
 )
 """More encoders of sentences, by their names: those that papers and other packages add."""
 
 
-def sentence_encoders(**own: type[SequenceEncoderSettings]) -> Mapping[str, Any]:
+def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
     """The encoders of a task on sentences: its own, those that are added, and the core's.
 
     What is added later is among them too.
     """
-    return ChainMap(SEQUENTIAL, SENTENCE_ENCODERS, own)  # in the order of names the last is first
+    # in the order of names the last is first
+    return ChainMap(SEQUENTIAL, SENTENCE_ENCODERS, own)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, Fraction, NonNegativeInt, Seed
+from dgltrees.settings import Count, Fraction, NonNegativeInt, Seed
 from dgltrees.trees.examples import Examples
 
 __all__ = [

@@ -18,7 +18,7 @@ from dgltrees.formats import guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.metrics.classes import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
@@ -33,6 +33,7 @@ __all__ = [
     "Names",
     "Reader",
     "Task",
+    "wrong_task",
 ]
 
 OF_CLASSES = ("targets", "labeled", "report", "predictions")
@@ -114,11 +115,10 @@ class Task:
     Arguments:
         name: what ``task:`` in a preset says.
         data: the dataclass of the settings of its data.
-        model: the class of the settings of its models (see :mod:`dgltrees.options`).
+        model: the class whose arguments are the settings of its models (see
+            :mod:`dgltrees.settings`), and whose method ``build`` makes one; see :meth:`build`.
         formats: reads a data file, by the name of its format. The first is that of training; the
             others may hold what is to be predicted.
-        build: makes the model from the settings of the model and the vocabularies of the training
-            examples.
         nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1
             is no label) or the examples (their column ``"target"``).
         accuracy_over: whether ``accuracy`` is over the roots or over every ``"node"``.
@@ -148,7 +148,6 @@ class Task:
     data: type[DataSettings]
     model: Callable[..., Any]
     formats: Mapping[str, Reader]
-    build: Callable[[Options, Mapping[str, Vocabulary]], nn.Module]
     nodes: bool = False
     accuracy_over: str = "root"
     max_children: int | None = None
@@ -210,6 +209,16 @@ class Task:
     def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> Examples:
         """All labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model of these settings, by the method ``build`` of the class ``model``.
+
+        Arguments:
+            model: the settings of the model.
+            vocabs: the vocabularies of the training examples.
+        """
+        module: nn.Module = model.of(self.model).build(vocabs)
+        return module
 
     def display_name(self, model: Options) -> str:
         """The name of a model with these settings, in tables and plots."""
@@ -418,3 +427,13 @@ class Task:
 
 def _most_frequent(targets: NDArray[np.int64]) -> int:
     return int(np.bincount(targets[targets >= 0], minlength=1).argmax())
+
+
+def wrong_task(name: str, task: Any) -> str:
+    """What is wrong with a task that is announced under a name; empty if nothing is."""
+    if not isinstance(task, Task):
+        return "it is no Task"
+    if task.name != name:
+        return f"the task calls itself {task.name!r}"
+    reads = task.formats or type(task).stream is not Task.stream
+    return "" if reads else "it has no reader; give its formats"

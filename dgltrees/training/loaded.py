@@ -20,10 +20,11 @@ from torch import Tensor, nn
 
 from dgltrees import _shortcuts
 from dgltrees._files import Lines, PathLike, in_file
-from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
 from dgltrees.models.streaming import run_batched
+from dgltrees.settings.layers import Settings
+from dgltrees.settings.yaml import load_yaml
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.pretrained import attach_pretrained
@@ -35,7 +36,6 @@ from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, Forest, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 

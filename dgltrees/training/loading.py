@@ -15,11 +15,11 @@ from torch.utils.data import DataLoader, Dataset
 
 from dgltrees.errors import ConfigError
 from dgltrees.models.streaming import batches_of_similar
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Batches, Task
-from dgltrees.training.settings import Settings
 from dgltrees.trees import BatchSampler, Examples, TreeBatch
-from dgltrees.trees.groups import GroupSampler
 from dgltrees.trees.on_disk import DiskForest
+from dgltrees.trees.sampler import GroupSampler
 from dgltrees.trees.segments import run_offsets
 
 __all__ = ["Loader", "evaluation_batches", "part_of_batch", "training_sampler", "whole_groups"]

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from dgltrees.errors import ConfigError, called
-from dgltrees.options import nearest
+from dgltrees.settings import nearest
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
 from dgltrees.training.checkpoint import Progress, check_finite, load_checkpoint, save_checkpoint
@@ -27,7 +28,6 @@ from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
 __all__ = ["HalveOnPlateau", "OnEpoch", "Prepared", "Trainer", "print_epoch"]

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.models.fine_tuned import fine_tuned_parameters
+from dgltrees.settings.layers import TrainingSettings
+from dgltrees.settings.values import expected, from_text
 from dgltrees.training.adadelta import Adadelta
-from dgltrees.training.settings import TrainingSettings
-from dgltrees.values import expected, from_text
 
 __all__ = [
     "check_optimizer",

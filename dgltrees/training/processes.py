@@ -18,8 +18,8 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import TrainingSettings
 from dgltrees.tasks.task import Task
-from dgltrees.training.settings import TrainingSettings
 
 __all__ = [
     "check_processes",

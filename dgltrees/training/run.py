@@ -19,6 +19,7 @@ from dgltrees._files import PathLike
 from dgltrees.cells.aggregators.base import MAX_ENTRIES
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
+from dgltrees.settings.layers import Settings, flat
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import (
@@ -46,7 +47,6 @@ from dgltrees.training.rundir import (
     encoder_fingerprint,
     fingerprints,
 )
-from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Examples
 
 __all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_in_memory", "train_seeds"]

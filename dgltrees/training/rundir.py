@@ -20,9 +20,10 @@ from dgltrees._checksums import (
     with_checksum,
 )
 from dgltrees._files import PathLike, check_is_file, file_name, replacing
-from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained_files import encoder_files
+from dgltrees.settings.layers import Settings, flat
+from dgltrees.settings.yaml import load_yaml
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
@@ -35,7 +36,6 @@ from dgltrees.training.files import (
     write_json,
     write_tensors,
 )
-from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 

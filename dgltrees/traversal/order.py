@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._dgl import dgl
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
 
 __all__ = ["by_frontiers", "levels_of", "node_error", "tree_in_errors"]

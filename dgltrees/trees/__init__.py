@@ -1,9 +1,8 @@
 """Trees as arrays: forests, batches of them as graphs, data sets, samplers and vocabularies."""
 
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.examples import Examples, TreePairs
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.pairs import TreePairs
 from dgltrees.trees.sampler import BatchSampler
 from dgltrees.trees.vocabulary import Vocabulary
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 from dgltrees.trees.segments import cumcount, locate, owner
 from dgltrees.trees.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dgltrees.trees.forest import Forest
 
 __all__ = [
     "as_columns",
     "check_columns",
     "check_offsets",
+    "check_roots",
     "check_trees",
     "integers",
     "positions_by_order",
@@ -203,4 +207,19 @@ def check_trees(
         raise fail(
             f"expected each child position once, got {pos[row]} twice under node {parent[row]}",
             *locate(offsets, row),
+        )
+
+
+def check_roots(forest: Forest) -> None:
+    """Check that node 0 of each tree is its root.
+
+    Raises:
+        TreeError: another node is the root.
+    """
+    wrong = forest.parent[forest.offsets[:-1]] >= 0
+    if wrong.any():
+        raise TreeError(
+            "expected a dependency tree, whose node 0 is ROOT, got another root; "
+            "read it with a reader of dependencies, or build it with from_heads",
+            tree=int(np.argmax(wrong)),
         )

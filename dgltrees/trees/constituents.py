@@ -12,15 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.preorder import preorder
-from dgltrees.trees.segments import inverse, offsets_of, owner, running_sum
+from dgltrees.trees.order import preorder
+from dgltrees.trees.segments import Ints, inverse, offsets_of, owner, running_sum
 
 __all__ = ["MERGES", "SPLITS", "bracket_counts", "constituent_counts"]
 
 MERGES, SPLITS = "merges", "splits"
 """The node columns of sentences with the constituents that end and then begin before each word."""
-
-Ints = NDArray[np.int64]
 
 
 def bracket_counts(brackets: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from dgltrees.trees.check import (
     integers,
     positions_by_order,
 )
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
@@ -268,8 +268,7 @@ class Forest:
             vocabs: the vocabularies of those that hold ids of names; by default these of the
                 forest.
         """
-        vocabs = self.vocabs if vocabs is None else vocabs
-        forest = Forest(self.parent, self.pos, self.offsets, columns, vocabs)
+        forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
         forest.__dict__.update({**self.__dict__, **forest.__dict__})  # all else is of the structure
         return forest
 

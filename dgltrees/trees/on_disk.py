@@ -42,14 +42,6 @@ class DiskForest(Forest):
 
     folder: PathLike = "."
 
-    def with_columns(
-        self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary] | None = None
-    ) -> DiskForest:
-        """The same trees with other columns; see :meth:`Forest.with_columns`."""
-        forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
-        forest.__dict__.update({**self.__dict__, **forest.__dict__})
-        return forest
-
     def select(self, ids: ArrayLike) -> Forest:
         """A forest of the trees ``ids``, see :meth:`Forest.select`; a large one is on disk too."""
         chosen = np.atleast_1d(integers(ids, "tree ids", None))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.trees.columns import infer_kind
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.infer import infer_kind
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import is_number
 
@@ -25,7 +25,7 @@ class ColumnSummary:
     Attributes:
         name: of the column.
         kind: ``category``, ``number``, ``log``, ``vector`` or ``text``, see
-            :func:`~dgltrees.trees.schema.infer_columns`.
+            :func:`~dgltrees.trees.columns.infer_columns`.
         count: the number of values.
         missing: the number of rows without one.
         distinct: the number of different values; of vectors not counted, 0.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 
-__all__ = ["Vocabulary"]
+__all__ = ["Vocabulary", "check_vocabs", "encode_names", "vocabs_for"]
 
 _HEADER = "dgltrees vocabulary 1"
 _HALF = re.compile("[\ud800-\udfff]")
@@ -156,3 +156,48 @@ class Vocabulary:
 def _line(name: str) -> str:
     """A name as a JSON string that UTF-8 can write: halves of characters are escaped."""
     return json.dumps(name, ensure_ascii=_HALF.search(name) is not None)
+
+
+def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> None:
+    """Check that all vocabularies are for columns.
+
+    Raises:
+        ConfigError: one is for another.
+    """
+    other = vocabs.keys() - set(columns)
+    if other:
+        raise ConfigError(
+            f"expected vocabularies for the columns {', '.join(columns)}, "
+            f"got one for {', '.join(sorted(other))}"
+        )
+
+
+def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[str, Vocabulary]:
+    """A vocabulary for each of ``columns``: that of ``vocabs``, or else a new one.
+
+    Raises:
+        ConfigError: ``vocabs`` has a vocabulary for another column.
+    """
+    vocabs = vocabs or {}
+    check_vocabs(vocabs, columns)
+    return {column: vocabs[column] if column in vocabs else Vocabulary() for column in columns}
+
+
+def encode_names(
+    names: Sequence[str | None], vocab: Vocabulary, error: Callable[[str, int], TreeError]
+) -> NDArray[np.int32]:
+    """The ids of names, -1 for None, of the shape ``(len(names),)``.
+
+    Arguments:
+        names: the names.
+        vocab: their vocabulary.
+        error: makes the error that is raised from its message and the index of a name.
+
+    Raises:
+        TreeError: a name is not in a frozen vocabulary.
+    """
+    try:
+        return vocab.encode(names)
+    except TreeError as cause:
+        row = next(i for i, name in enumerate(names) if name is not None and name not in vocab)
+        raise error(str(cause), row) from None

@@ -12,8 +12,8 @@ import pytest
 from dgltrees import ConfigError, Forest, TreeClassifier, TreeError, TreeRegressor, load
 from dgltrees.analyses.explain import Explanation
 from dgltrees.cli import main
+from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.draw.svg import of_class
 from tests.training.samples import SAMPLES, quick
 

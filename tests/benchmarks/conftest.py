@@ -12,8 +12,7 @@ import torch
 
 from dgltrees.bench import Row, table
 from dgltrees.bench.timing import machine
-from dgltrees.cells.compiled import kernels
-from dgltrees.cells.compiled.compiler import way
+from dgltrees.cells.compiled import kernels, way
 
 THREADS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees import Forest, traverse
 from dgltrees.bench.cases import Case
 from dgltrees.cells import ChildSumTreeLSTM
-from dgltrees.cells.compiled.compiler import way
+from dgltrees.cells.compiled import way
 from tests.benchmarks.peers import pyg
 from tests.benchmarks.test_speed import by_case, measure
 from tests.cells.compiled.user_cells import CELLS

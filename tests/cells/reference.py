@@ -13,7 +13,7 @@ from dgltrees import Forest
 from dgltrees.cells import BaseCell, RRNetCell, Score
 from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.base import GateNorm
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from tests.cells.rrnet_reference import read
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells import RRNetCell
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 
 F_1, F_2, LSTM, F_4 = 3, 0, 1, 2
 """Where the parameters of each unit stand."""

@@ -9,7 +9,7 @@ import torch
 from hypothesis import strategies as st
 
 from dgltrees import TreeBatch
-from dgltrees.trees.operation_kinds import Flow, Operation
+from dgltrees.trees.kinds import Flow, Operation
 
 START, SPLIT, RECUR, MERGE, OPEN = (int(operation) for operation in Operation)
 LETTERS = {"S": SPLIT, "R": RECUR, "M": MERGE, "O": OPEN}

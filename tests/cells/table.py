@@ -18,7 +18,7 @@ from dgltrees.cells import (
 )
 from dgltrees.cells.aggregators import FactorisedAggregator
 from dgltrees.cells.attentive import ScoreName
-from dgltrees.options import options_of
+from dgltrees.settings import options_of
 
 OF_MODELS = {
     "top_down": TopDownLSTM,

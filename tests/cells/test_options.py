@@ -16,7 +16,7 @@ from dgltrees.cells.aggregators import FactorisedAggregator
 from dgltrees.cells.base import GateNorm
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Options, options_of
+from dgltrees.settings import Options, options_of
 from dgltrees.traversal import Nodes, traverse
 from tests.cells.table import OF_MODELS, ONE_OF_EACH, Row
 

@@ -17,7 +17,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
-from dgltrees.trees.operation_kinds import Flow
+from dgltrees.trees.kinds import Flow
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.rrnet_reference import F_4, merged, read, unit
 from tests.cells.sequences import (

@@ -19,7 +19,7 @@ import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.formats import FORMATS, Layout, write_arrow, write_parquet
-from dgltrees.training.catalog import preset_values
+from dgltrees.settings.catalog import preset_values
 from tests.training.samples import SAMPLES
 
 INPUTS = int(os.environ.get("FUZZ", "100"))

@@ -20,8 +20,8 @@ from dgltrees.formats import FORMATS, Layout, sentences_of_text
 from dgltrees.papers.nti.data import read_entailment, read_wikiqa
 from dgltrees.papers.rrnet.data import read_logic_sequences
 from dgltrees.papers.top_down.data import read_kbest, read_questions
-from dgltrees.tasks.table import get_task
-from dgltrees.training.catalog import preset_values
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.tasks import get_task
 from dgltrees.trees import Examples
 from tests.fuzz.test_readers import mutated
 from tests.golden.rows import SAMPLES, sha

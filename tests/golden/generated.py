@@ -10,9 +10,9 @@ from unittest.mock import patch
 
 import torch
 
-from dgltrees.cells.compiled.compiler import program
-from dgltrees.cells.compiled.compiler.way import explain_compile
+from dgltrees.cells.compiled import run
 from dgltrees.cells.compiled.kernels import compiled
+from dgltrees.cells.compiled.way import explain_compile
 from dgltrees.traversal import traverse
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.table import TABLE, Row
@@ -27,15 +27,15 @@ def _code(row: Row) -> dict[str, Any]:
     ndata = {n: t.requires_grad_() if t.is_floating_point() else t for n, t in ndata.items()}
     texts: dict[str, list[str]] = {}
     with compiling():
-        run = program.kernels
+        write = run.machine_code
 
         def noted(body: str, name: str, arguments: str, threaded: bool) -> Any:
             text = f"def {name}({arguments})\n{body}"
             if text not in texts.setdefault(name, []):
                 texts[name].append(text)
-            return run(body, name, arguments, threaded)
+            return write(body, name, arguments, threaded)
 
-        with patch.object(program, "kernels", noted), compiled(True):
+        with patch.object(run, "machine_code", noted), compiled(True):
             states = traverse(cell, batch, ndata)
             torch.stack([state.sum() for state in states.values()]).sum().backward()
         reason = explain_compile(cell)

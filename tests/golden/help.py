@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from dgltrees.cli import COMMANDS
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.golden.rows import run, sha
 from tests.golden.samples import task_of
 

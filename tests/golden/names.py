@@ -18,8 +18,8 @@ from dgltrees.cells import AGGREGATORS, CELLS
 from dgltrees.cli import COMMANDS
 from dgltrees.formats import FORMATS
 from dgltrees.formats.synthetic import GENERATORS
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
+from dgltrees.settings.tasks import TASKS
 
 Text = str | list[str]
 

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from dgltrees.training.catalog import preset_names, preset_values
+from dgltrees.settings.catalog import preset_names, preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.run import prepare
-from dgltrees.training.settings import Settings, layered
 from tests.golden.help import FAMILIES
 from tests.golden.rows import sha
 from tests.golden.samples import WITHOUT_DATA, values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.golden.rows import run
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from safetensors.torch import load_file
 
 from dgltrees.cells.compiled.kernels import compiled
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.golden.rows import rounded, run, sha
 from tests.golden.samples import WITHOUT_DATA, flags, values
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dgltrees.training.catalog import load_preset
-from dgltrees.training.settings import Settings
+from dgltrees.settings.catalog import load_preset
+from dgltrees.settings.layers import Settings
 from tests.training.samples import quick, with_model
 
 SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu"}

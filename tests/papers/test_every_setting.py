@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from dgltrees.settings.catalog import load_preset, preset_names
+from dgltrees.settings.layers import Settings
 from dgltrees.settings.presets import PRESETS
-from dgltrees.training.catalog import load_preset, preset_names
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.papers.samples import SENTENCES
 from tests.training import test_every_setting
 from tests.training.samples import SAMPLES

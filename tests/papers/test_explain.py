@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.analyses.test_explain import explained
 from tests.training.samples import SAMPLES, quick
 

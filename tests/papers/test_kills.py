@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.papers.samples import small
 from tests.training import test_kills
 

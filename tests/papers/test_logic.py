@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import Splits, load_splits
-from dgltrees.tasks.table import get_task
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from tests.training.samples import SAMPLES, quick
 
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")

@@ -10,8 +10,8 @@ import pytest
 
 import dgltrees.papers
 from dgltrees.registry import PAPERS
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
+from dgltrees.settings.tasks import TASKS
 
 FOLDERS = {
     folder: sorted(path.name for path in Path(folder).iterdir() if (path / "__init__.py").exists())

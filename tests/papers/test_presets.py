@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dgltrees.settings.catalog import preset_names
 from dgltrees.settings.presets import PRESETS
-from dgltrees.training.catalog import preset_names
 from tests.papers.samples import small
-from tests.training.test_presets import trains
+from tests.settings.test_presets import trains
 
 # test_tree_shape.py has the preset whose data are states of another model
 _NAMES = [name for name in preset_names() if name not in {*PRESETS, "tree-shape"}]

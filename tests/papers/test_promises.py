@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.test_promises import Run, copy, run, trains_with_the_cell  # noqa: F401
 
 NAMES = {*preset_names()}

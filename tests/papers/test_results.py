@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 
 from .results import PAGES, differs, small_runs
 

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.options import Options
+from dgltrees.settings import Options
+from dgltrees.settings.layers import TrainingSettings, flat
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.processes import make_fabric
-from dgltrees.training.settings import TrainingSettings, flat
 from dgltrees.trees import Examples
 
 

@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from dgltrees import Forest, load
 from dgltrees.errors import ConfigError
 from dgltrees.estimators import TreeClassifier
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.optimizers import parameter_groups
 from dgltrees.training.run import prepare, train
-from dgltrees.training.settings import Settings, layered
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.tasks.test_pretrained import documents, text_settings
 from tests.training.test_processes import TOLERANCE, losses_of_one_and_two

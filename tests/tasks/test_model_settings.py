@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import Settings
+from dgltrees.settings.layers import Settings
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from dgltrees import Forest, load
 from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from dgltrees.trees.columns import Column
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import quick

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import Splits, load_examples, load_splits
-from dgltrees.tasks.table import get_task
 from dgltrees.trees import Examples
 
 

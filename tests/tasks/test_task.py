@@ -10,8 +10,8 @@ import torch
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.heads import class_nll
+from dgltrees.settings.tasks import TASKS, get_task
 from dgltrees.tasks.splits import load_examples, most_children
-from dgltrees.tasks.table import TASKS, get_task
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
 from tests.installed import installed_tasks

@@ -13,8 +13,8 @@ from torch import nn
 
 from dgltrees._files import Lines, PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.splits import load_examples, stream_unlabeled
-from dgltrees.tasks.table import TASKS
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples
 from tests.installed import installed_tasks

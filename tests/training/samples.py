@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
-from dgltrees.training.catalog import preset_values
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.settings import Settings, layered
 
 SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"

@@ -13,13 +13,14 @@ import pytest
 from torch import nn
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Option, options_of
+from dgltrees.settings import Option, options_of
+from dgltrees.settings.catalog import load_preset, preset_names
+from dgltrees.settings.layers import Settings, layered, section_sources
+from dgltrees.settings.options import fixed_parts
 from dgltrees.settings.presets import PRESETS
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.settings.tasks import TASKS
 from dgltrees.training.loading import training_sampler
 from dgltrees.training.run import prepare
-from dgltrees.training.settings import Settings, layered, section_sources
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import PLANS, quick, with_model
 
@@ -148,7 +149,7 @@ def described(source: Any) -> set[tuple[str, str, str]]:
         if part is None or part in seen:
             continue
         seen.add(part)
-        queue += getattr(part, "includes", ())
+        queue += fixed_parts(part).values()
         for name, option in options_of(part).items():
             found.add((part.__name__, name, option.sentence))
             for choice in (option.choices or {}).values():

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.settings import Settings, layered
 from tests.training.samples import assert_same_runs, quick
 
 pytestmark = [

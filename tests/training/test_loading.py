@@ -5,8 +5,8 @@ import pickle
 import pytest
 from torch.testing import assert_close
 
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.settings.catalog import load_preset, preset_names
+from dgltrees.settings.tasks import TASKS
 from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import prepare
 from tests.training.samples import PLANS, quick

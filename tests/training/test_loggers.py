@@ -13,9 +13,9 @@ import pytest
 from lightning_fabric.loggers import Logger
 
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import Settings
 from dgltrees.training import loggers
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.training.samples import quick
 
 

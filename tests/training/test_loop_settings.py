@@ -10,11 +10,11 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
+from dgltrees.settings.layers import Settings
 from dgltrees.training import loop, processes
 from dgltrees.training.checkpoint import Progress, save_checkpoint
 from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.training.samples import quick, with_model
 
 BASE: dict[str, Any] = {

@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import TrainingSettings
 from dgltrees.training.optimizers import (
     load_optimizer,
     make_optimizer,
     optimizer_names,
     optimizer_state,
 )
-from dgltrees.training.settings import TrainingSettings
 
 
 def _step(layer: nn.Linear, optimizer: torch.optim.Optimizer, seed: int) -> None:

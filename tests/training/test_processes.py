@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import Settings
 from dgltrees.training.processes import check_processes, make_fabric, name_torchrun
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.settings import Settings
 from tests.training.samples import PLANS, quick, with_model
 
 # Sums of float32 taken in another order; after a few AdaDelta steps a loss keeps 5 digits.

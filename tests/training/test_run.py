@@ -11,7 +11,7 @@ import pytest
 
 from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.table import TASKS
+from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.task import LOSS, Metric
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train, train_seeds

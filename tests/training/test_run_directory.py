@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.own_trees.classes import ClassesTask
 from dgltrees.training.files import locked
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import FORMAT
-from dgltrees.training.settings import Settings
 from tests.training.samples import quick, train_killed, with_model
 
 Fill = Callable[[Path], Any]

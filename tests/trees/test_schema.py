@@ -9,8 +9,7 @@ import pytest
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.columns import Column, name_of
-from dgltrees.trees.infer import choose_columns, infer_columns
+from dgltrees.trees.columns import Column, choose_columns, infer_columns, name_of
 from dgltrees.trees.schema import NUMBERS, Schema
 
 NODES = 40

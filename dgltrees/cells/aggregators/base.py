@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees.cells.grouped import grouped
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, NonNegativeInt, checked
+from dgltrees.settings import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups
 
 __all__ = [

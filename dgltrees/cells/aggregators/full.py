@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators.base import TensorAggregator, check_entries
 from dgltrees.cells.aggregators.modes import homogeneous, multilinear
 from dgltrees.cells.initial import initialize
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 __all__ = ["Full", "full"]
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.base import Aggregator, check_entries
 from dgltrees.cells.initial import initialize
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 __all__ = ["SharedSum", "Sum", "weighted_sum"]
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators.base import check_entries
 from dgltrees.cells.aggregators.hosvd import TuckerAggregator
 from dgltrees.cells.aggregators.modes import expand, homogeneous, multilinear, reduce_shared
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 __all__ = ["SymmetricHOSVD", "multisets", "symmetric_hosvd", "symmetric_maps", "symmetric_product"]
 

@@ -5,11 +5,12 @@ The equations are those of :class:`~dgltrees.cells.child_sum.ChildSumTreeLSTM` a
 instead of mailboxes (:mod:`dgltrees.cells.compiled.row_plan`) a level costs a dozen operations
 on slices of a few tables, and the gradient of the weights is one product over all levels. That is
 for CUDA, where each call of torch is a launch, and for processors without numba; elsewhere the
-three functions are compiled (:mod:`dgltrees.cells.compiled.compiler`).
+three functions are compiled (:mod:`dgltrees.cells.compiled.way`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +18,83 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.base import autocasts
-from dgltrees.cells.compiled.once import refuse_second_derivative
+from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.row_plan import Part, RowPlan, row_plan
+from dgltrees.cells.compiled.workspace import refuse_second_derivative
+from dgltrees.cells.grouped import check_types, to_device
+from dgltrees.cells.tree_cell import TreeCell
+from dgltrees.cells.tree_cells import TreeLSTM
+from dgltrees.traversal.functions import prepared
+from dgltrees.traversal.positions import check_positions
+from dgltrees.traversal.views import IndexedRows
+from dgltrees.traversal.ways import compiled_way, dense
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["drops", "fused_lstm"]
+__all__ = ["fused_lstm"]
 
 aten = torch.ops.aten
+Ints = NDArray[np.int64]
+Fields = Mapping[str, Tensor]
+States = dict[str, Tensor] | None
+
+
+@compiled_way(ChildSumTreeLSTM, accepts_indexed=True, second=True)
+def child_sum(
+    cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
+) -> States:
+    """Run a child-sum Tree-LSTM without dropout and layer normalisation over trees."""
+    if not isinstance(cell.norm, nn.Identity) or _drops(cell.dropout):
+        return None
+    label = dense(prepared(cell.prepare, ndata, batch.num_nodes))
+    return fused_lstm(batch, label["wx"], label["wx_f"], cell.U[None], cell.U_f[None])
+
+
+@compiled_way(TreeLSTM, second=True)
+def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
+    """Run a Tree-LSTM with a sum, without dropout and layer normalisation, over trees."""
+    if cell.activation is not torch.tanh or cell.layer_norm or _drops(cell.dropout):
+        return None
+    if not isinstance(cell.f, (Sum, SharedSum)):
+        return None
+    return _tree_lstm_sum(cell, cell.f, batch, ndata)
+
+
+def _tree_lstm_sum(cell: TreeLSTM, f: Sum | SharedSum, batch: TreeBatch, ndata: Fields) -> States:
+    gate, size = cell.child_gate, cell.hidden_size
+    label, types, wx_f = cell.prepare(ndata), _edge_types(cell, batch, ndata), None
+    if cell.leaf is None:
+        wx, wx_f = label["label_0"] + f.b[0], label["label_child"]
+    else:
+        x, op = ndata["x"], ndata["op"].long().clamp(0, cell.operators - 1)
+        leaves = np.flatnonzero(np.bincount(batch.dst.numpy(), minlength=len(op)) == 0)
+        rows = to_device(leaves, x.device)
+        wx = f.b[:, 0].index_select(0, op)  # the op of a leaf does not matter
+        wx = wx.index_copy(0, rows, cell.leaf(x.index_select(0, rows)).to(wx.dtype))
+    U, U_f = f.U.view(-1, size, 3 * size), gate.U.view(-1, size, size)
+    return fused_lstm(batch, wx, wx_f, U, U_f, gate.b.view(-1, size), types)
+
+
+def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
+    """The index of each edge's matrix in the stack over operators and positions, ``(E,)``.
+
+    Raises:
+        TreeError: a child has a position, or a node with children an operator, out of range.
+    """
+    pos = check_positions(batch, cell.max_children, batch.edata.get("pos"))
+    types = pos if cell.ordered else np.zeros_like(pos)
+    if not cell.operators:
+        return types
+    dst = batch.dst.numpy()
+    op = batch.on_host(ndata["op"]).numpy().astype(np.int64)[dst]
+    check_types(op, cell.operators, lambda edge: int(dst[edge]))
+    return np.asarray(op * (cell.max_children if cell.ordered else 1) + types)
+
+
+def _drops(dropout: nn.Dropout) -> bool:
+    """Whether the module is in training mode and has a positive probability."""
+    return dropout.training and dropout.p > 0
 
 
 def fused_lstm(
@@ -34,8 +104,8 @@ def fused_lstm(
     U: Tensor,
     U_f: Tensor,
     b_f: Tensor | None = None,
-    types: NDArray[np.int64] | None = None,
-) -> dict[str, Tensor] | None:
+    types: Ints | None = None,
+) -> States:
     r"""States of all nodes, from the leaves up.
 
     .. math::
@@ -68,11 +138,6 @@ def fused_lstm(
     way: Any = _FusedLSTM
     h, c = way.apply(wx, wx_f, U, U_f, b_f, plan)
     return {"h": h, "c": c}
-
-
-def drops(dropout: nn.Dropout) -> bool:
-    """Whether the module is in training mode and has a positive probability."""
-    return dropout.training and dropout.p > 0
 
 
 class _Tables(NamedTuple):

@@ -1,7 +1,8 @@
-"""Blocks of CPU memory that are reused from one training step to the next.
+"""What derivatives in one autograd function share: memory that is reused, and an error.
 
-Otherwise the operating system would take back the memory that a step frees, and zero it page by
-page for the next step, which on some machines costs more than the arithmetic.
+Blocks of CPU memory are reused from one training step to the next. Otherwise the operating system
+would take back the memory that a step frees, and zero it page by page for the next step, which on
+some machines costs more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Workspace", "as_arrays", "tables"]
+__all__ = ["Workspace", "as_arrays", "refuse_second_derivative", "tables"]
 
 MAX_FREE_BLOCKS = 4
 """Blocks that wait for reuse: two for the states of a step, and two for its gradients."""
@@ -93,3 +94,19 @@ def _take(dtype: torch.dtype, size: int) -> Tensor:
         del _free[: max(0, len(_free) - MAX_FREE_BLOCKS)]  # the least recently returned
     with torch.inference_mode(False):  # a training step may get this block next
         return torch.empty(size, dtype=dtype)
+
+
+def refuse_second_derivative(
+    subject: str = "a fused cell", advice: str = "run the cell with fused=False"
+) -> None:
+    """Raise RuntimeError in a backward pass that was called with ``create_graph=True``.
+
+    Arguments:
+        subject: the subject of the error message, such as "a fused cell".
+        advice: what the message advises to do.
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            f"expected one derivative of {subject}, got a graph for a second (create_graph=True); "
+            f"{advice}"
+        )

@@ -17,7 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic.draws import below, stream
 from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
-from dgltrees.values import Count, NonNegativeInt, Seed
+from dgltrees.settings.values import Count, NonNegativeInt, Seed
 
 __all__ = ["make_plans"]
 

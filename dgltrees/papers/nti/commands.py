@@ -9,9 +9,9 @@ from typing import Any
 
 from dgltrees.commands.plots import NO_PICTURE, has_matplotlib, new_figure, save_figure
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, NonNegativeInt
 from dgltrees.papers.nti.analyses import accuracy_by_padding as accuracy_rows
 from dgltrees.papers.nti.analyses import attention_map, pad_attention
+from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.training.loaded import load
 
 __all__ = ["accuracy_against_pads", "accuracy_by_padding", "attention"]

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.check import integers
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of, owner, ranges, starts, within
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = [
     "FullShape",

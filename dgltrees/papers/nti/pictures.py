@@ -21,8 +21,7 @@ from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.depth import depths
-from dgltrees.trees.subtrees import over_subtrees
+from dgltrees.trees.order import depths, over_subtrees
 
 __all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
 

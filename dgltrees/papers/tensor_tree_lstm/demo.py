@@ -7,8 +7,8 @@ from pathlib import Path
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.plots import has_matplotlib, learning_curve
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
+from dgltrees.settings.catalog import load_preset
 from dgltrees.tasks.task import ACCURACY
-from dgltrees.training.catalog import load_preset
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dgltrees.cells import CELLS
+from dgltrees.errors import ConfigError
+from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.inputs import Concat, Input, OneHot
-from dgltrees.options import Options
-from dgltrees.tasks.trees.base import Encoder, make_encoder
+from dgltrees.settings import options_of
 from dgltrees.tasks.trees.settings import TreeModel
-from dgltrees.trees import Vocabulary
 
-__all__ = ["OperatorModel", "make_operator_encoder"]
+__all__ = ["OperatorModel"]
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,23 @@ class OperatorModel(TreeModel):
         sets = values["operator_labels"] == "parameters"
         return {"label": "with model.operator_labels parameters"} if sets else {}
 
+    def operator_encoder(self, leaves: Input, operators: int) -> TreeEncoder | BidirectionalEncoder:
+        """The encoder of trees whose nodes with children are operators.
 
-def make_operator_encoder(
-    model: Options, leaves: Input, vocabs: Mapping[str, Vocabulary]
-) -> Encoder:
-    """The encoder of trees whose nodes with children are operators, as the settings say.
+        Arguments:
+            leaves: the inputs of the leaves, zero elsewhere.
+            operators: the number of operators, which the node field ``op`` numbers.
 
-    Arguments:
-        model: the model's settings, with ``operator_labels``.
-        leaves: the inputs of the leaves, zero elsewhere.
-        vocabs: that of the node field ``op`` names the operators.
-
-    Raises:
-        ConfigError: each operator is to have parameters, and the cell has none per operator.
-    """
-    operators = len(vocabs["op"])
-    if model["operator_labels"] == "one_hot":
-        return make_encoder(model, Concat([leaves, OneHot("op", operators)]))
-    return make_encoder(model, leaves, operators)
+        Raises:
+            ConfigError: each operator is to have parameters, and the cell has none per operator.
+        """
+        if self.operator_labels == "one_hot":
+            return self.encoder(Concat([leaves, OneHot("op", operators)]))
+        if "operators" not in options_of(self.cell.source):
+            able = [each for each in CELLS if "operators" in options_of(CELLS[each])]
+            raise ConfigError(
+                f"model.cell {self.cell.name} has no argument 'operators', a set of parameters per "
+                f"operator, which this task needs; choose one of {', '.join(able)}, or "
+                "model.operator_labels one_hot"
+            )
+        return self.encoder(leaves, operators=operators)

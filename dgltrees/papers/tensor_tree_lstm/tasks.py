@@ -11,27 +11,25 @@ of its subexpressions. INEX 2005 has the classes of XML documents, from the stru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
-
-from torch import nn
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.logic import stream_logic
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import ComparisonHead
-from dgltrees.models.inputs import NodeInput, OneHot, Thermometer
+from dgltrees.models.inputs import OneHot, Thermometer
 from dgltrees.models.readout import EveryNode, Root
-from dgltrees.options import Count, Options
 from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
 from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
-from dgltrees.papers.tensor_tree_lstm.operators import OperatorModel, make_operator_encoder
+from dgltrees.papers.tensor_tree_lstm.operators import OperatorModel
+from dgltrees.settings import Count
 from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.base import TreeTask
 from dgltrees.tasks.trees.settings import HeadSettings, ReadoutSettings, TreeModel
 from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Vocabulary
@@ -57,8 +55,12 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
     digits: Literal["thermometer", "one_hot"] = "thermometer"
     """Input vector of a leaf's digit d: d + 1 ones, then zeros (thermometer), or a single one."""
 
-
-_CODES: dict[str, Callable[[str, int], NodeInput]] = {"thermometer": Thermometer, "one_hot": OneHot}
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        leaves = {"thermometer": Thermometer, "one_hot": OneHot}[self.digits]("value", 10)
+        encoder = self.operator_encoder(leaves, len(vocabs["op"]))
+        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
+        return Classifier(encoder, self.tree_vectors(encoder.size), head)
 
 
 def _read_listops(
@@ -67,18 +69,11 @@ def _read_listops(
     return stream_listops(path, trees, labeled=labeled)
 
 
-def _build_listops(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_operator_encoder(model, _CODES[model["digits"]]("value", 10), vocabs)
-    head = make_head(model, encoder, vocabs)
-    return Classifier(encoder, make_readout(model, encoder), head)
-
-
 LISTOPS = TreeTask(
     "listops",
     DataSettings,
     ListOpsModel,
     {"listops": _read_listops},
-    _build_listops,
     max_children=5,
     reads=FORMATS["listops"].description,
 )
@@ -99,6 +94,13 @@ class LogicModel(OperatorModel):
     comparison: Count | None = None
     """Width of the layer that compares two trees; by default the number of classes."""
 
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        encoder = self.operator_encoder(OneHot("value", _VARIABLES), len(vocabs["op"]))
+        classes = len(vocabs["target"])
+        head = ComparisonHead(encoder.size, classes, comparison=self.comparison, init=self.init)
+        return Classifier(encoder, Root(), head)
+
 
 _VARIABLES = 6
 
@@ -109,14 +111,8 @@ def _read_logic(
     return stream_logic(path, trees, labeled=labeled)
 
 
-def _build_logic(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_operator_encoder(model, OneHot("value", _VARIABLES), vocabs)
-    head = model.of(ComparisonHead, size=encoder.size, classes=len(vocabs["target"]))
-    return Classifier(encoder, Root(), head)
-
-
 LOGIC = TreeTask(
-    *("logic", LogicSettings, LogicModel, {"logic": _read_logic}, _build_logic),
+    *("logic", LogicSettings, LogicModel, {"logic": _read_logic}),
     max_children=2,
     breakdown=("operators", 12),
     reads=FORMATS["logic"].description,
@@ -127,6 +123,12 @@ LOGIC = TreeTask(
 class OperatorNodesModel(HeadSettings, OperatorModel):
     """A classifier of all nodes, some of which are operators."""
 
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        encoder = self.operator_encoder(OneHot("value", 2), len(vocabs["op"]))
+        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
+        return Classifier(encoder, EveryNode(), head)
+
 
 def _read_boolsent(
     path: PathLike, settings: SupervisedSettings, vocabs: Names, *, labeled: bool, trees: int
@@ -135,17 +137,11 @@ def _read_boolsent(
         yield data if settings.supervise == "nodes" else root_labels(data)
 
 
-def _build_boolsent(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_operator_encoder(model, OneHot("value", 2), vocabs)
-    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
-
-
 BOOLSENT = TreeTask(
     "boolsent",
     SupervisedSettings,
     OperatorNodesModel,
     {"boolsent": _read_boolsent},
-    _build_boolsent,
     nodes=True,
     reads=FORMATS["boolsent"].description,
 )
@@ -154,6 +150,12 @@ BOOLSENT = TreeTask(
 @dataclass(frozen=True)
 class TreesModel(ReadoutSettings, TreeModel):
     """A classifier of trees."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        encoder = self.encoder(OneHot("label", len(vocabs["label"])))
+        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
+        return Classifier(encoder, self.tree_vectors(encoder.size), head)
 
 
 def _read_inex(
@@ -165,18 +167,11 @@ def _read_inex(
     return stream_inex(path, trees, vocabs=vocabs, labeled=labeled)
 
 
-def _build_inex(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(model, OneHot("label", len(vocabs["label"])))
-    head = make_head(model, encoder, vocabs)
-    return Classifier(encoder, make_readout(model, encoder), head)
-
-
 INEX = TreeTask(
     "inex",
     WordSettings,
     TreesModel,
     {"inex": _read_inex},
-    _build_inex,
     max_children=32,
     reads=FORMATS["inex"].description,
 )

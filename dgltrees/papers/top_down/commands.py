@@ -11,7 +11,6 @@ from typing import Literal
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.papers.top_down.analyses import generate as generation
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
@@ -22,6 +21,7 @@ from dgltrees.papers.top_down.analyses.simplify import simplify_files
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.data.questions import read_answers, read_questions
 from dgltrees.papers.top_down.models.sample_trees import Sampling
+from dgltrees.settings import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.training.loaded import load
 
 __all__ = ["complete", "compress", "generate", "parse", "rerank", "simplify", "train_shape"]
@@ -33,7 +33,7 @@ def parse(
     input: list[str],
     out: str,
     k: Count = 1,
-    format: Literal["conllu", "lines", "text"] | None = None,
+    format: parsing.SentenceFormat | None = None,
     encoding: str = "utf-8",
     after: str | None = None,
     max_words: Count | None = None,

@@ -22,13 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.cache import Cache
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.batch import Cache, TreeBatch
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.roots import check_roots
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import inverse, owner, run_offsets, within
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = [
     "dependency_forest",
@@ -39,7 +38,7 @@ __all__ = [
     "generation_order",
     "left_chains",
     "nearest_left",
-    "sources",
+    "source_nodes",
 ]
 
 
@@ -108,9 +107,9 @@ def _siblings(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """All dependents, by head and for each head in word order.
 
-    Returns: four arrays ``(E,)``: the dependents; their heads; whether they are left of their
-    heads; and the
-        number of dependents of the same head that are generated before them.
+    Returns:
+        four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; and
+        the number of dependents of the same head that are generated before them.
     """
     check_roots(forest)
     up = forest.global_parent
@@ -126,9 +125,8 @@ def _siblings(
 def dependency_forest(forest: Forest) -> Forest:
     """The projective dependency forest of a generation forest: its nodes in word order.
 
-    For projective trees this is the inverse of
-    ``generation_forest``. The nodes of the generation forest may
-    be in any order. The columns ``etype`` and ``t`` are dropped.
+    For projective trees this is the inverse of ``generation_forest``. The nodes of the generation
+    forest may be in any order. The columns ``etype`` and ``t`` are dropped.
 
     Arguments:
         forest: a generation forest, whose ``pos`` are edge types.
@@ -282,7 +280,7 @@ def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
     return batch
 
 
-def sources(batch: TreeBatch) -> NDArray[np.int64]:
+def source_nodes(batch: TreeBatch) -> NDArray[np.int64]:
     """The source of the edge into each node of a batch, ``(N,)``; -1 at ROOT."""
     source = np.full(batch.num_nodes, -1)
     source[batch.dst.numpy()] = batch.src.numpy()

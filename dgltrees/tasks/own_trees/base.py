@@ -19,7 +19,7 @@ from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.own_trees.reading import (
     check_columns_seen,
@@ -30,7 +30,6 @@ from dgltrees.tasks.own_trees.reading import (
     target_values,
     with_targets,
 )
-from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names, Task
 from dgltrees.tasks.trees.base import cell_name
@@ -271,7 +270,7 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
     inputs = ColumnsInput(
         schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
     )
-    encoder = encoder_settings(model).make(model, inputs)
+    encoder = model.part("encoder")(inputs=inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
     targets = model.of(head, size=size, hidden=model["head"], dropout=dropout, **sizes)

@@ -16,7 +16,7 @@ from dgltrees.errors import TreeError
 from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import ClassTarget, FlagTargets
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (
     ClassesData,
@@ -44,6 +44,22 @@ _NO, _YES = ("0", "false", "no"), ("1", "true", "yes")
 @dataclass(frozen=True)
 class ClassesTask(OwnTreesTask):
     """One class of several; or, with several target columns, a flag in each of them."""
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings.
+
+        Raises:
+            TreeError: there are fewer than two classes.
+        """
+        schema = cast(Schema, vocabs)
+        if len(schema.targets) > 1:
+            return make_model(model, schema, FlagTargets, count=len(schema.targets))
+        if len(schema["target"]) < 2:
+            raise TreeError(
+                f"expected at least two classes in the target {schema.targets[0]!r}, got "
+                f"{', '.join(schema['target'].names) or 'none'}"
+            )
+        return make_model(model, schema, ClassTarget, count=len(schema["target"]))
 
     def encode_targets(
         self,
@@ -154,28 +170,15 @@ def _flags(names: list[str | None], column: str, error: RowError) -> NDArray[np.
     return flags
 
 
-def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
-    schema = cast(Schema, names)
-    if len(schema.targets) > 1:
-        return make_model(model, schema, FlagTargets, count=len(schema.targets))
-    if len(schema["target"]) < 2:
-        raise TreeError(
-            f"expected at least two classes in the target {schema.targets[0]!r}, got "
-            f"{', '.join(schema['target'].names) or 'none'}"
-        )
-    return make_model(model, schema, ClassTarget, count=len(schema["target"]))
-
-
-CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, _build, metrics=METRICS)
+CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, metrics=METRICS)
 CLASSIFY_PAIRS = ClassesTask(
-    "classify-pairs", ClassesData, PairClassesModel, {}, _build, metrics=METRICS, arity=2
+    "classify-pairs", ClassesData, PairClassesModel, {}, metrics=METRICS, arity=2
 )
 LABEL = ClassesTask(
     "label",
     ClassesData,
     NodeClassesModel,
     {},
-    _build,
     nodes=True,
     accuracy_over="node",
     metrics=METRICS,

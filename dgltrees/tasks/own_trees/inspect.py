@@ -18,13 +18,12 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples, Forest
-from dgltrees.trees.columns import Column
-from dgltrees.trees.infer import choose_columns
+from dgltrees.trees.columns import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
 
 __all__ = ["Inspection", "inspect_trees"]

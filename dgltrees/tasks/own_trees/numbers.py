@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import NumberTargets
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (
     NodeNumbersModel,
@@ -44,6 +44,11 @@ METRICS = (
 @dataclass(frozen=True)
 class NumbersTask(OwnTreesTask):
     """A number, or one in each of several target columns."""
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings."""
+        schema = cast(Schema, vocabs)
+        return make_model(model, schema, NumberTargets, count=len(schema.targets))
 
     def encode_targets(
         self,
@@ -124,8 +129,10 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
     else:
         numbers = np.full(len(values), np.nan)
         for row, value in enumerate(values.tolist()):
+            if value is None:
+                continue
             try:
-                numbers[row] = np.nan if value is None else float(value)
+                numbers[row] = float(value)
             except (TypeError, ValueError):
                 raise error(
                     f"expected a number as the target {column!r}, got {value!r:.40}; for names "
@@ -142,21 +149,15 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
     return numbers
 
 
-def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
-    schema = cast(Schema, names)
-    return make_model(model, schema, NumberTargets, count=len(schema.targets))
-
-
-REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, _build, metrics=METRICS)
+REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, metrics=METRICS)
 REGRESS_PAIRS = NumbersTask(
-    "regress-pairs", OwnTreesData, PairNumbersModel, {}, _build, metrics=METRICS, arity=2
+    "regress-pairs", OwnTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
 )
 REGRESS_NODES = NumbersTask(
     "regress-nodes",
     OwnTreesData,
     NodeNumbersModel,
     {},
-    _build,
     nodes=True,
     metrics=METRICS,
 )

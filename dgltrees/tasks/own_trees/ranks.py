@@ -17,7 +17,7 @@ from dgltrees.errors import TreeError, called
 from dgltrees.metrics.ranks import TOP, ndcg, order_metrics, rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.baselines import rank_baselines, some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers
@@ -53,6 +53,10 @@ class RankTask(OwnTreesTask):
     """
 
     has_majority = False
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings."""
+        return make_model(model, cast(Schema, vocabs), RankTarget)
 
     def encode_targets(
         self,
@@ -264,8 +268,4 @@ def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:
         yield Examples.concat(waiting)
 
 
-def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
-    return make_model(model, cast(Schema, names), RankTarget)
-
-
-RANK = RankTask("rank", RankData, RankModel, {}, _build, metrics=METRICS, whole_groups=True)
+RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)

@@ -18,8 +18,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
-from dgltrees.trees.columns import SUBWORDS, Column
-from dgltrees.trees.infer import choose_columns
+from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.words import UNKNOWN
 

@@ -6,21 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from dgltrees.cells import BaseCell
 from dgltrees.errors import called
 from dgltrees.formats.layout import Layout
-from dgltrees.models.bag_encoder import BagEncoder
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input
-from dgltrees.models.tree_convolution import ConvolutionEncoder
-from dgltrees.options import Count, Fraction, NonNegative, Options, Positive
 from dgltrees.registry import Registry, subclass_of
-from dgltrees.tasks.sequence_encoders import (
-    EncoderSettings,
-)
+from dgltrees.settings import Count, Fraction, NonNegative, Part, Positive, chosen
+from dgltrees.settings.values import PositiveShare
+from dgltrees.tasks.sequence_encoders import EncoderSettings
 from dgltrees.tasks.settings import PretrainedSettings
-from dgltrees.tasks.trees.base import make_encoder
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
-from dgltrees.values import PositiveShare
 
 __all__ = [
     "ENCODERS",
@@ -102,52 +98,25 @@ class TreeEncoderSettings(TreeModel, EncoderSettings):
 
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
 
-    cell: str = "child_sum"
+    cell: Part[BaseCell] = chosen("child_sum")
     """Cell that makes a node's state from those of its children."""
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
+    def __call__(self, inputs: Input) -> Encoder:
         """Make the encoder."""
-        return make_encoder(model, inputs)
+        return self.encoder(inputs)
 
 
-@dataclass(frozen=True)
-class ConvolutionSettings(EncoderSettings):
-    """Tree-based convolution (Mou et al., 2016)."""
-
-    layers: Count = 2
-    """Layers of convolution; each sees one level further down."""
-    dropout: Fraction = 0.0
-    """Probability of dropout between the layers."""
-
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
-        return ConvolutionEncoder(inputs, size, layers=layers, dropout=dropout)
-
-
-@dataclass(frozen=True)
-class BagSettings(EncoderSettings):
-    """A bag of nodes."""
-
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        return BagEncoder(inputs, model["hidden_size"])
-
-
-ENCODERS: Registry[type[EncoderSettings]] = Registry(
+ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
     "encoders",
     {
         "tree": "dgltrees.tasks.own_trees.settings:TreeEncoderSettings",
-        "convolution": "dgltrees.tasks.own_trees.settings:ConvolutionSettings",
-        "lstm": "dgltrees.tasks.sequence_encoders:LSTMSettings",
-        "bilstm": "dgltrees.tasks.sequence_encoders:BidirectionalLSTMSettings",
-        "transformer": "dgltrees.tasks.sequence_encoders:TransformerSettings",
-        "bag": "dgltrees.tasks.own_trees.settings:BagSettings",
+        "convolution": "dgltrees.models.tree_convolution:ConvolutionEncoder",
+        "lstm": "dgltrees.models.sequence_encoder:SequenceEncoder",
+        "bilstm": "dgltrees.tasks.sequence_encoders:BidirectionalLSTM",
+        "transformer": "dgltrees.models.transformer_encoder:TransformerEncoder",
+        "bag": "dgltrees.models.bag_encoder:BagEncoder",
     },
-    subclass_of(EncoderSettings),
+    subclass_of(Encoder, EncoderSettings),
 )
 """The encoders of trees with columns, by the names that settings use."""
 

@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from dgltrees.cells import CELLS
-from dgltrees.options import Count, Fraction
+from torch import nn
+
+from dgltrees.cells import CELLS, BaseCell
+from dgltrees.cells.initial import Init
+from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
+from dgltrees.models.heads import MLP
+from dgltrees.models.inputs import Input
+from dgltrees.models.readout import Attention, Mean, Root
+from dgltrees.settings import Count, Fraction, Part, chosen
 
 __all__ = ["HeadSettings", "ReadoutSettings", "TreeModel"]
 
@@ -19,21 +26,30 @@ class TreeModel:
     parts: ClassVar[Mapping[str, Any]] = {"cell": CELLS}
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators")
 
-    cell: str = "lstm"
+    cell: Part[BaseCell] = chosen("lstm")
     """Cell that makes a node's state from those of its children."""
     hidden_size: Count = 50
     """Size c of a node's state."""
-    init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
+    init: Init = "kaiming"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
     bidirectional: bool = False
     """Run a second cell from the root down too, over the states of the first, and read both."""
     checkpoint: bool = False
     """Compute levels again in the backward pass, which takes longer and less memory."""
 
-    @property
-    def display_name(self) -> str:
-        """The cell's name; see :meth:`dgltrees.tasks.trees.base.TreeTask.display_name`."""
-        return self.cell
+    def encoder(self, inputs: Input, **cell: Any) -> TreeEncoder | BidirectionalEncoder:
+        """The encoder of trees.
+
+        Arguments:
+            inputs: maps every node to its input.
+            cell: more arguments of the cell, such as ``operators``.
+        """
+        up = TreeEncoder(
+            inputs, self.cell(input_size=inputs.size, **cell), checkpoint=self.checkpoint
+        )
+        if not self.bidirectional:
+            return up
+        return BidirectionalEncoder(up, self.cell(input_size=up.size))
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,10 @@ class HeadSettings:
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
 
+    def mlp(self, size: int, outputs: int, init: Init) -> MLP:
+        """The head: vectors ``(..., size)`` to logits ``(..., outputs)``."""
+        return MLP(size, outputs, self.head, dropout=self.head_dropout, init=init)
+
 
 @dataclass(frozen=True)
 class ReadoutSettings(HeadSettings):
@@ -52,3 +72,11 @@ class ReadoutSettings(HeadSettings):
 
     readout: Literal["root", "mean", "attention"] = "root"
     """Vector of a tree: the root's state, the mean over its nodes, or a learned weighted mean."""
+
+    def tree_vectors(self, size: int) -> nn.Module:
+        """The readout: node states ``(N, size)`` to tree vectors ``(T, size)``."""
+        return (
+            {"root": Root, "mean": Mean}[self.readout]()
+            if self.readout != "attention"
+            else (Attention(size))
+        )

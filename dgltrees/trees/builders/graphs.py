@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.builders.components import forest_of_rows, roots_of_rows
+from dgltrees.trees.builders.tables import forest_of_rows, roots_of_rows
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import cumcount, locate, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary

@@ -1,18 +1,22 @@
-"""Forests of nested Python tuples, lists and dictionaries."""
+"""Forests of nested values: Python's tuples, lists and dictionaries, and JSON documents."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from dgltrees._files import PathLike
+from dgltrees._json import line_of_deepest
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.walk import forest_of_nodes
+from dgltrees.trees.builders.walk import Member, forest_of_nodes
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
-__all__ = ["from_nested"]
+__all__ = ["JSON_KINDS", "from_json", "from_nested"]
 
 _FORMS = ("children", "head", "pair")
 _SHAPES = {"head": "(label, child, ...)", "pair": "(label, [child, ...])"}
@@ -93,3 +97,114 @@ def _label(value: Any) -> str:
     raise TreeError(
         f"expected a string or number as a label, got an object of type {type(value).__name__}"
     )
+
+
+JSON_KINDS = ("object", "array", "string", "number", "boolean", "null")
+
+
+_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
+
+
+class _Object(list[tuple[str, Any]]):
+    """The members of an object, in their order: pairs of key and value."""
+
+
+class _Number(str):
+    """A number as it is written."""
+
+
+_KINDS = {_Object: "object", list: "array", _Number: "number", str: "string", bool: "boolean"}
+
+
+def from_json(
+    *texts: str | bytes,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    file: PathLike | None = None,
+) -> Forest:
+    """A forest with one tree per JSON document, nodes in preorder.
+
+    Every value is a node; its children are the members of an object or the elements of an array,
+    in the order of the text. A key that occurs twice in an object gives two children.
+
+    Node columns: ``label``, the key of a member, -1 for others; ``kind``, one of
+    :data:`JSON_KINDS`; ``value``, a string, a number as it is written, ``true`` or ``false``; -1 at
+    objects, arrays and null.
+
+    Arguments:
+        texts: the documents.
+        vocabs: vocabularies of ``label`` and ``value`` to use.
+        file: the file of the texts, for the errors.
+
+    Raises:
+        TreeError: with line, or tree and node: a text is not JSON (NaN and Infinity are not) or not
+            UTF-8, or is nested deeper than Python's ``json`` reads (about
+            ``sys.getrecursionlimit()``); a name is not in a frozen vocabulary.
+    """
+    check_vocabs(vocabs or {}, ("label", "value"))
+    return forest_of_nodes(
+        (Member(None, _load(text, tree, file)) for tree, text in enumerate(texts)),
+        _children,
+        {
+            "label": lambda member: member.field,
+            "kind": lambda member: _kind(member.node),
+            "value": lambda member: _value(member.node),
+        },
+        {**(vocabs or {}), "kind": Vocabulary(JSON_KINDS, frozen=True)},
+        file=file,
+    )
+
+
+def _load(text: str | bytes, tree: int, file: PathLike | None) -> Any:
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_Object,
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=_refuse,
+        )
+    except RecursionError:
+        message = "expected JSON that Python's json can read, got one nested too deep for it"
+        line = line_of_deepest(_text_of(text))
+    except json.JSONDecodeError as error:
+        message = f"expected JSON, got {error.msg.lower()} at column {error.colno}"
+        line = error.lineno
+    except UnicodeDecodeError as error:
+        message = f"expected JSON in UTF-8, got the byte 0x{error.object[error.start]:02x}"
+        line = 1 + error.object.count(b"\n", 0, error.start)
+    except TreeError as error:
+        message, line = str(error), _line_of_constant(text)
+    raise TreeError(message, file=file, line=line, tree=tree)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
+
+
+def _text_of(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+
+
+def _line_of_constant(text: str | bytes) -> int:
+    """The line of the first NaN or Infinity that is no part of a text."""
+    text = _text_of(text)
+    constants = (m for m in _TEXT_OR_CONSTANT.finditer(text) if not m[0].startswith('"'))
+    return 1 + text.count("\n", 0, next(constants).start())
+
+
+def _children(member: Member) -> Sequence[Member]:
+    if isinstance(member.node, _Object):
+        return [Member(key, value) for key, value in member.node]
+    if isinstance(member.node, list):
+        return [Member(None, value) for value in member.node]
+    return ()
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else _KINDS[type(value)]
+
+
+def _value(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str) else None

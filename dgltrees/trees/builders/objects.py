@@ -11,10 +11,9 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.values import KINDS, shown, typed_columns
-from dgltrees.trees.builders.vocabs import check_vocabs
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 __all__ = ["Getter", "from_objects", "getter_function", "to_objects"]
 

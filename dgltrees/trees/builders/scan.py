@@ -1,10 +1,4 @@
-"""The scanner of all bracket formats: bracketed text as arrays.
-
-A table maps each byte to its class. The *items* of a text are its opening brackets and its atoms,
-the words between brackets and white space. The depth of an item is a running count of brackets; the
-bracket that encloses it is the last one before it of one depth less, which one sort by depth finds
-for all items.
-"""
+"""The scanner of all bracket formats: bracketed text as arrays."""
 
 from __future__ import annotations
 
@@ -17,11 +11,99 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.balance import check_balance, check_utf8, line_ends
 from dgltrees.trees.segments import run_offsets, within
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
-__all__ = ["Brackets", "scan"]
+__all__ = ["Brackets", "check_balance", "check_line_pairs", "check_utf8", "line_ends", "scan"]
+
+
+def check_utf8(data: bytes, file: PathLike | None, first_line: int) -> None:
+    """Check that ``data``, which begins at line ``first_line`` of ``file``, is UTF-8.
+
+    Raises:
+        TreeError: it is not; with file and line.
+    """
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise TreeError(
+            f"expected UTF-8 text, got the byte 0x{data[error.start]:02x}; "
+            "convert the file to UTF-8",
+            file=file,
+            line=first_line + data.count(b"\n", 0, error.start),
+        ) from None
+
+
+def check_balance(
+    at: NDArray[np.int64],
+    depth: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    pair: str,
+    *,
+    by_line: bool,
+    file: PathLike | None,
+    first_line: int,
+) -> None:
+    """Check that every bracket is closed, and that every closing bracket closes one.
+
+    Arguments:
+        at: ``(B,)`` the byte of each bracket; there may be others.
+        depth: ``(B,)`` the number of brackets that are open after each byte.
+        ends: ``(L,)`` the byte that each line ends at.
+        pair: the opening and the closing bracket, for the errors.
+        by_line: every line must close its own brackets; otherwise the text as a whole.
+        file, first_line: the file of the text and the line it begins at, for the errors.
+
+    Raises:
+        TreeError: with file and line.
+    """
+    last = np.searchsorted(at, ends) - 1  # the last bracket up to each line's end
+    still_open = np.where(last < 0, 0, depth[last]) if len(at) else np.zeros(len(ends), np.int32)
+    if not by_line:
+        still_open[:-1] = np.minimum(still_open[:-1], 0)
+    extra = at[np.argmax(depth < 0)] if len(at) and depth.min() < 0 else None
+    unclosed = int(np.argmax(still_open != 0)) if still_open.any() else len(ends)
+    if extra is not None and np.searchsorted(ends, extra) <= unclosed:
+        line = first_line + int(np.searchsorted(ends, extra))
+        raise TreeError(
+            f"expected an opening {pair[0]!r} for every {pair[1]!r}, "
+            f"got a {pair[1]!r} that closes nothing",
+            file=file,
+            line=line,
+        )
+    if unclosed < len(ends):
+        opened = unclosed
+        if not by_line:  # name the line where the unclosed tree begins
+            outside = np.flatnonzero(depth == 0)
+            begin = outside[-1] + 1 if len(outside) else 0
+            opened = int(np.searchsorted(ends, at[begin]))
+        raise TreeError(
+            f"expected a {pair[1]!r} for every {pair[0]!r}, got {still_open[unclosed]} left open "
+            f"at the end of the {'line' if by_line else 'text'}; is it cut off?",
+            file=file,
+            line=first_line + opened,
+        )
+
+
+def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_line: int) -> None:
+    """Check that every line of ``data`` closes its own brackets ``pair``.
+
+    Raises:
+        TreeError: with file and line.
+    """
+    letters = np.frombuffer(data, np.uint8)
+    opened, closed = letters == ord(pair[0]), letters == ord(pair[1])
+    at = np.flatnonzero(opened | closed)
+    depth = np.cumsum(opened[at].astype(np.int8) - closed[at].astype(np.int8), dtype=np.int32)
+    ends = line_ends(data)
+    check_balance(at, depth, ends, pair, by_line=True, file=file, first_line=first_line)
+
+
+def line_ends(data: bytes) -> NDArray[np.int64]:
+    """``(L,)`` the byte that each line of ``data`` ends at."""
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    return ends if data.endswith(b"\n") else np.append(ends, len(data))
+
 
 _SPACE, _ATOM, _OPEN, _CLOSE = range(4)
 _BLANKS = b" \t\n\r\x0b\x0c"  # where bytes.split() splits
@@ -79,7 +161,10 @@ class Brackets:
         """
         if broken.any():
             item = int(np.argmax(broken))
-            raise TreeError(rule(item), file=self.file, line=int(self.line(item)))
+            raise self._error(rule(item), item)
+
+    def _error(self, message: str, item: int) -> TreeError:
+        return TreeError(message, file=self.file, line=int(self.line(item)))
 
     def look_up(
         self, items: NDArray[np.bool_], table: Mapping[str, int], what: str
@@ -119,14 +204,12 @@ class Brackets:
         first = np.full(len(self.names), len(rows))
         first[rows[::-1]] = np.arange(len(rows))[::-1]  # the first use of each name is written last
         used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(rows))]
-        words = [self.names[i] for i in used]
+
+        def error(message: str, word: int) -> TreeError:
+            return self._error(message, int(np.flatnonzero(items)[first[used[word]]]))
+
         ids = np.full(len(self.names) + 1, -1, np.int32)
-        try:
-            ids[used] = vocab.encode(words)
-        except TreeError as error:
-            new = next(i for i in used if self.names[i] not in vocab)
-            item = int(np.flatnonzero(items)[first[new]])
-            raise TreeError(str(error), file=self.file, line=int(self.line(item))) from None
+        ids[used] = encode_names([self.names[i] for i in used], vocab, error)
         return np.where(items, ids[self.name], -1).astype(np.int32)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import encode_names, vocabs_for
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 
-__all__ = ["KINDS", "shown", "typed_columns"]
+__all__ = ["KINDS", "RowError", "kind_of", "shown", "typed_columns"]
 
-Error = Callable[[str, int], TreeError]
+RowError = Callable[[str, int], TreeError]
+"""Makes an error of a message and the row that it is about."""
 
 KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -32,9 +33,15 @@ _EXACT = 2**53
 """Integers up to this are floats without loss."""
 
 
+@cache
+def kind_of(value_type: type) -> str:
+    """What values of a type are: one of :data:`KINDS`, or ``""``."""
+    return next((kind for kind, types in KINDS.items() if issubclass(value_type, types)), "")
+
+
 def typed_columns(
     values: Mapping[str, Sequence[Any]],
-    error: Error,
+    error: RowError,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
@@ -79,7 +86,7 @@ def typed_columns(
     return {key: columns[key] for key in values}, vocabularies
 
 
-def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
+def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> str:
     """What all of some values are, one of ``KINDS``; ``""`` where all are missing.
 
     Arguments:
@@ -90,7 +97,7 @@ def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
     Raises:
         TreeError: a value is of another kind, or of none.
     """
-    kinds = {each: _kind(each) for each in set(map(type, values)) - {type(None)}}
+    kinds = {each: kind_of(each) for each in set(map(type, values)) - {type(None)}}
     expected = f"a {kind}"
     if not kind:
         first = next((value for value in values if value is not None), None)
@@ -109,7 +116,7 @@ def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
     return kind
 
 
-def _number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any]:
+def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[Any]:
     """Truth values or numbers as an array ``(N,)``, vectors of one shape as ``(N, ...)``.
 
     Integers are int64 where none is missing; where one is, they are floats, NaN where missing.
@@ -140,18 +147,13 @@ def _number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any
     return array.astype(float) if missing else array
 
 
-def _kind(value_type: type) -> str:
-    fits = (kind for kind, types in KINDS.items() if issubclass(value_type, types))
-    return next(fits, "")
-
-
 def shown(value: Any) -> str:
     """A value and its type, for the errors."""
     text = repr(value)
     return f"{text[:40]}{'...' * (len(text) > 40)} ({type(value).__name__})"
 
 
-def _stack(values: Sequence[Any], error: Error) -> NDArray[Any]:
+def _stack(values: Sequence[Any], error: RowError) -> NDArray[Any]:
     """The rows ``(N, ...)`` of vectors of one shape."""
     rows: list[Any] = []
     shape: tuple[int, ...] | None = None

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import check_vocabs, encode_names, vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
 __all__ = ["Member", "NodeLists", "forest_of_nodes", "walk"]
 

@@ -21,7 +21,7 @@ from dgltrees.cells.aggregators import (
     SymmetricHOSVD,
     TensorTrain,
 )
-from dgltrees.options import options_of
+from dgltrees.settings import options_of
 from tests.cells.reference import symmetric_tensor
 
 L, C, G, K, R, M = 3, 4, 2, 3, 2, 5

@@ -10,8 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dgltrees.cells.compiled import kernels
-from dgltrees.cells.compiled.compiler import program, way
+from dgltrees.cells.compiled import kernels, run, way
 
 __all__ = ["compiling", "interpreted"]
 
@@ -53,7 +52,7 @@ _NAMES: dict[str, Any] = {
 
 
 def interpreted(body: str, name: str, arguments: str, threaded: bool) -> Any:
-    """Stands for :func:`dgltrees.cells.compiled.compiler.machine.kernels`."""
+    """Stands for :func:`dgltrees.cells.compiled.kernels.machine_code`."""
     names = dict(_NAMES)
     exec(compile(body, "cell", "exec"), names)
 
@@ -77,7 +76,7 @@ def compiling(interpret: bool = True) -> Iterator[None]:
         stack.enter_context(patch.object(way, "SMALLEST", 1))
         stack.enter_context(patch.object(way, "compiles", kernels.compiles))
         if interpret:
-            stack.enter_context(patch.object(program, "kernels", interpreted))
-            run = "dgltrees.cells.compiled.kernels.rows.run"
-            stack.enter_context(patch(run, lambda kernel, _, arrays: kernel(_, *arrays)))
+            stack.enter_context(patch.object(run, "machine_code", interpreted))
+            call = "dgltrees.cells.compiled.kernels.rows.run"
+            stack.enter_context(patch(call, lambda kernel, _, arrays: kernel(_, *arrays)))
         yield

@@ -32,7 +32,7 @@ def _double(path: Path, name: str) -> Any:
 def test_compiling_is_said_once_and_loading_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dgltrees.cells.compiled.kernels.announce import Announcement
+    from dgltrees.cells.compiled.kernels.rows import Announcement
 
     path = tmp_path / "code.py"
     path.write_text(_CODE)

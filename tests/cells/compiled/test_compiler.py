@@ -19,9 +19,9 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
 from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
-from dgltrees.cells.compiled.compiler import plan, program, way, work
-from dgltrees.cells.compiled.compiler.statements import Phase, Product
+from dgltrees.cells.compiled import check, plan, run, way
 from dgltrees.cells.compiled.kernels import available
+from dgltrees.cells.compiled.loops import Phase, Product
 from dgltrees.traversal import Nodes, compiled_way
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.compiled.user_cells import CELLS, ByType, Cell, Published
@@ -71,8 +71,8 @@ def test_equals_the_three_functions(name: str, monkeypatch: pytest.MonkeyPatch) 
     cell = CELLS[name](3, 4).double()
     x = inputs(FOREST.num_nodes)
     agree(cell, FOREST.batch(), x, fused=False)
-    monkeypatch.setattr(program.Machine, "shards", lambda *_: 3)
-    monkeypatch.setattr(program.Machine, "rows", lambda *_: 4)
+    monkeypatch.setattr(run.Machine, "shards", lambda *_: 3)
+    monkeypatch.setattr(run.Machine, "rows", lambda *_: 4)
     agree(cell, FOREST.batch(), x, **({"fused": False} if dgl is None else {"backend": "dgl"}))
 
 
@@ -91,13 +91,13 @@ def test_products_with_zeros_are_left_out() -> None:
     gru = CELLS["gru"](3, 4).double()
     agree(gru, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
     (machine,) = way._versions[gru].values()
-    assert isinstance(machine, program.Machine)
+    assert isinstance(machine, run.Machine)
     assert not any(isinstance(step, Product) for step in machine.program.steps[Phase("leaf")])
     assert torch.ops.aten.addmm.default not in {f for f, *_ in machine.program.before.values()}
     s_lstm = SLSTM(3, 4, 5).double()
     agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
     (machine,) = way._versions[s_lstm].values()
-    assert isinstance(machine, program.Machine)
+    assert isinstance(machine, run.Machine)
     assert machine.up.count("if level >= above:") == 1
 
 
@@ -179,7 +179,7 @@ def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
     for field in (x.detach(), x, x.detach(), x):
         traverse(cell, FOREST, {"x": field})["h"].sum().backward()
         (machine,) = way._versions[cell].values()
-        assert isinstance(machine, program.Machine)
+        assert isinstance(machine, run.Machine)
         wanted = [seen[1] for seen in machine.checked if isinstance(seen, tuple)]
         compared.append(sorted(map(sorted, wanted)))
     assert compared == [[["wx"]], *[[["wx"], ["wx", "x"]]] * 3]  # wx of its prepare
@@ -189,14 +189,14 @@ def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
 def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the lowest levels that have all kinds of its nodes."""
     compared: list[int] = []
-    check = work.Work.check
+    compare = check.Work.check
 
-    def counted(part: work.Work, machine: program.Machine) -> None:
+    def counted(part: check.Work, machine: run.Machine) -> None:
         compared.append(part.batch.num_nodes)
-        check(part, machine)
+        compare(part, machine)
 
-    monkeypatch.setattr(work.Work, "check", counted)
-    monkeypatch.setattr(work, "LARGE", 100)
+    monkeypatch.setattr(check.Work, "check", counted)
+    monkeypatch.setattr(check, "LARGE", 100)
     below = Forest.build(range(-1, 199))
     parent = [*range(-1, 100), 0, *range(101, 199)]  # one node of two children, the root
     for forest, nodes in ((below, [16]), (Forest.build(parent), [16, 200])):
@@ -365,10 +365,10 @@ def test_types_can_have_operations_of_their_own(monkeypatch: pytest.MonkeyPatch)
     for types in (1, 2, 3):
         agree(cell, FOREST.batch(), x, torch.arange(count) % types, fused=False)
     ((machine,),) = (way._versions[cell].values(),)
-    assert isinstance(machine, program.Machine)
+    assert isinstance(machine, run.Machine)
     agree(cell, FOREST.batch(), x, torch.arange(count) % 2, fused=False)
     assert list(way._versions[cell].values()) == [machine]  # which knows these types
-    monkeypatch.setattr(program.Machine, "shards", lambda *_: 3)
+    monkeypatch.setattr(run.Machine, "shards", lambda *_: 3)
     agree(cell, FOREST.batch(), x, torch.arange(count) % 3, fused=False)
     many = ByType(3, 4).double()
     op = torch.arange(count)

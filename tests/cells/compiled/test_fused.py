@@ -17,9 +17,9 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
-from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.row_plan import plan_rows
+from dgltrees.cells.compiled.run import Machine
 from dgltrees.traversal import IndexedRows
 from tests.cells.compiled.interpreter import compiling
 from tests.worlds import chain, forests, random_forest, star

@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, explain_compile, traverse
 from dgltrees.cells import BaseCell
-from dgltrees.cells.compiled.compiler import program
+from dgltrees.cells.compiled import run
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.traversal import compiled_states
 from tests.cells.compiled.interpreter import compiling
@@ -115,7 +115,7 @@ def test_equals_the_three_functions(case: Case, data: st.DataObject) -> None:
     batch, ndata = case.inputs(cell, forest)
     ndata = tracked(ndata)
     rows = data.draw(st.none() | st.integers(1, 5))  # of pieces that a batch is cut into
-    with going(case.way), patch.object(program.Machine, "rows", lambda *_: rows):
+    with going(case.way), patch.object(run.Machine, "rows", lambda *_: rows):
         states = traverse(cell, batch, ndata)
         if case.way == "compiled":
             assert not len(batch.src) or "is compiled" in explain_compile(cell)

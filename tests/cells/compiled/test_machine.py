@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, explain_compile, traverse
 from dgltrees.cells import make_cell
-from dgltrees.cells.compiled.compiler import machine
+from dgltrees.cells.compiled import kernels
 from dgltrees.cells.compiled.kernels import available
 from tests.cells.compiled.interpreter import compiling
 
@@ -36,8 +36,8 @@ def test_machine_code_equals_the_functions_in_single_precision() -> None:
 
 def test_a_foreign_file_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = "STAMP = 0\n"
-    monkeypatch.setattr(machine, "folder", lambda: tmp_path)
-    (file,) = [tmp_path / f"{machine._module(text).__name__}.py"]
+    monkeypatch.setattr(kernels, "folder", lambda: tmp_path)
+    (file,) = [tmp_path / f"{kernels._module(text).__name__}.py"]
     file.write_text("raise RuntimeError('foreign')")
-    assert machine._module(text).STAMP == 0
+    assert kernels._module(text).STAMP == 0
     assert file.read_text() == text

@@ -8,7 +8,7 @@ from dgltrees.formats import FORMATS
 from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies
 from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_heads
-from dgltrees.trees.builders.render import render
+from dgltrees.trees.builders.brackets import render
 
 
 def _texts(forest: Forest) -> list[str]:

@@ -10,25 +10,22 @@ from tests.test_registry import QUICK, install, outputs
 from tests.training.samples import SAMPLES
 
 WIDE = '''
-from dataclasses import dataclass
 from dgltrees.models.sequence_encoder import SequenceEncoder
-from dgltrees.options import Count
-from dgltrees.tasks.sequence_encoders import SequenceEncoderSettings
+from dgltrees.settings import Count
 
-@dataclass(frozen=True)
-class WideSettings(SequenceEncoderSettings):
-    """A wide LSTM."""
-    width: Count = 2
-    """Size of a vector, as a multiple of hidden_size."""
+class WideLSTM(SequenceEncoder):
+    """A wide LSTM.
 
-    @staticmethod
-    def make(model, inputs):
-        return SequenceEncoder(inputs, model["width"] * model["hidden_size"])
+    Arguments:
+        width: size of a vector, as a multiple of hidden_size.
+    """
+    def __init__(self, inputs, hidden_size: Count, width: Count = 2) -> None:
+        super().__init__(inputs, width * hidden_size)
 '''
 
 
 def test_a_package_adds_an_encoder_of_sentences(tmp_path: Path) -> None:
-    entries = {"sentence_encoders": {"wide": "small.wide:WideSettings"}}
+    entries = {"sentence_encoders": {"wide": "small.wide:WideLSTM"}}
     (install(tmp_path, "small", entries) / "wide.py").write_text(WIDE)
     data = ["--data.root", str(SAMPLES), "--data.limit=20", "--data.vectors=null"]
     argv = ["train", "snli", *data, "--model.encoder=wide", "--model.width=3", *QUICK]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dgltrees.cli import main
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.training.samples import SAMPLES
 
 Capture = pytest.CaptureFixture[str]

@@ -4,9 +4,9 @@ import pytest
 
 from dgltrees import registry
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, paper_of, preset_names, preset_values
-from tests.training.test_catalog import NTI, without_nti  # noqa: F401
+from dgltrees.settings.catalog import load_preset, paper_of, preset_names, preset_values
+from dgltrees.settings.tasks import TASKS
+from tests.settings.test_catalog import NTI
 
 _ALL = {*preset_names()}
 

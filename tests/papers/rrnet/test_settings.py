@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import Settings
+from dgltrees.settings.layers import Settings
 
 
 def test_nested_sections_round_trip() -> None:

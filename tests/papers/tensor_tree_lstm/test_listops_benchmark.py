@@ -16,9 +16,9 @@ from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.papers.tensor_tree_lstm.tasks import LISTOPS
-from dgltrees.training.catalog import preset_values
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings
 from dgltrees.training.loading import Loader
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 from tests.backends import by_backend
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.catalog import load_preset, paper_of, preset_names
+from dgltrees.settings.catalog import load_preset, paper_of, preset_names
 
 
 def test_every_row_and_rank_of_the_tables_is_there() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples
-from dgltrees.tasks.table import get_task
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from tests.tasks.build import predictions

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from dgltrees.settings.layers import Settings
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.training.samples import SENTENCES
 
 

@@ -19,16 +19,16 @@ from dgltrees.papers.top_down.graphs import (
     left_chains,
 )
 from dgltrees.trees.builders import from_parses
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
-from tests.papers.top_down.brute_force import is_projective
-from tests.papers.top_down.sentences import (
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
+from tests.papers.top_down.samples import (
     ORDER,
     figure_2,
+    is_projective,
     paths_of,
     slow_order,
     slow_paths,
 )
-from tests.trees.builders.test_parses import DOCUMENTS
+from tests.trees.builders.test_sentences import DOCUMENTS
 from tests.trees.dependencies import SENTENCE, forest_of, sentences
 from tests.trees.nested import names_of
 from tests.worlds import chain, star

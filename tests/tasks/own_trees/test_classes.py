@@ -9,11 +9,11 @@ import pytest
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import TreeError
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.own_trees.classes import LABEL
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 
 
 def _save(folder: Path, seed: int, names: list[str]) -> str:

@@ -12,12 +12,12 @@ import pytest
 
 from dgltrees import Examples, Forest, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
 from dgltrees.tasks.own_trees.classes import LABEL
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.catalog import preset_values
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings, layered
 from tests.training.samples import SAMPLES
 
 PLANS = [json.loads(line) for line in (SAMPLES / "plans" / "train.jsonl").read_text().splitlines()]

@@ -14,14 +14,14 @@ import pytest
 from dgltrees import Examples, Forest, load
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.own_trees.baselines import _places
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import training_sampler
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings, layered
 from tests.training.samples import PLANS as OWN
 from tests.training.samples import SAMPLES
 

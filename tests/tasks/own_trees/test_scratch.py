@@ -13,10 +13,10 @@ from dgltrees import Examples
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import read_jsonl, write_parquet
 from dgltrees.formats.layout import Layout
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.own_trees import baselines, reading
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from dgltrees.trees import on_disk
 from dgltrees.trees.on_disk import DiskForest
 from tests.tasks.own_trees.test_numbers import PLANS, settings, write

@@ -19,7 +19,7 @@ from dgltrees.trees.builders import (
     to_networkx,
     to_nltk,
 )
-from dgltrees.trees.preorder import preorder
+from dgltrees.trees.order import preorder
 from tests.worlds import chain, forests, star
 
 Converter = Callable[[Forest], Forest]

@@ -16,9 +16,8 @@ from dgltrees.formats.table import Format
 from dgltrees.papers.nti.data.pairs import Pair, pair_examples
 from dgltrees.papers.nti.data.sick import sick_pairs
 from dgltrees.papers.nti.data.snli import jsonl_pairs, line_pairs, tsv_pairs
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "read_entailment", "stream_entailment"]
 
@@ -58,7 +57,7 @@ def stream_entailment(
     :func:`~dgltrees.formats.tokenize`; fields ``sentence1`` and ``sentence2`` hold such text where
     a file of SNLI has no parses.
 
-    Node columns: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`); and
+    Node columns: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.sentences`); and
     ``merges`` and ``splits``, the brackets that end and then those that begin before a word
     (:mod:`dgltrees.trees.constituents`), -1 where a sentence has none. Example columns:
     ``target``, the row of :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lengths import WordRules
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import ranges, starts

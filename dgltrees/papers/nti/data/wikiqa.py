@@ -21,10 +21,9 @@ from dgltrees.formats.lengths import VERBATIM, WordRules
 from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
 from dgltrees.formats.table import Format
 from dgltrees.papers.nti.data.pairs import Pair, pair_examples
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["WIKIQA", "WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
 

@@ -12,8 +12,8 @@ from torch.utils.checkpoint import checkpoint
 
 from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.options import checked
 from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.settings import checked
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks"]
 

@@ -17,7 +17,6 @@ from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, checked, expected
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.leaves import (
     BidirectionalLSTMLeaves,
@@ -27,6 +26,7 @@ from dgltrees.papers.nti.models.leaves import (
     LSTMLeaves,
     State,
 )
+from dgltrees.settings import Count, Fraction, checked, expected
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts

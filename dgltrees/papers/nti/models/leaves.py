@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import autocasts
-from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
-from dgltrees.options import checked
+from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
+from dgltrees.settings import checked
 from dgltrees.trees.segments import lasts, starts
 
 __all__ = [
@@ -92,7 +92,7 @@ class LSTMLeaves(LeafFunction):
 
     .. math:: h_t, c_t = LSTM(W x_t + b, h_{t-1}, c_{t-1})
 
-    It is computed by :func:`~dgltrees.cells.compiled.fused_steps.lstm_steps`.
+    It is computed by :func:`~dgltrees.papers.nti.models.fused_steps.lstm_steps`.
 
     Arguments:
         input_size: k.

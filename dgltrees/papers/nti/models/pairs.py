@@ -17,9 +17,9 @@ from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
 from dgltrees.models.heads import ClassHead, wide
 from dgltrees.models.inputs import Input
-from dgltrees.options import Fraction, checked
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
+from dgltrees.settings import Fraction, checked
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from dgltrees.cells.attentive import ScoreName
 from dgltrees.cells.initial import Init
-from dgltrees.options import checked
 from dgltrees.papers.nti.graphs import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks
 from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.settings import checked
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch

@@ -23,7 +23,6 @@ from dgltrees.papers.nti.data.entailment import stream_entailment
 from dgltrees.papers.nti.data.snli import companions
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
-from dgltrees.papers.nti.tasks.models import make_answer_selector, make_pair_classifier
 from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples
@@ -52,7 +51,6 @@ SNLI = SNLITask(
     SentenceSettings,
     PairModel,
     {"entailment": sentence_reader(_read_pairs)},
-    make_pair_classifier,
     max_children=1,
     reads=FORMATS["entailment"].description,
 )
@@ -125,7 +123,6 @@ WIKIQA = WikiQATask(
     SentenceSettings,
     QuestionModel,
     {"wikiqa": sentence_reader(_read_questions)},
-    make_answer_selector,
     max_children=1,
     metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
     reads=FORMATS["wikiqa"].description,

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from dgltrees.cells import CELLS
+from torch import nn
+
+from dgltrees.cells import CELLS, BaseCell
+from dgltrees.cells.initial import Init
+from dgltrees.errors import ConfigError
+from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoding import Encoder
+from dgltrees.models.heads import MLP, PairHead
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, Options
-from dgltrees.papers.nti.tasks.models import make_nti, nti_name
+from dgltrees.models.readout import Root
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.encoder import Leaf, NTIEncoder, make_leaves
+from dgltrees.papers.nti.models.pairs import (
+    NodeByNode,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
+    SharedWordCount,
+    TreeMatching,
+)
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
+from dgltrees.settings import Count, Fraction, Options, Part, chosen, options_of
+from dgltrees.tasks.pair_head import make_pair_head
+from dgltrees.tasks.pretrained import Words, make_words
 from dgltrees.tasks.sequence_encoders import (
     SEQUENTIAL,
-    SequenceEncoderSettings,
+    EncoderSettings,
+    classifier,
     sentence_encoders,
 )
 from dgltrees.tasks.settings import Files, PretrainedSettings
+from dgltrees.tasks.trees.base import cell_name
+from dgltrees.trees import Vocabulary
 
 __all__ = ["PairModel", "PhraseSettings", "QuestionModel", "SentenceModel", "SentenceSettings"]
+
+_SHARED = "shared"
 
 
 @dataclass(frozen=True)
@@ -87,8 +110,8 @@ class LeftTreeSettings:
     """Left-branching trees over sentences."""
 
 
-@dataclass(frozen=True)
-class NTISettings(SequenceEncoderSettings):
+@dataclass(frozen=True, kw_only=True)
+class NTISettings(EncoderSettings):
     """Neural Tree Indexers: a cell over trees that need no parser."""
 
     parts: ClassVar[Mapping[str, Any]] = {
@@ -97,24 +120,66 @@ class NTISettings(SequenceEncoderSettings):
     }
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "max_children", "leaf", "query")
 
-    cell: str = "s_lstm"
+    hidden_size: Count
+    """The model's size of a state."""
+    init: Init
+    """The model's scheme of initial weights."""
+    cell: Part[BaseCell] = chosen("s_lstm")
     """Cell that makes a node's state from those of its children."""
-    leaves: Literal["identity", "linear", "lstm", "bilstm"] = "lstm"
+    leaves: Leaf = "lstm"
     """Leaf function, from the words' vectors to the states of the leaves."""
-    trees: str = "full"
+    trees: FullTreeSettings | LeftTreeSettings = chosen("full")
     """Trees over a sentence: full n-ary ones, or left-branching ones."""
     input_dropout: Fraction = 0.0
     """Probability of dropout on the vectors that the leaves read."""
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        return make_nti(model, inputs, inputs.size)
+    def __call__(self, inputs: Input | None, size: int | None = None, **cell: Any) -> NTIEncoder:
+        """Make the encoder.
+
+        Arguments:
+            inputs: maps every token to its vector; None for an encoder of given vectors.
+            size: of a vector, without inputs.
+            cell: arguments of the cell.
+
+        Raises:
+            ConfigError: the cell has a map of its own for leaves.
+        """
+        accepted, linear = options_of(self.cell.source), self.leaves == "linear"
+        if linear and "leaf" not in accepted:
+            raise ConfigError(
+                f"model.cell {self.cell.name} has a map of its own for leaves (no argument "
+                "'leaf'); choose another of model.leaves than linear"
+            )
+        width = inputs.size if inputs is not None else size
+        assert width is not None
+        leaves = make_leaves(self.leaves, width, self.hidden_size, init=self.init)
+        full = self.trees if isinstance(self.trees, FullTreeSettings) else None
+        branching = 2 if full is None else full.branching
+        leaf = "linear" if linear else "identity"
+        cell = {"max_children": branching, "leaf": leaf, **cell}
+        cell = {name: value for name, value in cell.items() if name in accepted}
+        return NTIEncoder(
+            inputs,
+            leaves,
+            self.cell(input_size=leaves.size, **cell),
+            trees="left" if full is None else "full",
+            dropout=self.input_dropout,
+            **({} if full is None else vars(full)),
+        )
 
     @staticmethod
     def display_name(model: Options) -> str:
         """The paper's name of the model."""
-        return nti_name(model)
+        nodes = {
+            "s_lstm": "SLSTM",
+            "chainer_s_lstm": "chainer SLSTM",
+            "anf": "ANF",
+            "selective_s_lstm": "selective SLSTM",
+        }
+        leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
+        name = f"NTI-{nodes.get(model['cell'], cell_name(model))}{leaves[model['leaves']]}"
+        interaction = model.get("interaction", "none")
+        return name if interaction == "none" else f"{name} {interaction.replace('_', ' ')}"
 
 
 @dataclass(frozen=True)
@@ -131,6 +196,18 @@ class AttentionSettings:
     attention_dropout: Fraction = 0.0
     """Probability of dropout on attention vectors."""
 
+    def module(self, size: int, init: Init) -> GlobalAttention | TreeAttention:
+        """The attention to states of ``size``."""
+        if self.attention == "global":
+            return GlobalAttention(size, score=self.score, mask_pads=self.mask_pads, init=init)
+        return TreeAttention(
+            size,
+            score=self.score,
+            mask_pads=self.mask_pads,
+            init=init,
+            variant="code" if self.attention == "tree_code" else "paper",
+        )
+
 
 @dataclass(frozen=True)
 class MatchingSettings(AttentionSettings):
@@ -140,9 +217,18 @@ class MatchingSettings(AttentionSettings):
     """Let the root of a tree attend to the other tree too, not its inner nodes and leaves alone."""
     last_step: bool = False
     """Let the last matching state attend to those before it, as in the paper's code."""
+    full: ClassVar[bool] = False
+    """Whether each tree attends to the other, or the second to the first alone."""
 
 
 @dataclass(frozen=True)
+class FullMatchingSettings(MatchingSettings):
+    """Tree matching in both directions."""
+
+    full: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class NTIPairSettings(NTISettings):
     """Neural Tree Indexers over two sentences."""
 
@@ -152,17 +238,17 @@ class NTIPairSettings(NTISettings):
             "none": None,
             "node_by_node": AttentionSettings,
             "matching": MatchingSettings,
-            "full_matching": MatchingSettings,
+            "full_matching": FullMatchingSettings,
         },
     }
 
-    interaction: str = "none"
+    interaction: AttentionSettings | Literal["none"] = chosen("none")
     """How the second tree attends to the first: not at all (none), while its nodes are computed
     (node_by_node), or afterwards, when an LSTM reads what each node attends to (matching), and the
     same the other way round (full_matching)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NTIQuestionSettings(NTISettings):
     """Neural Tree Indexers over a question and an answer."""
 
@@ -180,12 +266,12 @@ class SentenceModel:
         "words": {"table": TableSettings, "pretrained": None},
     }
 
-    encoder: str = "nti"
+    encoder: NTISettings | Part[Encoder] = chosen("nti")
     """Encoder: Neural Tree Indexers (NTI), a recurrent-recursive network (RRNet), one or two
     LSTMs, or a transformer."""
     hidden_size: Count = 50
     """Size of a state."""
-    words: str = "table"
+    words: TableSettings | Literal["pretrained"] = chosen("table")
     """Word vectors: a table that is learned, or those of ``data.pretrained``."""
     embedding: Count = 100
     """Size of a word's vector."""
@@ -193,8 +279,30 @@ class SentenceModel:
     """Sizes of the hidden layers between an encoding and the classes; pairs have one at most."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
-    init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
+    init: Init = "kaiming"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model."""
+        encoder = self.encoder(inputs=self.word_vectors(vocabs))
+        head = self.mlp(encoder.size, len(vocabs["target"]))
+        return classifier(self.encoder, encoder, head)
+
+    def word_vectors(self, vocabs: Mapping[str, Vocabulary]) -> Words:
+        """The word vectors: a table, or those of a pretrained encoder."""
+        if isinstance(self.words, TableSettings):
+            return make_words(vocabs, self.embedding, frozen=self.words.fixed_words)
+        return make_words(vocabs, self.embedding, pretrained=True)
+
+    def mlp(self, size: int, classes: int) -> MLP:
+        """The head of sentences."""
+        return MLP(size, classes, self.head, dropout=self.head_dropout, init=self.init)
+
+    def pair_head(self, size: int, classes: int, extra: int = 0) -> PairHead:
+        """The head of pairs, which reads ``extra`` features too."""
+        return make_pair_head(
+            size, classes, self.head, extra=extra, dropout=self.head_dropout, init=self.init
+        )
 
 
 @dataclass(frozen=True)
@@ -205,6 +313,32 @@ class PairModel(SentenceModel):
         **SentenceModel.parts,
         "encoder": sentence_encoders(nti=NTIPairSettings),
     }
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model, with the interaction that the settings of Neural Tree Indexers name."""
+        words, classes = self.word_vectors(vocabs), len(vocabs["target"])
+        encoder: Any = self.encoder(inputs=words)
+        if not isinstance(self.encoder, NTIPairSettings):
+            return classifier(self.encoder, encoder, self.pair_head(encoder.size, classes))
+        interaction = self.encoder.interaction
+        if not isinstance(interaction, AttentionSettings):
+            head = self.pair_head(encoder.size, classes)
+            return Classifier(SentencePairEncoder(encoder), Root(), head)
+        attention = interaction.module(encoder.size, self.init)
+        dropout = interaction.attention_dropout
+        if not isinstance(interaction, MatchingSettings):
+            head = self.pair_head(encoder.size, classes)
+            return Classifier(NodeByNode(encoder, attention, dropout=dropout), Root(), head)
+        matching = TreeMatching(
+            attention,
+            self.mlp(encoder.size * (1 + interaction.full), classes),
+            full=interaction.full,
+            root_query=interaction.root_query,
+            last_step=interaction.last_step,
+            dropout=dropout,
+            init=self.init,
+        )
+        return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
 
 
 @dataclass(frozen=True)
@@ -218,3 +352,20 @@ class QuestionModel(SentenceModel):
 
     word_count: bool = False
     """Add the number of words that a question and a sentence share to the input of the head."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model, with one logit per question and sentence: whether the sentence answers it."""
+        words, extra = self.word_vectors(vocabs), int(self.word_count)
+        encoder: Any
+        if isinstance(self.encoder, NTISettings):
+            answer = self.encoder(None, words.size)
+            head = self.pair_head(answer.size, 1, extra)
+            attentive = replace(self.encoder, cell=self.encoder.cell.other("cell", "anf"))
+            encoder = QuestionAnswerEncoder(
+                words, attentive(None, words.size, query="given"), answer
+            )
+        else:
+            encoder = self.encoder(inputs=words)
+            head = self.pair_head(encoder.size, 1, extra)
+        features = SharedWordCount(_SHARED) if self.word_count else None
+        return Classifier(encoder, Root(), head, features=features)

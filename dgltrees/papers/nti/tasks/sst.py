@@ -26,23 +26,22 @@ from dgltrees.formats.lines import chunks, empty_file, numbered_lines
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
-from dgltrees.options import Count, Options
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies, phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
-from dgltrees.papers.nti.tasks.models import make_sentence_classifier
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceModel
+from dgltrees.settings import Count
 from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
+from dgltrees.tasks.trees.base import TreeTask
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
 from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import starts, within
-from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["SST", "SST_PHRASES", "SSTSettings", "WordNodesModel"]
@@ -64,6 +63,13 @@ class WordNodesModel(HeadSettings, TreeModel):
     """Word vectors: a table that is learned, or those of ``data.pretrained``."""
     embedding: Count = 100
     """Size of a word's vector."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        words = make_words(vocabs, self.embedding, pretrained=self.words == "pretrained")
+        encoder = self.encoder(words)
+        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
+        return Classifier(encoder, EveryNode(), head)
 
 
 _NEUTRAL = 2
@@ -111,12 +117,6 @@ def _binary(data: Examples, labeled: bool) -> Examples:
     return Examples(forest, {"target": classes[forest.roots]}, targets=_CLASSES[True])
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words = make_words(model, vocabs)
-    encoder = make_encoder(model, words)
-    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
-
-
 @dataclass(frozen=True)
 class SSTTask(TreeTask):
     """A task on trees with words at their leaves."""
@@ -142,7 +142,6 @@ SST = SSTTask(
         "conllu": _parses("conllu", binary_dependencies),
         "dp": _parses("dp", binary_dependencies),
     },
-    _build,
     nodes=True,
     max_children=2,
     reads=f"{FORMATS['sst'].description} To predict: these with labels or without, or parses as "
@@ -260,7 +259,6 @@ SST_PHRASES = SentenceTask(
         "text": _reader(_text),
         "lines": _reader(_lines),
     },
-    make_sentence_classifier,
     max_children=1,
     reads=f"{FORMATS['sst'].description} To predict: mrg, conllu, or a sentence per line, as text "
     "in English or as lines of words with spaces between them.",

@@ -38,7 +38,7 @@ from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.segments import starts
 from dgltrees.trees.words import END

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from dgltrees.options import Count
 from dgltrees.papers.rrnet.analyses.policy_trees import policy_trees
+from dgltrees.settings import Count
 from dgltrees.training.loaded import load
 
 __all__ = ["compare_trees"]

@@ -13,11 +13,11 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
 from dgltrees.formats.logic import LOGIC_FORM, LOGIC_WORDS, parse_logic
-from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operation_kinds import OPERATIONS, Operation
+from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["LOGIC_TOKENS", "read_logic_sequences", "stream_logic_sequences"]
@@ -39,7 +39,7 @@ def stream_logic_sequences(
     """The pairs of a file, each sentence as a chain of its tokens, brackets included.
 
     Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the token's
-    :class:`~dgltrees.trees.operation_kinds.Operation`: SPLIT for an opening bracket, MERGE for a
+    :class:`~dgltrees.trees.kinds.Operation`: SPLIT for an opening bracket, MERGE for a
     closing one, RECUR for all others. Example columns, arguments and errors: see
     :func:`~dgltrees.formats.logic.stream_logic`.
     """

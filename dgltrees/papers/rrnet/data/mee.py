@@ -26,8 +26,8 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     evaluate,
 )
 from dgltrees.papers.rrnet.graphs import OPERATIONS, Operation
-from dgltrees.trees.builders.balance import check_utf8, line_ends
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.scan import check_utf8, line_ends
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 

@@ -13,7 +13,7 @@ from dgltrees._files import PathLike
 from dgltrees.formats.lines import chunks, gather
 from dgltrees.formats.table import Format
 from dgltrees.formats.text import sentences_of_lines
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN

@@ -15,7 +15,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.lines import gather
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.papers.rrnet.data.surface import surface_trees
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest

@@ -7,8 +7,8 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["EMPTY", "surface_trees"]
 

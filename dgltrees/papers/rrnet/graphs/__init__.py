@@ -8,7 +8,7 @@ from dgltrees.papers.rrnet.graphs.graph import operation_graph
 from dgltrees.papers.rrnet.graphs.inferred import inferred_trees, spans
 from dgltrees.papers.rrnet.graphs.matching import Matching, match_splits
 from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
-from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
+from dgltrees.trees.kinds import OPERATIONS, Flow, Operation
 
 __all__ = [
     "OPERATIONS",

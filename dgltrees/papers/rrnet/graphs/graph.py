@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs.matching import in_sequences, match_splits, step_error
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
+from dgltrees.trees.kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.segments import starts
 
 __all__ = ["operation_graph"]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import running_sum, starts
-from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["inferred_trees", "spans"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import locate, offsets_of, owner, running_sum
 
 __all__ = ["Matching", "in_sequences", "match_splits", "step_error"]

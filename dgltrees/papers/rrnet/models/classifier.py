@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import Head
-from dgltrees.options import NonNegative, checked
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.rollout import Rollout
+from dgltrees.settings import NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["PolicyClassifier", "Reward"]

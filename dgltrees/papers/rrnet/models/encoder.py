@@ -12,7 +12,6 @@ from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import GivenVectors, NodeInput
-from dgltrees.options import Count, Fraction, Share, checked
 from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.graphs.words import word_operations
 from dgltrees.papers.rrnet.models.choosing import Consume, Steps, choose
@@ -36,6 +35,7 @@ from dgltrees.papers.rrnet.models.sequences import (
 )
 from dgltrees.papers.rrnet.models.stepping import RRNetState, initial_state
 from dgltrees.papers.rrnet.models.supervision import supervised_tokens
+from dgltrees.settings import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.constituents import MERGES, SPLITS

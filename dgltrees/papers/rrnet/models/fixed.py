@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.options import Seed, checked
 from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.graphs.words import each_step
+from dgltrees.settings import Seed, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["FixedOperations", "OnlyRecur", "legalized"]

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.softmax import softmax_nll
-from dgltrees.options import Fraction, NonNegative, checked
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
 from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.settings import Fraction, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, owner
 

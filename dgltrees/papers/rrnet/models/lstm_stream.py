@@ -11,8 +11,9 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from dgltrees.cells.initial import uniform
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import NodeInput
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["LSTMStream", "LSTMWindow"]
@@ -32,12 +33,13 @@ class LSTMWindow(NamedTuple):
 class LSTMStream(Encoder):
     """An LSTM with the interface of :class:`~dgltrees.papers.rrnet.models.RRNetEncoder`.
 
+    Dropout has one mask for all steps of a window.
+
     Arguments:
         inputs: gives every token its vector.
         hidden_size: d.
-        layers: the number of layers.
-        dropout: the probability of dropout on the token vectors, with one mask for all steps of a
-            window.
+        dropout: probability of dropout on the inputs and between the layers.
+        layers: number of layers.
 
     Attributes:
         size: d.
@@ -48,13 +50,15 @@ class LSTMStream(Encoder):
         inputs: NodeInput,
         hidden_size: Count,
         *,
-        layers: Count = 1,
         dropout: Fraction = 0.0,
+        layers: Count = 1,
     ) -> None:
         super().__init__()
         self.input, self.size, self.dropout = inputs, hidden_size, dropout
         self.lstm = nn.LSTM(inputs.size, hidden_size, layers)
         uniform(self.lstm, hidden_size**-0.5)
+
+    display_name = SequenceEncoder.display_name
 
     def initial_state(self, count: int) -> State:
         """The state before the first token of ``count`` streams: zeros."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.models.heads import Head, wide
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 
 __all__ = ["NumberDecoder"]
 

@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from dgltrees.options import NonNegative, NonNegativeInt, Share, checked
 from dgltrees.papers.rrnet.models.decisions import Decisions
 from dgltrees.papers.rrnet.models.policy import ILLEGAL
+from dgltrees.settings import NonNegative, NonNegativeInt, Share, checked
 from dgltrees.trees.segments import lasts, mask_of
 
 __all__ = ["OBJECTIVES", "PolicyObjective", "QLearning", "Reinforce", "advantages"]

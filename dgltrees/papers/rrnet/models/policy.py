@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.models.heads import MLP, wide
-from dgltrees.options import checked
 from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.models.decisions import PolicyOutput
+from dgltrees.settings import checked
 
 __all__ = ["ACTIONS", "Policy", "legal", "legal_between_words"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltrees.options import Count, checked
+from dgltrees.settings import Count, checked
 from dgltrees.trees.segments import mask_of
 
 __all__ = ["Replay", "Trajectories"]

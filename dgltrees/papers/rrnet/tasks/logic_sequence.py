@@ -9,22 +9,16 @@ compared by an MLP over them, their difference and their product: with the bilin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from torch import nn
+from collections.abc import Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.options import Options
 from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
-from dgltrees.papers.rrnet.tasks.base import symbol_embedding
 from dgltrees.papers.rrnet.tasks.settings import PairReaderModel
-from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.reader import ReaderTask
-from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Examples
 
 __all__ = ["LOGIC_SEQUENCE"]
 
@@ -35,20 +29,11 @@ def _read(
     return stream_logic_sequences(path, trees, labeled=labeled)
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = symbol_embedding(model, vocabs["word"])
-    chosen = encoder_settings(model)
-    encoder = chosen.make(model, inputs)
-    head = make_pair_head(model, encoder.size, len(vocabs["target"]))
-    return chosen.classifier(model, encoder, head)
-
-
 LOGIC_SEQUENCE = ReaderTask(
     "logic-sequence",
     OperatorSettings,
     PairReaderModel,
     {"logic": _read},
-    _build,
     max_children=1,
     breakdown=("operators", 12),
     reads=FORMATS["logic"].description,

@@ -8,22 +8,16 @@ reported by the number of operators.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from torch import nn
+from collections.abc import Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.options import Options
 from dgltrees.papers.rrnet.data.mee import stream_mee
-from dgltrees.papers.rrnet.models.number_decoder import NumberDecoder
-from dgltrees.papers.rrnet.tasks.base import symbol_embedding
 from dgltrees.papers.rrnet.tasks.settings import ReaderModel
 from dgltrees.tasks.reader import ReaderTask
-from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Examples
 
 __all__ = ["MEE"]
 
@@ -36,19 +30,11 @@ def _read(
     return stream_mee(path, trees, labeled=labeled)
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = symbol_embedding(model, vocabs["word"])
-    chosen = encoder_settings(model)
-    encoder = chosen.make(model, inputs)
-    return chosen.classifier(model, encoder, NumberDecoder(encoder.size))
-
-
 MEE = ReaderTask(
     "mee",
     OperatorSettings,
     ReaderModel,
     {"mee": _read},
-    _build,
     max_children=1,
     breakdown=("operators", _MANY_OPERATORS),
     reads=FORMATS["mee"].description,

@@ -22,19 +22,14 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.lines import gather
-from dgltrees.models.inputs import WordEmbedding
-from dgltrees.options import Options
 from dgltrees.papers.rrnet.data.running_text import stream_running_text
 from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
 from dgltrees.papers.rrnet.data.windows import WindowSampler
-from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
-from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.reader import ReaderTask
-from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees import Examples, TreeBatch
 from dgltrees.trees.segments import within
 
 __all__ = ["PTB"]
@@ -151,24 +146,11 @@ def _read(
     return iter([gather(parts)]) if labeled else parts
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
-    reader = encoder_settings(model).make(model, inputs)
-    return StreamLM(
-        cast(RRNetEncoder | LSTMStream, reader),
-        tied=model["tied"],
-        dropout=model["output_dropout"],
-        reward=model.get("policy.reward", "log_likelihood"),
-        weight=model.get("policy.weight", 1.0),
-    )
-
-
 PTB = StreamTask(
     "ptb",
     StreamSettings,
     StreamModel,
     {"text": _read, "mrg": _read},
-    _build,
     nodes=True,
     max_children=1,
     metrics=(PERPLEXITY, LOSS),

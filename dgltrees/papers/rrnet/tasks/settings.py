@@ -6,23 +6,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, cast
 
+import torch
+from torch import nn
+
+from dgltrees.cells import RRNetCell
+from dgltrees.cells.initial import Init
+from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoding import Encoder
+from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
-from dgltrees.models.inputs import Input
+from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
-from dgltrees.options import Count, Fraction, NonNegative, Options, Seed, Share
 from dgltrees.papers.rrnet.models.choosing import Consume
 from dgltrees.papers.rrnet.models.classifier import PolicyClassifier
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.objectives import OBJECTIVES
-from dgltrees.papers.rrnet.tasks.base import make_rrnet
-from dgltrees.tasks.sequence_encoders import (
-    BidirectionalLSTMSettings,
-    LSTMSettings,
-    SequenceEncoderSettings,
-    TransformerSettings,
+from dgltrees.papers.rrnet.models.fixed import FixedOperations, OnlyRecur
+from dgltrees.papers.rrnet.models.number_decoder import NumberDecoder
+from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
+from dgltrees.papers.rrnet.models.policy import Policy
+from dgltrees.settings import (
+    Count,
+    Fraction,
+    NonNegative,
+    Options,
+    Part,
+    Seed,
+    Share,
+    chosen,
 )
+from dgltrees.tasks.pair_head import make_pair_head
+from dgltrees.tasks.sequence_encoders import SEQUENCES, EncoderSettings, classifier
+from dgltrees.trees import Vocabulary
 
 __all__ = [
     "Consumption",
@@ -42,6 +57,10 @@ class Rewards:
     """Reward: 1 for the right answer, 1 where its probability is above 0.5, or its log."""
     supervised_fraction: Share = 0.0
     """Part of the training sentences whose operations in the data the policy follows."""
+
+
+Agent = tuple[PolicyObjective, Any] | Literal["none"]
+"""How a policy learns: its objective and rewards, or from the operations in the data."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +88,7 @@ class LearnedOperations(LimitedStack, Consumption):
         "agent": {"none": None, **{name: (kind, Rewards) for name, kind in OBJECTIVES.items()}}
     }
 
-    agent: str = "none"
+    agent: Agent = chosen("none")
     """Reinforcement learning of the policy; none: it imitates the operations in the data."""
     hidden_sizes: list[Count] = field(default_factory=list)
     """Sizes of the policy network's hidden layers."""
@@ -77,6 +96,11 @@ class LearnedOperations(LimitedStack, Consumption):
     """Stop the gradient of the policy's loss at the states that the policy reads."""
     weight: NonNegative = 1.0
     """Weight of the policy's loss beside that of the answer."""
+
+    @property
+    def reward(self) -> Any:
+        """The setting ``policy.reward``; None without reinforcement learning."""
+        return None if self.agent == "none" else self.agent[1].reward
 
 
 @dataclass(frozen=True)
@@ -91,7 +115,6 @@ class FixedOperationsSettings(LimitedStack):
 class PolicySettings:
     """What a recurrent-recursive network does at each token."""
 
-    prefix: ClassVar[str] = "policy"
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
             "given": Consumption,
@@ -101,7 +124,9 @@ class PolicySettings:
         }
     }
 
-    operations: str = "given"
+    operations: Consumption | LearnedOperations | FixedOperationsSettings | Literal["recur"] = (
+        chosen("given")
+    )
     """Whether to split, recur or merge: as the data say (given), as a network says that is trained
     with the model (policy), one choice for each word of the vocabulary, drawn once (fixed), or
     never anything but recur, which is an LSTM."""
@@ -111,21 +136,82 @@ class PolicySettings:
     """Push the LSTM's memory on the stack too; by default its state alone."""
 
 
-@dataclass(frozen=True)
-class RRNetSettings(SequenceEncoderSettings):
+@dataclass(frozen=True, kw_only=True)
+class RRNetSettings(EncoderSettings):
     """A recurrent-recursive network."""
 
-    includes: ClassVar[tuple[type, ...]] = (PolicySettings,)
+    parts: ClassVar[Mapping[str, Any]] = {"policy": PolicySettings}
 
+    policy: PolicySettings
+    hidden_size: Count
+    """The model's size of a state."""
     dropout: Fraction = 0.0
     """Probability of dropout on the inputs and on states between steps, one mask per sequence."""
     layer_norm: bool = False
     """Layer normalisation of every gate's pre-activation, and of the memory."""
 
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder; see :func:`~dgltrees.papers.rrnet.tasks.base.make_rrnet`."""
-        return make_rrnet(model, inputs)
+    def __call__(self, inputs: Input) -> RRNetEncoder:
+        """Make the encoder.
+
+        Raises:
+            ConfigError: the vectors are those of a pretrained encoder that is trained; or the
+                operations should be fixed per token id, but tokens have no ids.
+        """
+        if isinstance(inputs, FineTunedWords):
+            raise ConfigError(
+                "expected a pretrained encoder that is not trained with model.encoder rrnet, which "
+                "decides word by word, got data.fine_tune; leave it out"
+            )
+        operations = self.policy.operations
+        fixed = self._fixed(inputs)
+        cell = RRNetCell(
+            inputs.size,
+            self.hidden_size,
+            merge=self.policy.merge,
+            stack_cell=self.policy.stack_cell,
+            layer_norm=self.layer_norm,
+        )
+        policy: Policy | None = None
+        objective: PolicyObjective | None = None
+        supervised = 0.0
+        if isinstance(operations, LearnedOperations):
+            sizes, detach = operations.hidden_sizes, operations.detach
+            policy = Policy(cell.hidden_size, inputs.size, sizes, detach=detach)
+            supervised = 1.0
+            if operations.agent != "none":
+                objective, rewards = operations.agent
+                supervised = getattr(rewards, "supervised_fraction", 0.0)
+        return RRNetEncoder(
+            cast(NodeInput | GivenVectors, inputs),
+            cell,
+            policy=policy,
+            objective=objective,
+            fixed=fixed,
+            consume=operations.consume if isinstance(operations, Consumption) else "step",
+            supervised_fraction=supervised,
+            max_open=operations.stack if isinstance(operations, LimitedStack) else 16,
+            dropout=self.dropout,
+        )
+
+    def _fixed(self, inputs: Input) -> FixedOperations | OnlyRecur | None:
+        """The operations that no data give and nothing learns."""
+        operations = self.policy.operations
+        if operations == "recur":
+            return OnlyRecur()
+        if not isinstance(operations, FixedOperationsSettings):
+            return None
+        if inputs.ids is None:
+            raise ConfigError("expected model.words table with fixed operations, got pretrained")
+        return FixedOperations(inputs.ids, cast(NodeInput, inputs).rows, operations.seed)
+
+    def classifier(self, encoder: Encoder, head: Head) -> Classifier:
+        """A classifier of sentence vectors; if there is a policy, it learns from rewards."""
+        operations = self.policy.operations
+        if not isinstance(operations, LearnedOperations):
+            return Classifier(encoder, Root(), head)
+        reward: Any = operations.reward or "accuracy"
+        reader = cast(RRNetEncoder, encoder)
+        return PolicyClassifier(reader, Root(), head, reward=reward, weight=operations.weight)
 
     @staticmethod
     def display_name(model: Options) -> str:
@@ -140,15 +226,6 @@ class RRNetSettings(SequenceEncoderSettings):
         return names.get(model["policy.operations"], learned)
 
     @staticmethod
-    def classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
-        """A classifier of sentence vectors; if there is a policy, it learns from rewards."""
-        if model["policy.operations"] != "policy":
-            return Classifier(encoder, Root(), head)
-        reward, weight = model.get("policy.reward", "accuracy"), model["policy.weight"]
-        reader = cast(RRNetEncoder, encoder)
-        return PolicyClassifier(reader, Root(), head, reward=reward, weight=weight)
-
-    @staticmethod
     def separate_losses(model: Options) -> bool:
         """Whether a policy learns too, whose loss has another scale."""
         return bool(model["policy.operations"] == "policy")
@@ -158,21 +235,27 @@ class RRNetSettings(SequenceEncoderSettings):
 class ReaderModel:
     """A model that reads symbols one by one and answers."""
 
-    parts: ClassVar[Mapping[str, Any]] = {
-        "encoder": {
-            "rrnet": RRNetSettings,
-            "lstm": LSTMSettings,
-            "bilstm": BidirectionalLSTMSettings,
-            "transformer": TransformerSettings,
-        }
-    }
+    parts: ClassVar[Mapping[str, Any]] = {"encoder": {"rrnet": RRNetSettings, **SEQUENCES}}
 
-    encoder: str = "rrnet"
+    encoder: EncoderSettings | Part[Encoder] = chosen("rrnet")
     """Encoder: a recurrent-recursive network (RRNet), one or two LSTMs, or a transformer."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100
     """Size of a symbol's vector."""
+
+    def symbols(self, vocab: Vocabulary) -> WordEmbedding:
+        """The embedding of the symbols of a small alphabet, in the column ``"word"``.
+
+        It is initialised from N(0, 1): learning starts late with the small default vectors.
+        """
+        rows, size = len(vocab), self.embedding
+        return WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model, whose answer is a number, digit by digit."""
+        encoder = self.encoder(inputs=self.symbols(vocabs["word"]))
+        return classifier(self.encoder, encoder, NumberDecoder(encoder.size))
 
 
 @dataclass(frozen=True)
@@ -183,5 +266,17 @@ class PairReaderModel(ReaderModel):
     """Size of the one hidden layer that compares two encodings."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
-    init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
+    init: Init = "kaiming"
     """Initial weights of the head: kaiming (normal), xavier (uniform), or uniform."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model, whose answer is a class of the two sequences."""
+        encoder = self.encoder(inputs=self.symbols(vocabs["word"]))
+        head = make_pair_head(
+            encoder.size,
+            len(vocabs["target"]),
+            self.head,
+            dropout=self.head_dropout,
+            init=self.init,
+        )
+        return classifier(self.encoder, encoder, head)

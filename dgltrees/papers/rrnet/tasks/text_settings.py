@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
-from dgltrees.models.encoding import Encoder
-from dgltrees.models.inputs import Input, NodeInput
-from dgltrees.options import Count, Fraction, Options
+from dgltrees.models.inputs import WordEmbedding
 from dgltrees.papers.rrnet.models.choosing import Consume
+from dgltrees.papers.rrnet.models.language_model import StreamLM
 from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, QLearning
 from dgltrees.papers.rrnet.tasks.settings import (
+    Agent,
     Consumption,
     FixedOperationsSettings,
     LearnedOperations,
@@ -20,8 +20,9 @@ from dgltrees.papers.rrnet.tasks.settings import (
     PolicySettings,
     RRNetSettings,
 )
-from dgltrees.tasks.sequence_encoders import LSTMSettings
+from dgltrees.settings import Count, Fraction, NonNegativeInt, Part, chosen
 from dgltrees.tasks.settings import WordSettings
+from dgltrees.trees import Vocabulary
 
 __all__ = ["StreamModel", "StreamSettings"]
 
@@ -50,6 +51,8 @@ class StreamQLearning(QLearning):
 
     hidden: ClassVar[tuple[str, ...]] = ("replay",)
 
+    replay: NonNegativeInt = 0
+
 
 @dataclass(frozen=True)
 class StreamLearnedOperations(LearnedOperations):
@@ -65,7 +68,7 @@ class StreamLearnedOperations(LearnedOperations):
         }
     }
 
-    agent: str = "reinforce"
+    agent: Agent = chosen("reinforce")
     """Reinforcement learning of the policy; none: it imitates the trees of the data."""
 
 
@@ -91,28 +94,19 @@ class StreamPolicySettings(PolicySettings):
         }
     }
 
-    operations: str = "policy"
+    operations: Consumption | LearnedOperations | FixedOperationsSettings | Literal["recur"] = (
+        chosen("policy")
+    )
     """Whether to split, recur or merge: as a network says that is trained with the model (policy),
     one choice for each word of the vocabulary, drawn once (fixed), never anything but recur, which
     is an LSTM, or as the trees of the data say (given), which know the words to come."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StreamRRNetSettings(RRNetSettings):
     """A recurrent-recursive network over running text."""
 
-    includes: ClassVar[tuple[type, ...]] = (StreamPolicySettings,)
-
-
-@dataclass(frozen=True)
-class StreamLSTMSettings(LSTMSettings):
-    """An LSTM over running text."""
-
-    @staticmethod
-    def make(model: Options, inputs: Input) -> Encoder:
-        """Make the encoder."""
-        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
-        return LSTMStream(cast(NodeInput, inputs), size, layers=layers, dropout=dropout)
+    parts: ClassVar[Mapping[str, Any]] = {"policy": StreamPolicySettings}
 
 
 @dataclass(frozen=True)
@@ -120,10 +114,10 @@ class StreamModel:
     """A language model over running text."""
 
     parts: ClassVar[Mapping[str, Any]] = {
-        "encoder": {"rrnet": StreamRRNetSettings, "lstm": StreamLSTMSettings}
+        "encoder": {"rrnet": StreamRRNetSettings, "lstm": LSTMStream}
     }
 
-    encoder: str = "rrnet"
+    encoder: StreamRRNetSettings | Part[LSTMStream] = chosen("rrnet")
     """Encoder: a recurrent-recursive network (RRNet), or an LSTM."""
     hidden_size: Count = 50
     """Size of a state."""
@@ -133,3 +127,14 @@ class StreamModel:
     """Use the word vectors as output embeddings; both sizes must be equal."""
     output_dropout: Fraction = 0.0
     """Probability of dropout between the states and the output layer."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> StreamLM:
+        """The model."""
+        reader = self.encoder(inputs=WordEmbedding("word", len(vocabs["word"]), self.embedding))
+        options: dict[str, Any] = {}
+        if isinstance(self.encoder, StreamRRNetSettings):
+            operations = self.encoder.policy.operations
+            if isinstance(operations, LearnedOperations):
+                options = {"weight": operations.weight}
+                options.update({"reward": operations.reward} if operations.reward else {})
+        return StreamLM(reader, tied=self.tied, dropout=self.output_dropout, **options)

@@ -13,7 +13,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
 from dgltrees.formats.table import Format
-from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
+from dgltrees.trees.builders.brackets import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary

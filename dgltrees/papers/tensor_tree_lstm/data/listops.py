@@ -24,10 +24,8 @@ from dgltrees.formats.lines import (
     write_lines,
 )
 from dgltrees.formats.table import Format
-from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
-from dgltrees.trees.builders.balance import check_line_pairs
-from dgltrees.trees.builders.render import render
-from dgltrees.trees.builders.scan import scan
+from dgltrees.trees.builders.brackets import assemble, check_children, find_heads, items_in, render
+from dgltrees.trees.builders.scan import check_line_pairs, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 

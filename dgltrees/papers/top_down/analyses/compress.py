@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,18 +12,14 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
-from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
+from dgltrees.papers.top_down.analyses.scoring import Score, log_probs, tree_language_model
 from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
-from dgltrees.trees.roots import check_roots
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.segments import offsets_of
 
 __all__ = ["Compression", "compress", "compress_files"]
-
-
-Score = Callable[[Forest], NDArray[np.float64]]
-"""A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
 class Compression(NamedTuple):

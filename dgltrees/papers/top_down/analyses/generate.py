@@ -25,11 +25,10 @@ from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.words import ROOT, UNKNOWN
 
-__all__ = ["FORMATS", "GeneratedTrees", "TreeFormat", "format_of", "generate"]
-
+__all__ = ["TREE_FORMATS", "GeneratedTrees", "TreeFormat", "format_of", "generate"]
 
 TreeFormat = Literal["text", "conllu", "svg"]
-FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg": ".svg"}
+TREE_FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg": ".svg"}
 """The formats of a file of trees, and the endings of their names."""
 
 
@@ -45,11 +44,11 @@ def format_of(name: TreeFormat | None, out: PathLike | None) -> TreeFormat:
     """
     if name is None and out is not None:
         ending = Path(out).suffix
-        name = next((form for form, each in FORMATS.items() if each == ending), None)
+        name = next((form for form, each in TREE_FORMATS.items() if each == ending), None)
         if name is None:
             raise ConfigError(
-                f"expected a file whose name ends in {', '.join(FORMATS.values())}, got {out}; or "
-                "name the format"
+                f"expected a file whose name ends in {', '.join(TREE_FORMATS.values())}, got "
+                f"{out}; or name the format"
             )
     name = name or "text"
     if out is None and name != "text":
@@ -97,7 +96,7 @@ class GeneratedTrees:
         return draw(self.forest, labels="word", titles=self.titles)
 
     def write(self, path: PathLike, form: str) -> None:
-        """Write all trees in one of the :data:`FORMATS`, atomically.
+        """Write all trees in one of the :data:`TREE_FORMATS`, atomically.
 
         Raises:
             TreeError: the picture would be too large.
@@ -194,12 +193,10 @@ def generate(
     )
 
 
-def _comments(part: SampledTrees) -> list[dict[str, object]]:
+def _comments(part: SampledTrees) -> Iterator[dict[str, object]]:
     joint = part.log_prob + part.shape_log_prob
-    return [
-        {"log_prob": p, "joint_log_prob": q, **({"cut": "yes"} if cut else {})}
-        for p, q, cut in zip(part.log_prob.tolist(), joint.tolist(), part.truncated.tolist())
-    ]
+    for p, q, cut in zip(part.log_prob.tolist(), joint.tolist(), part.truncated.tolist()):
+        yield {"log_prob": p, "joint_log_prob": q, **({"cut": "yes"} if cut else {})}
 
 
 def _title(comment: dict[str, object]) -> str:

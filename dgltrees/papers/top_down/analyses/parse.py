@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -21,21 +21,21 @@ from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
-from dgltrees.papers.top_down.tasks.parser import best_labels
+from dgltrees.papers.top_down.tasks.parser import NONE, best_labels
 from dgltrees.papers.top_down.tasks.reading import ParserSettings, sentences
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import Forest, Vocabulary
+from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of, owner
 
-__all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
+__all__ = ["SentenceFormat", "parse", "parse_files", "read_sentences", "sentence_forest"]
 
-FORMATS = ("conllu", "lines", "text")
+SentenceFormat = Literal["conllu", "lines", "text"]
 """Formats of sentences: CoNLL-U, one sentence of words per line, running text."""
 
 
 def read_sentences(
     path: PathLike,
-    form: str | None = None,
+    form: SentenceFormat | None = None,
     *,
     encoding: str = "utf-8",
     after: str | None = None,
@@ -44,8 +44,7 @@ def read_sentences(
 
     Arguments:
         path: the file.
-        form: one of :data:`FORMATS`; by default ``conllu`` for ``.conllu`` and ``.conll``, else
-            ``lines``.
+        form: by default ``conllu`` for ``.conllu`` and ``.conll``, else ``lines``.
         encoding, after: see :func:`~dgltrees.formats.sentences_of_text`; CoNLL-U is UTF-8.
 
     Raises:
@@ -54,8 +53,9 @@ def read_sentences(
     """
     if form is None:
         form = "conllu" if format_by_suffix(path) == "conllu" else "lines"
-    if form not in FORMATS:
-        raise ConfigError(f"expected the format to be {' or '.join(FORMATS)}, got {form!r}")
+    forms = get_args(SentenceFormat)
+    if form not in forms:
+        raise ConfigError(f"expected the format to be {' or '.join(forms)}, got {form!r}")
     if form == "conllu":
         return conllu_sentences(path, heads=False)
     if form == "lines":
@@ -63,14 +63,7 @@ def read_sentences(
     return sentences_of_text(path, encoding=encoding, after=after)
 
 
-class _Parse(NamedTuple):
-    """The heads, labels and scores of one sentence's trees, best first."""
-
-    heads: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    scores: NDArray[np.float64]
-
-
+@torch.no_grad()
 def parse(
     run: LoadedRun,
     forest: Forest,
@@ -102,47 +95,38 @@ def parse(
     settings = require(run, run.settings.data, ParserSettings, "a parser")
     projective = model.projective if projective is None else projective
     inputs = sentences(forest, run.vocabularies, lower=settings.lower)
-    parses: dict[int, _Parse] = {}
+    parses: dict[int, tuple[NDArray[Any], ...]] = {}
     batches = batches_of_similar(forest.sizes, max_nodes=max_nodes)
     for ids in progress(batches, "parse", unit="batch"):
         batch = inputs.batch(ids).to(run.fabric.device)
-        with torch.no_grad(), run.fabric.autocast():
-            scores = model(batch)
-        parses.update(zip(ids.tolist(), _best_trees(scores, k, projective)))
-    in_order = [parses[i] for i in range(len(forest))]
-    counts = np.array([len(each.scores) for each in in_order], dtype=np.int64)
+        with run.fabric.autocast():
+            arcs = model(batch)
+        parses.update(zip(ids.tolist(), _best_trees(arcs, k, projective)))
+    heads, labels, scores = zip(*(parses[sentence] for sentence in range(len(forest))))
+    counts = np.array([len(each) for each in scores], dtype=np.int64)
     repeated = forest.select(owner(counts))
-    scores = np.concatenate([each.scores for each in in_order])
-    trees = _with_heads(repeated, in_order, run.vocabularies["deprel"])
-    return KBest(trees, offsets_of(counts), scores, [None] * len(forest))
+    parent, label = (
+        np.concatenate([each.ravel() for each in column]) for column in (heads, labels)
+    )
+    none = (parent < 0) | (label == NONE)
+    trees = Forest.build(
+        parent,
+        offsets=repeated.offsets,
+        columns={**repeated.columns, "deprel": np.where(none, -1, label).astype(np.int32)},
+        vocabs={**repeated.vocabs, "deprel": run.vocabularies["deprel"]},
+    )
+    return KBest(trees, offsets_of(counts), np.concatenate(scores), [None] * len(forest))
 
 
-@torch.no_grad()
-def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[_Parse]:
-    """The k best trees of each sentence of a batch."""
+def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[tuple[NDArray[Any], ...]]:
+    """The heads, labels and scores of the k best trees of each sentence of a batch."""
     heads, totals = scores.kbest(k, projective=projective)
     labels = best_labels(scores, heads.clamp(min=0))
-    rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu())
+    rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu().double())
     for size, tree, label, total in rows:
         exists = ~torch.isinf(total)
-        yield _Parse(
-            tree[exists, : size + 1].numpy(),
-            label[exists, : size + 1].numpy(),
-            total[exists].double().numpy(),
-        )
-
-
-def _with_heads(forest: Forest, parses: Sequence[_Parse], names: Vocabulary) -> Forest:
-    """The forest with its heads and labels replaced by those of ``parses``."""
-    parent = np.concatenate([each.heads.ravel() for each in parses])
-    labels = np.concatenate([each.labels.ravel() for each in parses])
-    none = (parent < 0) | (labels == 0)  # label 0 is that of none
-    return Forest.build(
-        parent,
-        offsets=forest.offsets,
-        columns={**forest.columns, "deprel": np.where(none, -1, labels).astype(np.int32)},
-        vocabs={**forest.vocabs, "deprel": names},
-    )
+        trees = (tree[exists, : size + 1], label[exists, : size + 1], total[exists])
+        yield tuple(each.numpy() for each in trees)
 
 
 def parse_files(

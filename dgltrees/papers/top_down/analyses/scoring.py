@@ -5,7 +5,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,13 @@ __all__ = [
     "tree_language_model",
 ]
 
+_LETTERS = "abcde"
+_TIED = 1e-6
+"""Log-probabilities with a smaller relative difference are considered equal."""
 
 Model = LanguageModel | JointTreeLM
+Score = Callable[[Forest], NDArray[np.float64]]
+"""A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
 def language_model(run: LoadedRun) -> LanguageModel:
@@ -124,11 +129,6 @@ def generation_log_probs(
     batches = batches_of_similar(forest.sizes, forest.depths, max_nodes=max_nodes)
     scores = run_batched(score, batches, len(forest), title="score")
     return scores["score"].cpu().numpy() if scores else np.zeros(0)
-
-
-_LETTERS = "abcde"
-_TIED = 1e-6
-"""Log-probabilities with a smaller relative difference are considered equal."""
 
 
 def check(run: LoadedRun, parser: LoadedRun | None = None) -> None:

@@ -30,14 +30,14 @@ from dgltrees.papers.top_down.models.add_decisions import (
 )
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory, fingerprints
-from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 
@@ -58,7 +58,7 @@ def train_shape(
 
     The language model is not changed. Its states of all training trees are written to
     ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
-    in the run directory ``shape`` beside it, and interrupted training is resumed. All four
+    in the run directory ``shape`` next to it, and interrupted training is resumed. All four
     learn from the same batches, and the weights are those of the epoch with the lowest loss on the
     validation trees.
 
@@ -70,9 +70,9 @@ def train_shape(
         root: folder of the data sets; by default the run's.
         bar: whether to show a progress bar; by default where there is a terminal.
 
-    Returns: the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
-    -log P(S, T)
-        per word of the validation trees, if the run has some.
+    Returns:
+        the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
+        -log P(S, T) per word of the validation trees, if the run has some.
 
     Raises:
         ConfigError: the run is not one of a TreeLM, its model generates the shape already

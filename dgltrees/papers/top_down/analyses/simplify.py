@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._files import PathLike
@@ -16,20 +14,17 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.analyses.scoring import (
+    Score,
     language_model_settings,
     log_probs,
     tree_language_model,
 )
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest, Vocabulary
-from dgltrees.trees.roots import check_roots
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.words import ROOT, UNKNOWN
 
 __all__ = ["Simplification", "simplify", "simplify_files"]
-
-
-Score = Callable[[Forest], NDArray[np.float64]]
-"""A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
 class Simplification(NamedTuple):
@@ -51,7 +46,7 @@ def simplify(
 ) -> Simplification:
     """Replace words of a sentence by simpler ones wherever the score rises.
 
-    Zhang, Lu and Lapata (2016) name simplification, beside compression, as a use of their model
+    Zhang, Lu and Lapata (2016) name simplification, next to compression, as a use of their model
     (section 4). The tree remains; words are replaced one by one, in the order of the sentence, each
     by the candidate with the highest score of the sentence, if that is higher than the score
     without the replacement.

@@ -13,10 +13,9 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_sentences
 from dgltrees.formats.lines import files_of
 from dgltrees.formats.sentences import Sentence, forest_of
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["KBest", "read_kbest"]
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.render import render
+from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.preorder import preorder
+from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import ROOT

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
-from dgltrees.options import Count, Fraction, checked
-from dgltrees.papers.top_down.graphs import edge_decisions, sources
+from dgltrees.papers.top_down.graphs import edge_decisions, source_nodes
 from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.kinds import EDGE_TYPES
 
 __all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
 
@@ -87,7 +87,7 @@ class AddDecisions(nn.Module):
         features = decision_features(batch, H, output, self.state)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
         decisions = []
-        for add, added in zip(self.add, edge_decisions(etype, sources(batch))):
+        for add, added in zip(self.add, edge_decisions(etype, source_nodes(batch))):
             nodes = np.flatnonzero(added >= 0)
             rows = to_device(nodes, H.device)
             logits = add(features.index_select(0, rows)).squeeze(1)

@@ -14,8 +14,8 @@ from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
 from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, checked
 from dgltrees.papers.top_down.models.kbest_trees import kbest_arborescences, kbest_projective
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
 
@@ -124,7 +124,7 @@ class BiaffineParser(nn.Module):
     work without it, as for an unknown word.
 
     Arguments:
-        inputs: give the vectors of a word, of its ending and so on, which stand side by side.
+        inputs: give the vectors of a word, of its ending and so on, which are concatenated.
         labels: L.
         hidden_size: the size of a state of the LSTM per direction.
         layers: the number of layers of the LSTM.

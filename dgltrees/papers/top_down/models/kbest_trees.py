@@ -21,9 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import ConfigError
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 
 __all__ = ["kbest_arborescences", "kbest_projective", "maximum_arborescence"]
+
+Floats = NDArray[np.float64]
+Heads = NDArray[np.int64]
 
 
 def kbest_projective(
@@ -151,10 +154,6 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
     return heads
 
 
-Floats = NDArray[np.float64]
-Heads = NDArray[np.int64]
-
-
 def kbest_arborescences(
     scores: ArrayLike, k: int = 1, *, single_root: bool = True
 ) -> tuple[Heads, Floats]:
@@ -248,7 +247,7 @@ def _edmonds(weight: Floats) -> Heads | None:
         into = weight[cycle] - weight[cycle, heads[cycle]][:, None]  # what another head costs
         entered = cycle[into.argmax(0)]  # by head: the word of the cycle that it takes over
         left = cycle[weight[:, cycle].argmax(1)]  # by word: its best head within the cycle
-        one = int(cycle[0])  # stands for all
+        one = int(cycle[0])  # in place of all
         contracted.append((one, cycle, heads[cycle], entered, left))
         weight[one], weight[:, one] = into.max(0), weight[:, cycle].max(1)
         weight[one, cycle] = -np.inf

@@ -16,11 +16,13 @@ from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.softmax import softmax_nll
-from dgltrees.options import Count, Fraction, Positive, checked
+from dgltrees.settings import Count, Fraction, Positive, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
 
 __all__ = ["NCE", "AliasTable", "BidirectionalLM", "LanguageModel", "Predictions", "SequenceLM"]
+
+_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
 
 
 class Predictions(NamedTuple):
@@ -152,9 +154,8 @@ class SequenceLM(_SequenceModel):
 
     .. math:: P(S) = \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1})
 
-    ROOT stands for the beginning of the sentence and, with ``end``, for its end. Batches are of
-    trees whose nodes are in word order after ROOT, with a node column ``word``; edges are not
-    used.
+    ROOT marks the beginning of the sentence and, with ``end``, its end. Batches are of
+    trees whose nodes are in word order after ROOT, with a node column ``word``; edges are not used.
 
     Arguments:
         words: V, the size of the vocabulary with ROOT.
@@ -285,9 +286,6 @@ class NCE(nn.Module):
         sign = torch.ones_like(ratio)
         sign[:, 1:] = -1
         return -F.logsigmoid(sign * ratio).sum(1)
-
-
-_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
 
 
 class AliasTable(nn.Module):

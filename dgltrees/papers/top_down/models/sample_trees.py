@@ -13,12 +13,12 @@ from torch import Tensor
 
 from dgltrees.cells.top_down import INITIAL
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, NonNegative, PositiveShare, checked
 from dgltrees.papers.top_down.graphs import edge_decisions
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.settings import Count, NonNegative, PositiveShare, checked
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 

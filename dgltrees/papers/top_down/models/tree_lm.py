@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
-from dgltrees.options import Count, Fraction, NonNegativeInt, checked
-from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, sources
+from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, source_nodes
 from dgltrees.papers.top_down.models.language_model import LanguageModel, Predictions, half
+from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
 
 __all__ = ["TreeLM", "nodes_but_root", "source_of_node", "with_stops"]
@@ -34,8 +34,7 @@ class TreeLM(LanguageModel):
     With ``left_dependents`` it is the LdTreeLSTM, whose GEN-R also has as input the state of
     :class:`~dgltrees.cells.LeftDependentLSTM` after the left dependents of the same head.
 
-    Batches are those of ``generation_batch``, with a node column
-    ``word``.
+    Batches are those of ``generation_batch``, with a node column ``word``.
 
     Arguments:
         words: V, the size of the vocabulary with ROOT.
@@ -177,8 +176,7 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
     dependents.
 
     Arguments:
-        batch: the result of ``generation_batch``, with a node
-            column ``word``.
+        batch: the result of ``generation_batch``, with a node column ``word``.
         start: the id of START, which no word may have; that of STOP is the next.
 
     Returns:
@@ -187,7 +185,7 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
         that of ROOT for a symbol.
     """
     etype, word = (batch.on_host(batch.ndata[name]).numpy() for name in ("etype", "word"))
-    source = sources(batch)
+    source = source_nodes(batch)
     symbol_type, at = np.nonzero(edge_decisions(etype, source) == 0)
     is_left = np.isin(symbol_type, (EdgeType.LEFT, EdgeType.NX_LEFT))
 

@@ -20,9 +20,9 @@ from torch.nn.utils.rnn import pad_sequence
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, tokenize
 from dgltrees.models.inputs import WordEmbedding
-from dgltrees.options import Count, Fraction, Options
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.reading import ParserSettings, read_parsed, text_reader
+from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.task import LOSS, Columns, Metric, Task
 from dgltrees.traversal.order import node_error
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -78,6 +78,17 @@ class ParserTask(Task):
     """Dependency parsing: rows are nodes, and their classes are their heads; -1 at ROOT."""
 
     has_majority = False
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> BiaffineParser:
+        """The model of these settings."""
+        embedding = model["embedding"]
+        sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
+        inputs: list[WordEmbedding] = [
+            WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
+        ]
+        if model["tags"]:
+            inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
+        return model.of(BiaffineParser, inputs=inputs, labels=len(vocabs["deprel"]))
 
     def display_name(self, model: Options) -> str:
         """The name of the model."""
@@ -177,23 +188,11 @@ def _rows(padded: Tensor, batch: TreeBatch) -> Tensor:
     return padded.flatten(0, 1).index_select(0, index)
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    embedding = model["embedding"]
-    sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
-    inputs: list[WordEmbedding] = [
-        WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
-    ]
-    if model["tags"]:
-        inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
-    return model.of(BiaffineParser, inputs=inputs, labels=len(vocabs["deprel"]))
-
-
 PARSER = ParserTask(
     "parser",
     ParserSettings,
     ParserModel,
     {"conllu": read_parsed, "text": text_reader(tokenize), "lines": text_reader(str.split)},
-    _build,
     nodes=True,
     max_children=1,
     metrics=(Metric("las", label="LAS"), Metric("uas", label="UAS"), LOSS),

@@ -21,10 +21,10 @@ from dgltrees.formats.conllu import conllu_sentences, stream_conllu
 from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
-from dgltrees.options import Count
 from dgltrees.papers.top_down.data.dp import stream_dp
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
 from dgltrees.papers.top_down.tasks.settings import TreeLMSettings
+from dgltrees.settings import Count
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
@@ -36,14 +36,14 @@ __all__ = [
     "PARSER_COLUMNS",
     "PUNCT",
     "ParserSettings",
-    "ending",
     "punctuation",
     "read_parsed",
     "sentences",
-    "shape",
     "stream_trees",
     "text_reader",
     "with_spelling",
+    "word_ending",
+    "word_shape",
 ]
 
 PUNCT = "PUNCT"
@@ -246,12 +246,12 @@ def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) ->
     return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
 
 
-def ending(word: str) -> str:
+def word_ending(word: str) -> str:
     """The last three characters in lower case, or the whole word: ``ing``, ``'s``."""
     return word[-3:].lower()
 
 
-def shape(word: str) -> str:
+def word_shape(word: str) -> str:
     """Runs of capitals as ``X``, of small letters as ``x``, of digits as ``d``: ``Xx``, ``d,d``."""
     kinds = (
         "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word
@@ -273,7 +273,7 @@ def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
         raise TreeError(f"expected a vocabulary 'word', got {list(forest.vocabs)}")
     names, columns = forest.vocabs["word"].names, dict(forest.columns)
     ids = np.asarray(forest.columns["word"])
-    for column, spell in (("ending", ending), ("shape", shape)):
+    for column, spell in (("ending", word_ending), ("shape", word_shape)):
         columns[column] = vocabs[column].encode([spell(name) for name in names])[ids]
     added = {column: vocabs[column] for column in ("ending", "shape")}
     return forest.with_columns(columns, {**forest.vocabs, **added})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dgltrees.options import Count, Fraction
+from dgltrees.settings import Count, Fraction
 from dgltrees.tasks.settings import Files, WordSettings
 
 __all__ = ["TreeLMModel", "TreeLMSettings"]

@@ -22,7 +22,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
-from dgltrees.options import Options
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.language_model import (
     NCE,
@@ -33,6 +32,7 @@ from dgltrees.papers.top_down.models.language_model import (
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import LABEL, stream_trees
 from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
+from dgltrees.settings import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -80,6 +80,24 @@ class LanguageModelTask(Task):
 
     has_majority = False
     evaluate_more: ClassVar[str | None] = "dgltrees.papers.top_down.analyses.shape:joint_report"
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Objective:
+        """The model of these settings.
+
+        Raises:
+            ConfigError: it should predict labels, and the data have none.
+        """
+        given = {"words": len(vocabs["word"]), "dropout": model["output_dropout"]}
+        lm: LanguageModel
+        if model["language_model"] == "tree":
+            labels = _count_labels(vocabs) if model["labels"] else 0
+            lm = model.of(TreeLM, **given, labels=labels)
+        elif model["language_model"] == "sequence":
+            lm = model.of(SequenceLM, **given)
+        else:
+            lm = model.of(BidirectionalLM, **given)
+        rows = torch.ones(len(lm.output))
+        return Objective(lm, model.of(NCE, counts=rows) if model["objective"] == "nce" else None)
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
@@ -226,21 +244,6 @@ def _read(
         yield Examples(generation_forest(forest))
 
 
-def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    given = {"words": len(vocabs["word"]), "dropout": options["output_dropout"]}
-    model: LanguageModel
-    if options["language_model"] == "tree":
-        labels = _count_labels(vocabs) if options["labels"] else 0
-        model = options.of(TreeLM, **given, labels=labels)
-    elif options["language_model"] == "sequence":
-        model = options.of(SequenceLM, **given)
-    else:
-        model = options.of(BidirectionalLM, **given)
-    rows = torch.ones(len(model.output))
-    nce = NCE(rows, noise=options["noise"]) if options["objective"] == "nce" else None
-    return Objective(model, nce)
-
-
 def _count_labels(vocabs: Mapping[str, Vocabulary]) -> int:
     if len(vocabs.get(LABEL, ())) < 2:  # the unknown one
         raise ConfigError("model.labels needs dependency labels (DEPREL), the data have none")
@@ -252,7 +255,6 @@ TREE_LM = LanguageModelTask(
     TreeLMSettings,
     TreeLMModel,
     {"conllu": _read},
-    _build,
     nodes=True,
     max_children=4,
     metrics=(PERPLEXITY, LOSS, JOINT_LOSS),

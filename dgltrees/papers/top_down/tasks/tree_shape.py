@@ -19,12 +19,12 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Options
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions
+from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.kinds import EDGE_TYPES
 
 __all__ = ["TREE_SHAPE", "ShapeTask", "shape_forest"]
 
@@ -54,6 +54,18 @@ class ShapeTask(Task):
     """Binary classification of edges: each node has four rows, one per type of edge."""
 
     has_majority = False  # the report uses the more frequent class of the evaluated examples
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> AddDecisions:
+        """The model of these settings.
+
+        Raises:
+            ConfigError: they lack the size of a state.
+        """
+        if model["hidden_size"] is None:
+            raise ConfigError(
+                "expected model.hidden_size, the size of a state of the language model"
+            )
+        return model.of(AddDecisions)
 
     def display_name(self, model: Options) -> str:
         """The name of the model, with the state that it reads."""
@@ -160,18 +172,11 @@ def _read(
     yield Examples(forest)
 
 
-def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    if options["hidden_size"] is None:
-        raise ConfigError("expected model.hidden_size, the size of a state of the language model")
-    return options.of(AddDecisions)
-
-
 TREE_SHAPE = ShapeTask(
     "tree-shape",
     DataSettings,
     AddDecisions,
     {"forest": _read},
-    _build,
     metrics=(ACCURACY, LOSS),
     reads="a folder that dgltrees train-shape writes",
 )

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees.cells.compiled.compiler import way, work
+from dgltrees.cells.compiled import check, way
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.papers.nti import commands
@@ -213,7 +213,7 @@ def test_attention_to_a_premise_is_traced_for_no_batch(
     traced: list[object] = []
     monkeypatch.setattr(way, "SMALLEST", 1)
     monkeypatch.setattr(way, "compiles", lambda like: True)
-    monkeypatch.setattr(work, "trace_cell", lambda *given: traced.append(given))
+    monkeypatch.setattr(check, "trace_cell", lambda *given: traced.append(given))
     node_run.evaluate(str(DEV))
     node_run.evaluate(str(DEV))
     assert len(traced) == 1

@@ -22,7 +22,7 @@ from dgltrees.papers.nti.graphs import (
     full_width,
     left_branching_trees,
 )
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 from tests.trees.batches import children
 
 

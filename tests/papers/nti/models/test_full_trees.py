@@ -9,10 +9,10 @@ from torch.testing import assert_close
 
 from dgltrees import TreeBatch, TreeError, explain_compile
 from dgltrees.cells import SLSTM, AttentiveNode, ChainerSLSTM, NaryTreeLSTM
-from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
+from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
 from dgltrees.traversal import IndexedRows, traverse
 from tests.cells.compiled.interpreter import compiling
 

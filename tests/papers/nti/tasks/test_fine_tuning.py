@@ -11,9 +11,9 @@ import pytest
 
 from dgltrees import load
 from dgltrees.errors import ConfigError
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import prepare, train
-from dgltrees.training.settings import Settings, layered
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.papers.nti.tasks.test_pretrained_trees import TREES, tree_settings
 from tests.tasks.test_fine_tuning import (

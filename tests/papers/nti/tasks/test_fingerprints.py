@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dgltrees.settings.layers import Settings
 from dgltrees.training.rundir import fingerprints
-from dgltrees.training.settings import Settings
 
 
 def test_a_fingerprint_has_the_sentences_beside_the_labels(tmp_path: Path) -> None:

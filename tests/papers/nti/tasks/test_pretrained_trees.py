@@ -12,10 +12,10 @@ from dgltrees import load
 from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.papers.nti.tasks.sst import SST
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings, layered
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import quick
 

@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.layers import Settings
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples, load_splits
-from dgltrees.tasks.table import get_task
 from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, Vocabulary
 from tests.tasks.build import build
 from tests.training.samples import SAMPLES

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_splits
-from dgltrees.tasks.table import get_task
 
 
 @pytest.mark.parametrize("limit", [None, 7])

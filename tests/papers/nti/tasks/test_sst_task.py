@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples
-from dgltrees.tasks.table import get_task
 from tests.training.samples import SAMPLES
 
 

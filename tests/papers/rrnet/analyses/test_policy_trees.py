@@ -15,9 +15,9 @@ from dgltrees.papers.rrnet.analyses.brackets import bracket_scores, random_opera
 from dgltrees.papers.rrnet.analyses.policy_trees import Sequences, policy_trees
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
 from dgltrees.papers.rrnet.graphs import spans
+from dgltrees.settings.layers import Settings
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.training.samples import SAMPLES, quick, with_model
 
 

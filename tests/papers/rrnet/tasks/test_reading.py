@@ -11,10 +11,10 @@ import pytest
 from torch.testing import assert_close
 
 from dgltrees.papers.rrnet.models import QLearning, Reinforce
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 from tests.tasks.build import build
 from tests.training.samples import SAMPLES

@@ -12,10 +12,10 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dgltrees.errors import TreeError
+from dgltrees.settings.layers import Settings
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from tests.training.samples import SAMPLES, quick, with_model
 
 

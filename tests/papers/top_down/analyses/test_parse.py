@@ -14,7 +14,7 @@ from dgltrees.formats.sentences import sentence_forest
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.papers.top_down.data import read_kbest
 from dgltrees.training.loaded import LoadedRun
-from tests.papers.top_down.brute_force import is_projective
+from tests.papers.top_down.samples import is_projective
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 

@@ -15,7 +15,7 @@ from dgltrees.formats import read_mrg
 from dgltrees.papers.top_down.data.ordered import brackets, constituents, right_branching
 from dgltrees.papers.top_down.graphs import dependency_forest, generation_forest
 from dgltrees.trees.builders import from_nested
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.kinds import EdgeType
 
 ANIMALS = ("animal", ("fish", "carp", "eel"), "worm", ("bird", ("owl", "barn owl")))
 

@@ -5,7 +5,6 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
 from dgltrees.models import WordEmbedding
 from dgltrees.papers.top_down.models.biaffine import ArcScores, Biaffine, BiaffineParser
 from tests.trees.dependencies import forest_of
@@ -97,15 +96,6 @@ def test_gradients() -> None:
     labels = scores.labels(torch.ones(3, 1, 6, dtype=torch.int64))
     (arcs.sum() + labels.square().sum()).backward()
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.parameters())
-
-
-def test_errors() -> None:
-    with pytest.raises(ConfigError, match="arc_size to be a whole number of at least 1, got 0"):
-        parser(arc_size=0)
-    with pytest.raises(
-        ConfigError, match="dropout to be a number of at least 0 and below 1, got 1.0"
-    ):
-        parser(dropout=1.0)
 
 
 def test_arcs_of_a_float64_parser_sum_to_one_exactly() -> None:

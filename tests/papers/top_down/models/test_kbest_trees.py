@@ -17,7 +17,7 @@ from dgltrees.papers.top_down.models.kbest_trees import (
     kbest_projective,
     maximum_arborescence,
 )
-from tests.papers.top_down.brute_force import is_projective, total, trees
+from tests.papers.top_down.samples import is_projective, total, trees
 from tests.trees.dependencies import random_heads
 
 WORDS = 6

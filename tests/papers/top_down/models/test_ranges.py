@@ -16,6 +16,7 @@ from tests.models.test_ranges import WORDS, assert_refused
 
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (lambda **o: TreeLM(5, 4, **o), {"dropout": -0.1}, "a number of at least 0 and below 1"),
+    (lambda **o: TreeLM(5, 4, **o), {"dropout": 1.0}, "a number of at least 0 and below 1"),
     (lambda **o: TreeLM(5, 4, **o), {"labels": -1}, "a whole number of at least 0"),
     (lambda **o: SequenceLM(5, 4, **o), {"layers": 0}, "a whole number of at least 1"),
     (lambda **o: AddDecisions(4, **o), {"state": "both"}, "one of own, source"),
@@ -23,7 +24,13 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (Sampling, {"temperature": -1.0}, "a number of at least 0"),
     (Sampling, {"top_k": 0}, "null, or .*|a whole number of at least 1, or null"),
     (Sampling, {"top_p": 0.0}, "a number above 0 and at most 1"),
+    (Sampling, {"top_p": 1.5}, "a number above 0 and at most 1"),
     (lambda **o: BiaffineParser([WORDS], 3, **o), {"arc_size": 0}, "a whole number of at least 1"),
+    (
+        lambda **o: BiaffineParser([WORDS], 3, **o),
+        {"dropout": 1.0},
+        "a number of at least 0 and be",
+    ),
 ]
 
 

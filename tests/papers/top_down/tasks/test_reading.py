@@ -10,7 +10,7 @@ from dgltrees import TreeError
 from dgltrees.cli import main
 from dgltrees.formats import read_conllu
 from dgltrees.papers.top_down.graphs import generation_forest
-from dgltrees.papers.top_down.tasks.reading import ending, shape, with_spelling
+from dgltrees.papers.top_down.tasks.reading import with_spelling, word_ending, word_shape
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -129,8 +129,8 @@ def test_several_roots_where_they_are_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_endings_and_shapes_of_words(word: str, end: str, form: str) -> None:
-    assert ending(word) == end
-    assert shape(word) == form
+    assert word_ending(word) == end
+    assert word_shape(word) == form
 
 
 def test_columns_follow_the_words() -> None:

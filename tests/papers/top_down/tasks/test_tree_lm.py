@@ -19,9 +19,17 @@ from dgltrees.papers.top_down.models.language_model import BidirectionalLM, Sequ
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
+from dgltrees.trees import Examples, TreeBatch
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.tasks.build import columns
 from tests.training.samples import SENTENCES
+
+
+def ready(values: dict[str, Any]) -> tuple[Any, Examples, TreeBatch, torch.Tensor]:
+    """An untrained model in evaluation mode, and its training examples as one batch."""
+    prepared = prepare(tree_lm_settings(values))
+    data = prepared.splits.train
+    return (prepared.model.eval(), data, *TREE_LM.batch(data, np.arange(len(data))))
 
 
 @pytest.mark.parametrize(
@@ -59,9 +67,7 @@ def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, model: dict[str, An
 
 def test_perplexity_is_of_the_words_alone() -> None:
     """Not of ROOT, and by the full softmax."""
-    ready = prepare(tree_lm_settings({"objective": "nce"}))
-    model, data = ready.model.eval(), ready.splits.train
-    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    model, data, batch, targets = ready({"objective": "nce"})
     loss = TREE_LM.outputs(model, batch, targets)["loss"]
     assert (loss[torch.from_numpy(data.forest.roots)] == 0).all()
     with torch.no_grad():
@@ -69,9 +75,7 @@ def test_perplexity_is_of_the_words_alone() -> None:
 
 
 def test_the_end_of_a_sentence_counts_beside_its_words() -> None:
-    ready = prepare(tree_lm_settings({"language_model": "sequence", "end": True}))
-    model, data = ready.model.eval(), ready.splits.train
-    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    model, data, batch, targets = ready({"language_model": "sequence", "end": True})
     report = TREE_LM.report(data, columns(TREE_LM.outputs(model, batch, targets)), {})
     with torch.no_grad():
         whole = -float(model.model.log_prob(batch).double().sum())
@@ -86,9 +90,7 @@ def test_the_end_of_a_sentence_counts_beside_its_words() -> None:
 def test_start_and_stop_count_beside_the_words(tmp_path: Path) -> None:
     """Their loss joins that of the words in joint_loss and joint_log_prob."""
     result = train(tree_lm_settings({"stops": True}), tmp_path / "run", bar=False)["valid"]
-    ready = prepare(tree_lm_settings({"stops": True}))
-    model, data = ready.model.eval(), ready.splits.train
-    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    model, data, batch, targets = ready({"stops": True})
     report = TREE_LM.report(data, columns(TREE_LM.outputs(model, batch, targets)), {})
     with torch.no_grad():
         h, words, node = model.model(batch)
@@ -125,10 +127,10 @@ def _noise(model: nn.Module) -> torch.Tensor:
 
 
 def test_noise_counts_start_and_stop() -> None:
-    ready = prepare(tree_lm_settings({"objective": "nce", "stops": True}))
-    words = ready.splits.train.forest
+    prepared = prepare(tree_lm_settings({"objective": "nce", "stops": True}))
+    words = prepared.splits.train.forest
     n, trees = words.num_nodes - len(words), len(words)
-    noise = _noise(ready.model)
+    noise = _noise(prepared.model)
     root = float(noise[words.columns["word"][0]])
     expected = torch.tensor([n / trees, (n + trees) / trees]) ** 0.75
     assert_close(noise[-2:].float() / root, expected)
@@ -138,9 +140,7 @@ def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:
     """They stand beside the words, whose perplexity is theirs alone."""
     result = train(tree_lm_settings({"labels": True}), tmp_path / "run", bar=False)["valid"]
     assert 0 <= result["label_accuracy"] <= 1
-    ready = prepare(tree_lm_settings({"labels": True}))
-    model, data = ready.model, ready.splits.train
-    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    model, data, batch, targets = ready({"labels": True})
     with torch.no_grad():
         both = TREE_LM.losses(model, batch, targets).sum()
         outputs = TREE_LM.outputs(model, batch, targets)
@@ -178,19 +178,19 @@ def test_a_step_is_divided_by_its_sentences() -> None:
 
 
 def test_noise_is_by_the_words_of_the_training_examples() -> None:
-    ready = prepare(tree_lm_settings({"objective": "nce"}))
-    words = ready.splits.train.forest.columns["word"]
-    names = ready.splits.train.schema["word"]
+    prepared = prepare(tree_lm_settings({"objective": "nce"}))
+    words = prepared.splits.train.forest.columns["word"]
+    names = prepared.splits.train.schema["word"]
     p = np.bincount(words, minlength=len(names)) ** 0.75
-    assert_close(_noise(ready.model) / 20, torch.from_numpy(p / p.sum()))
+    assert_close(_noise(prepared.model) / 20, torch.from_numpy(p / p.sum()))
 
 
 def test_word_vectors_are_where_the_words_begin(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2 3 4\nnever-seen 5 6 7 8\n", encoding="utf-8")
-    ready = prepare(tree_lm_settings(data={"vectors": str(path)}))
-    row = int(ready.splits.train.schema["word"].encode(["the"])[0])
-    assert ready.model.model.embed.weight[row].tolist() == [1, 2, 3, 4]
+    prepared = prepare(tree_lm_settings(data={"vectors": str(path)}))
+    row = int(prepared.splits.train.schema["word"].encode(["the"])[0])
+    assert prepared.model.model.embed.weight[row].tolist() == [1, 2, 3, 4]
 
 
 def test_parameters_are_counted_as_in_table_1() -> None:

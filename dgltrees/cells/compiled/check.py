@@ -1,0 +1,287 @@
+"""A traversal that is compiled: traced, made a machine of, compared with its functions, and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected
+from dgltrees.cells.compiled.kernels import folder
+from dgltrees.cells.compiled.loops import CompileError, Phase
+from dgltrees.cells.compiled.lower import lower
+from dgltrees.cells.compiled.owner import hooked, names_of, parameter
+from dgltrees.cells.compiled.run import Machine
+from dgltrees.cells.compiled.trace import (
+    Functions,
+    Trace,
+    named,
+    trace_cell,
+    trace_types,
+)
+from dgltrees.errors import TreeError
+from dgltrees.traversal.functions import BuiltinReduce
+from dgltrees.traversal.order import levels_of
+from dgltrees.traversal.positions import check_positions
+from dgltrees.traversal.views import IndexedRows
+from dgltrees.traversal.ways import Traversal, dense
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["MOST", "Fields", "Outcome", "Shared", "Work", "degrees_of"]
+
+MANY = 4
+"""Numbers of children from which on there is no difference."""
+MOST = 8
+"""The most versions of a cell that are traced, before its settings are said to change."""
+MOST_TYPES = 8
+"""The most types of leaves and of other nodes that are traced each by itself."""
+
+LARGE = 2**12
+"""The most nodes of a batch that is compared as a whole."""
+
+Ints = NDArray[np.int64]
+Outcome = Machine | str
+Fields = dict[str, Tensor]
+Shared = Mapping[str, Tensor | IndexedRows]
+
+
+def degrees_of(batch: TreeBatch) -> NDArray[np.int64]:
+    """The number of children of each node."""
+    degrees: Ints = batch.cache.get(
+        "degrees", lambda: np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
+    )
+    return degrees
+
+
+class Work(NamedTuple):
+    """A traversal to compile."""
+
+    traversal: Traversal
+    batch: TreeBatch
+    fields: Shared
+    edata: Fields
+    modules: Sequence[nn.Module]
+    types: Ints | None
+
+    @property
+    def seen(self) -> frozenset[Any]:
+        """What is compared: numbers of children, many of which are the same, types, gradients.
+
+        Code for the gradients of other fields is other code.
+        """
+        degrees = degrees_of(self.batch)
+        numbers = np.unique(np.minimum(degrees, MANY)).tolist()
+        types = [] if self.types is None else np.unique(self.types[degrees > 0]).tolist()
+        rows = {n: t.rows if isinstance(t, IndexedRows) else t for n, t in self.fields.items()}
+        wanted = frozenset(name for name, tensor in rows.items() if tensor.requires_grad)
+        gradients = [("gradients", wanted)] if torch.is_grad_enabled() else []
+        return frozenset([*numbers, *(("type", kind) for kind in types), *gradients])
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The types of leaves and of other nodes."""
+        if self.types is None:
+            return frozenset()
+        inner = degrees_of(self.batch) > 0
+        return frozenset(
+            Phase(rows, kind)
+            for rows, some in (("leaf", ~inner), ("inner", inner))
+            for kind in np.unique(self.types[some]).tolist()
+        )
+
+    def known(self, machine: Machine) -> bool:
+        """Whether a machine has been compared with the functions on batches like this one."""
+        return machine.checked >= self.seen and self.has_steps(machine)
+
+    def has_steps(self, machine: Machine) -> bool:
+        """Whether a machine has steps for all types."""
+        steps = machine.program.steps
+        return all(phase in steps or Phase(phase.rows) in steps for phase in self.phases)
+
+    def check_graph(self) -> None:
+        """Let the cells check what their functions, which are called once, cannot check."""
+        for module in self.modules:
+            check = getattr(module, "check_graph", None)
+            if check is not None:
+                check(self.batch, dense(self.fields))
+
+    def in_range(self, machine: Machine) -> bool:
+        """Whether there are parameters for all types; if not, the generic way says so."""
+        kinds, types = machine.program.types, self.types
+        if not kinds or types is None:
+            return True
+        if not machine.program.leaf_types:
+            types = types[degrees_of(self.batch) > 0]
+        return len(types) == 0 or bool(types.min() >= 0 and types.max() < kinds)
+
+    def checked(self, outcome: Outcome | None, arity: int | None, versions: int) -> Outcome:
+        """A machine that agrees with the three functions on this batch, or what is in the way."""
+        try:
+            if outcome is None:
+                if versions >= MOST:
+                    raise CompileError("its attributes change between traversals")
+                outcome = self.machine(arity)
+            elif isinstance(outcome, Machine) and not self.has_steps(outcome):
+                outcome = self.machine(arity, outcome.program.steps)
+            new = isinstance(outcome, Machine) and not outcome.checked >= self.seen
+            if new and isinstance(outcome, Machine) and self.in_range(outcome):
+                self.part().check(outcome)
+                outcome.checked |= self.seen
+        except CompileError as error:
+            return str(error)
+        except Exception as error:  # of torch, numba or the cell, which others may not meet
+            if isinstance(error, TreeError) and isinstance(outcome, Machine):
+                raise  # of the graph
+            line = named((str(error).splitlines() or [""])[0])
+            if type(error).__name__.startswith("DataDependent"):
+                line = "Python reads the values of a tensor, as if, item and tolist do"
+            return f"it cannot be traced: {type(error).__name__}: {line}"
+        return outcome
+
+    def machine(self, arity: int | None, types: Iterable[Phase] = ()) -> Machine:
+        """The functions, compiled.
+
+        Arguments:
+            arity: the width of all mailboxes, if it is the same.
+            types: types that have steps of their own, besides those of this batch.
+
+        Raises:
+            CompileError: something is in the way.
+        """
+        if hooked(self.modules):
+            raise CompileError("one of its modules has hooks")
+        if folder() is None:
+            raise CompileError("there is no folder for its code; set NUMBA_CACHE_DIR")
+        message, reduce, update, *_ = self.traversal
+        if isinstance(reduce, BuiltinReduce):
+            raise CompileError("its reduce function is a built-in")
+        grouped, slotted = self.traversal.group_by is not None, self.traversal.slots is not None
+        functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
+        for attempt in self.attempts(functions, types):
+            try:
+                return Machine(lower(attempt(), names_of(self.modules), arity))
+            except Exception as error:
+                reason = error
+        raise reason
+
+    def attempts(
+        self, functions: Functions, types: Iterable[Phase]
+    ) -> Iterator[Callable[[], Mapping[Phase, Trace]]]:
+        """Ways to trace: for any type; for one, if there may be no other; each type by itself."""
+        fields = dense(self.fields)
+
+        def trace(types: int | None, kind: int | None = None) -> dict[Phase, Trace]:
+            leaf, inner = trace_cell(replace(functions, types=types), fields, self.edata)
+            return {Phase("leaf"): leaf, Phase("inner", kind): inner}
+
+        yield lambda: trace(functions.types)
+        if self.types is None:
+            return
+        if not self.types.any(where=degrees_of(self.batch) > 0):
+            yield lambda: trace(1, 0)
+        phases = self.phases.union(phase for phase in types if phase.kind is not None)
+        if len(phases) <= MOST_TYPES and all((phase.kind or 0) >= 0 for phase in phases):
+            field = self.traversal.group_by or ""
+            yield lambda: trace_types(functions, field, phases, fields, self.edata)
+
+    def run(
+        self, machine: Machine, fields: Shared | None = None, noise: Noise = bernoulli
+    ) -> Fields:
+        """The states of all nodes by compiled code."""
+        source = self.fields if fields is None else fields
+
+        def find(key: tuple[Any, ...]) -> Tensor | IndexedRows:
+            if key[0] == "param":
+                return parameter(self.modules, key)
+            return (source if key[0] == "field" else self.edata)[key[1]]
+
+        slots: Ints | None = None
+        types: Ints | None = None
+        if self.traversal.slots is not None:
+            pos = self.edata.get("pos")
+            slots = check_positions(self.batch, self.traversal.slots, pos)
+        if machine.program.types:
+            types = self.types
+            if types is not None and not machine.program.leaf_types:
+                types = types * (degrees_of(self.batch) > 0)
+        return machine(self.batch, find, types, slots, noise)
+
+    def generic(self, fields: Mapping[str, Tensor]) -> Fields:
+        """The states of all nodes by the three functions."""
+        return self.traversal.generic(self.batch, fields, self.edata)
+
+    def part(self) -> Work:
+        """A part of a large batch that has all that is compared: its lowest levels."""
+        if self.batch.num_nodes <= LARGE:
+            return self
+        level, src, dst = levels_of(self.batch), self.batch.src.numpy(), self.batch.dst.numpy()
+        trees = np.repeat(np.arange(len(self.batch.sizes)), self.batch.sizes.numpy())
+        levels, top = 16, int(level.max())
+        while levels <= top:
+            nodes, edges = np.flatnonzero(level < levels), np.flatnonzero(level[dst] < levels)
+            rows, places = torch.from_numpy(nodes), np.cumsum(level < levels) - 1
+            sizes = np.bincount(trees[nodes], minlength=len(self.batch.sizes))
+            new_src, new_dst = (torch.from_numpy(places[each[edges]]) for each in (src, dst))
+            part = self._replace(
+                batch=TreeBatch(new_src, new_dst, torch.from_numpy(sizes)),
+                fields={
+                    name: IndexedRows(t.rows, t.index[rows])
+                    if isinstance(t, IndexedRows)
+                    else t[rows]
+                    for name, t in self.fields.items()
+                },
+                edata={name: t[torch.from_numpy(edges)] for name, t in self.edata.items()},
+                types=None if self.types is None else self.types[nodes],
+            )
+            if part.seen >= self.seen:
+                return part
+            levels *= 4
+        return self
+
+    def check(self, machine: Machine) -> None:
+        """Compare states and gradients with those of the three functions.
+
+        Raises:
+            CompileError: they differ by more than rounding.
+        """
+        gradients = torch.is_grad_enabled()
+        with torch.inference_mode(False), torch.set_grad_enabled(gradients), WithoutNoise():
+            leaves = {
+                name: t.detach().clone().requires_grad_(gradients and t.requires_grad)
+                for name, t in dense(self.fields).items()
+            }
+            own = [p for module in self.modules for p in module.parameters() if p.requires_grad]
+            inputs = [*(t for t in leaves.values() if t.requires_grad), *dict.fromkeys(own)]
+            one, two = self.run(machine, leaves, expected), self.generic(leaves)
+            if one.keys() != two.keys():
+                raise CompileError("its fields are not those of the three functions")
+            two = {name: two[name] for name in one}
+            _same(one.values(), two.values(), "states")
+            if gradients:
+                _same(_gradients(one, inputs), _gradients(two, inputs), "gradients")
+
+
+def _gradients(states: Fields, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """The gradients of a sum over all states with changing signs."""
+    total = sum(
+        (h * torch.arange(h.numel(), dtype=h.dtype).view(h.shape).cos()).sum()
+        for h in states.values()
+    )
+    if not isinstance(total, Tensor) or not total.requires_grad:
+        return []
+    found = torch.autograd.grad(total, list(inputs), allow_unused=True)
+    return [torch.zeros_like(t) if g is None else g for g, t in zip(found, inputs)]
+
+
+def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
+    """Raise CompileError if tensors differ by more than rounding, unless there is no comparing."""
+    for one, two in zip(ones, twos):
+        limit = 1e-2 if one.dtype == torch.float32 else 1e-6
+        near = (one - two).norm() <= limit * two.norm() + limit**2  # not where one is NaN
+        if one.shape != two.shape or (not bool(near) and bool(two.isfinite().all())):
+            raise CompileError(f"the {what} of its compiled code would differ from its functions'")

@@ -1,0 +1,219 @@
+"""Presets: settings under a name, each of which may build on another."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from dgltrees import registry
+from dgltrees._files import check_is_file
+from dgltrees.errors import ConfigError, file_problem
+from dgltrees.registry import Registry
+from dgltrees.settings.layers import SECTIONS, Settings, layered
+from dgltrees.settings.resolve import nearest
+from dgltrees.settings.tasks import TASKS
+from dgltrees.settings.yaml import load_yaml
+
+__all__ = ["PRESETS", "describe", "load_preset", "paper_of", "preset_names", "preset_values"]
+
+Presets = Mapping[str, Mapping[str, Any]]
+
+
+def _wrong(name: str, presets: Any) -> str:
+    fits = isinstance(presets, Mapping) and all(
+        isinstance(key, str) and isinstance(values, Mapping) for key, values in presets.items()
+    )
+    return "" if fits else "it is no mapping of names to mappings of settings"
+
+
+PRESETS: Registry[Presets] = Registry(
+    "presets", {"core": "dgltrees.settings.presets:PRESETS"}, _wrong
+)
+"""The presets of the core, of each paper and of other packages."""
+
+
+def preset_names() -> list[str]:
+    """The names of all presets whose bases and tasks are installed."""
+    presets = _presets()
+    return sorted((name for name in presets if _is_complete(name, presets)), key=_natural)
+
+
+def describe(name: str) -> str:
+    """What a preset says about itself, or the preset it builds on.
+
+    In a file it is the comment at the head.
+    """
+    for each in _with_bases(name):
+        about = _head_comment(each) if _is_file(each) else _preset(each).get("about", "")
+        if about:
+            return str(about)
+    return ""
+
+
+def paper_of(name: str) -> str:
+    """The table or figure that has a preset's row, as ``paper`` of it or of its base says.
+
+    Empty for a preset that is in no paper.
+    """
+    layers = (_own_values(each) for each in _with_bases(name))
+    return next((values["paper"] or "" for values in layers if "paper" in values), "")
+
+
+def _with_bases(name: str) -> Iterator[str]:
+    """A preset, then the preset it builds on, and so on."""
+    seen: set[str] = set()
+    while name and name not in seen:
+        yield name
+        seen.add(name)
+        name = _own_values(name).get("base", "")
+
+
+def load_preset(name: str) -> Settings:
+    """The settings of a preset; see :func:`preset_values`."""
+    return Settings(preset_values(name))
+
+
+def preset_values(name: str) -> dict[str, Any]:
+    """The settings of a preset and its bases as nested mappings.
+
+    Arguments:
+        name: a preset's name, or the path of a YAML file in the same format, in which ``base``
+            names the preset it builds on, and ``paper`` the table or figure that has its row; see
+            :func:`~dgltrees.settings.layers.layered`.
+
+    Raises:
+        ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
+            it builds on itself; or its base or its task is of a paper that is not installed.
+    """
+    layers: list[tuple[str, dict[str, Any]]] = []
+    at, seen = name, [name]
+    while at:
+        try:
+            values = _own_values(at)
+        except ConfigError as error:
+            if at == name:
+                raise
+            above = layers[-1][0]
+            where = above if _is_file(above) else f"preset {above}"
+            raise ConfigError(f"{where}: base: {error}") from None
+        base, _ = values.pop("base", None), values.pop("paper", None)
+        layers.append((at, values))
+        at = base
+        if at in seen:
+            raise ConfigError(f"preset {name} builds on itself: {' -> '.join([*seen, at])}")
+        seen.append(at)
+    merged: dict[str, Any] = {}
+    for layer_name, layer in reversed(layers):
+        try:
+            merged = layered(merged, layer)
+        except ConfigError as error:
+            raise ConfigError(f"preset {layer_name}: {error}") from None
+    merged["preset"] = merged.get("preset") or (Path(name).stem if _is_file(name) else name)
+    return merged
+
+
+def _presets() -> dict[str, Mapping[str, Any]]:
+    """All presets by name; two of one name are a warning, and the first has it."""
+    found: dict[str, Mapping[str, Any]] = {}
+    holders: dict[str, str] = {}
+    for holder, presets in PRESETS.items():
+        for name, values in presets.items():
+            if name in found:
+                warnings.warn(
+                    f"the preset {name!r} is in {PRESETS.origin(holders[name])} and in "
+                    f"{PRESETS.origin(holder)}; the second one is left out",
+                    stacklevel=1,  # one place, so that it is seen once
+                )
+            else:
+                found[name], holders[name] = values, holder
+    return found
+
+
+def _is_complete(name: str, presets: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the bases of a preset and its task are installed."""
+    tasks: list[Any] = []
+    base: Any = name
+    for _ in presets:  # as long as a chain can be
+        if not base:
+            break
+        if not isinstance(base, str) or base not in presets:
+            return False
+        tasks += [presets[base]["task"]] if "task" in presets[base] else []
+        base = presets[base].get("base", "")
+    return bool(tasks) and all(task in list(TASKS) for task in tasks)
+
+
+def _preset(name: str) -> Mapping[str, Any]:
+    """A preset as its package has it."""
+    presets = _presets()
+    if name in presets:
+        return presets[name]
+    missing = registry.missing_paper(name)
+    if missing:
+        raise ConfigError(f"preset {name!r} is of {missing}")
+    near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)
+    raise ConfigError(f"no preset {name!r}; {near} (dgltrees presets lists all)")
+
+
+def _own_values(name: str) -> dict[str, Any]:
+    """The values of a preset or file, without those of its base."""
+    values = _file_values(name) if _is_file(name) else deepcopy(dict(_preset(name)))
+    if not _is_file(name):
+        values.pop("about", None)
+    if not isinstance(values.get("base", ""), str):
+        raise ConfigError(f"expected base in {name} to name a preset, got {values['base']!r}")
+    if not isinstance(values.get("task", ""), str):
+        raise ConfigError(f"expected task in {name} to be a text, got {values['task']!r:.60}")
+    if not isinstance(values.get("paper"), (str, type(None))):
+        raise ConfigError(f"expected paper in {name} to be a text, got {values['paper']!r:.60}")
+    for section in SECTIONS:
+        if not isinstance(values.get(section, {}), Mapping):
+            raise ConfigError(
+                f"expected {section} in {name} to be a mapping of settings, got "
+                f"{values[section]!r:.60}"
+            )
+    return values
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
+def _file_values(path: str) -> dict[str, Any]:
+    try:
+        values = load_yaml(_text(path))
+    except ValueError as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{path} is no file of settings: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"expected {path} to hold settings as a mapping, got {values!r:.60}")
+    return values
+
+
+def _head_comment(path: str) -> str:
+    return "\n".join(line[2:] for line in _text(path).splitlines() if line.startswith("# "))
+
+
+def _text(path: str) -> str:
+    try:
+        check_is_file(path)
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read the settings: {file_problem(error)}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"cannot read the settings: {path}:{line}: expected UTF-8 text, got the byte "
+            f"0x{error.object[error.start]:02x}"
+        ) from None
+
+
+def _natural(name: str) -> list[tuple[str, int]]:
+    """A sort key that puts ``c5`` before ``c10``: each part as letters and number."""
+    parts = (re.fullmatch(r"(.*?)(\d*)", part) for part in name.split("-"))
+    return [(match[1], int(match[2] or 0)) for match in parts if match]

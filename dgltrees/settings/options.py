@@ -1,0 +1,235 @@
+"""The arguments of constructors: their names, types, defaults and sentences, read off a class."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache, wraps
+from inspect import signature
+from typing import Any, TypeVar, get_type_hints
+
+import docstring_parser
+import numpy as np
+
+from dgltrees.errors import ConfigError, called
+from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
+
+__all__ = [
+    "GOOGLE",
+    "Choices",
+    "Option",
+    "Source",
+    "checked",
+    "chosen",
+    "collects",
+    "fixed_parts",
+    "options_of",
+]
+
+C = TypeVar("C", bound=type)
+GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
+_COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+Source = Callable[..., Any]
+"""A class or function whose keyword arguments are options."""
+Choices = Mapping[str, Source | tuple[Source, ...] | None]
+"""What an option's value names: a class, or several; None is a choice without options."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One argument of a constructor, as a setting.
+
+    Arguments:
+        name: of the argument.
+        type: its annotation, with ranges (:data:`Count` and the others) and ``Literal`` choices.
+        default: its default; None where the constructor has none, for code then decides.
+        sentence: what the docstring of the class says of it.
+        choices: where the value names a part: the classes by name.
+    """
+
+    name: str
+    type: Any
+    default: Any
+    sentence: str
+    choices: Choices | None = None
+
+    @property
+    def words(self) -> str:
+        """What values there are: ``"a whole number of at least 1, or null"``."""
+        return in_words(self.type, self.choices)
+
+    def parse(self, words: Sequence[str], name: str) -> Any:
+        """The value that words on a command line say.
+
+        Arguments:
+            words: what stands behind the flag; none say true, several are a list. A list of numbers
+                may have commas instead of spaces.
+            name: the option's full name, for errors.
+
+        Raises:
+            ConfigError: there are several words for one value; types are not looked at.
+        """
+        if not words:
+            text = "true" if self.takes(bool) else ""
+        elif len(words) == 1:
+            text = words[0]
+        elif not self.takes(list):
+            raise ConfigError(
+                f"expected one value of {name}, got {' '.join(words)!r}; put a value with spaces "
+                "in quotes, and two dashes before a flag"
+            )
+        else:
+            return [from_text(member_type(self.type), word) for word in words]
+        value = from_text(self.type, text)
+        if self.takes(list) and not self.takes(str) and value is not None:
+            if isinstance(value, list):
+                return value
+            member = member_type(self.type)
+            parts = [text] if str in plain_types(member) else text.split(",")
+            return [from_text(member, part) for part in parts]
+        return value
+
+    def takes(self, kind: type) -> bool:
+        """Whether values of a plain type are among this option's."""
+        return kind in plain_types(self.type)
+
+    def check(self, value: Any, section: str) -> None:
+        """Raise ConfigError if ``value`` is not one that this option may have."""
+        wrong = expected(self.type, value, self.choices)
+        if wrong is not None:
+            name = called(f"{section}.{self.name}")
+            raise ConfigError(f"expected {name} to be {wrong}, got {value!r:.200}")
+
+
+def checked(source: C) -> C:
+    """A class whose constructor refuses values that its annotations exclude.
+
+    A class decorator, for ranges (:data:`Count` and the others), ``Literal`` choices and plain
+    types. The constructor then raises ConfigError: ``expected dropout to be a number of at least 0
+    and below 1, got 1.5``.
+    """
+    init: Callable[..., None] = source.__init__  # type: ignore[misc]
+    hashable: Source = source
+
+    @wraps(init)
+    def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature(init).bind(self, *args, **kwargs)
+        for name, value in bound.arguments.items():
+            if bound.signature.parameters[name].kind in _COLLECTED:  # for another constructor
+                continue
+            value = value.item() if isinstance(value, np.generic) else value
+            wrong = expected(_annotations(hashable, init).get(name), value)
+            if wrong is not None:
+                raise ConfigError(f"expected {name} to be {wrong}, got {value!r}")
+        init(self, *args, **kwargs)
+
+    setattr(source, "__init__", check_and_init)  # noqa: B010
+    return source
+
+
+@cache
+def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
+    # The annotations of a dataclass belong to the modules of its bases.
+    return get_type_hints(source if is_dataclass(source) else init, include_extras=True)
+
+
+def chosen(name: str) -> Any:
+    """The default of an argument that chooses a part, by the part's name in ``parts``."""
+    return name
+
+
+@cache
+def collects(source: Source) -> bool:
+    """Whether a constructor takes ``**options``, and so makes the parts of its object itself."""
+    parameters = inspect.signature(source).parameters.values()
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+
+
+def fixed_parts(source: Source) -> dict[str, Source]:
+    """The parts of an object that nobody chooses, by argument: its name begins their options'."""
+    parts: Mapping[str, Any] = getattr(source, "parts", {})
+    return {name: part for name, part in parts.items() if not isinstance(part, Mapping)}
+
+
+@cache
+def options_of(source: Source) -> Mapping[str, Option]:
+    """The arguments of ``source`` as options, by name and in their order.
+
+    Sentences are those of the class, or of the nearest base class that has one; arguments that are
+    passed on to a base class (``**options``) are among them.
+
+    Arguments:
+        source: a class, whose attribute ``parts`` maps names of its arguments to tables of classes,
+            of which the value of the argument names one; or to a class, see :func:`fixed_parts`;
+            or a function.
+
+    Returns:
+        the options; those of parts are not among them, see :meth:`Options.names`.
+    """
+    parts: Mapping[str, Any] = getattr(source, "parts", {})
+    fixed = fixed_parts(source)
+    sentences = _sentences(source)
+    defaults = (
+        {each.name: _default(each) for each in fields(source)} if is_dataclass(source) else {}
+    )
+    found: dict[str, Option] = {}
+    for function in _constructors(source):
+        # The annotations of a dataclass belong to the modules of its bases.
+        annotated = source if is_dataclass(source) else function
+        hints = get_type_hints(annotated, include_extras=True)
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name == "self" or name in found or name in fixed:
+                continue
+            if parameter.kind in _COLLECTED:
+                continue
+            default = defaults.get(name, parameter.default)
+            default = list(default) if isinstance(default, tuple) else default  # as YAML has it
+            required = default is parameter.empty
+            kind = str if name in parts else hints.get(name, Any)
+            found[name] = Option(
+                name,
+                kind | None if required else kind,
+                None if required else default,
+                sentences.get(name, ""),
+                parts.get(name),
+            )
+    return found
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty if field.default is MISSING else field.default
+
+
+def _constructors(source: Source) -> Iterator[Callable[..., Any]]:
+    """The constructor of a class, and those of its bases that it passes arguments on to."""
+    if not inspect.isclass(source):
+        yield source
+        return
+    for kind in source.__mro__:
+        function = kind.__dict__.get("__init__")
+        if function is None:
+            continue
+        yield function
+        parameters = inspect.signature(function).parameters.values()
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters) or kind.__dict__.get("parts"):
+            return  # what else it takes are the arguments of its parts
+
+
+def _sentences(source: Source) -> dict[str, str]:
+    kinds = reversed(source.__mro__) if inspect.isclass(source) else [source]
+    sentences: dict[str, str] = {}
+    for kind in kinds:
+        if kind is object or not (kind.__doc__ or is_dataclass(kind)):
+            continue
+        docstring = (
+            docstring_parser.parse_from_object(kind, GOOGLE)
+            if is_dataclass(kind)
+            else docstring_parser.parse(inspect.getdoc(kind) or "", GOOGLE)
+        )
+        for each in docstring.params:
+            for name in each.arg_name.split(", "):
+                sentences[name] = " ".join((each.description or "").split())
+    return sentences

@@ -1,0 +1,43 @@
+"""The table of tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dgltrees.errors import ConfigError
+from dgltrees.registry import Registry, missing_paper
+
+if TYPE_CHECKING:
+    from dgltrees.tasks.task import Task
+
+__all__ = ["TASKS", "get_task"]
+
+
+TASKS: Registry[Task] = Registry(
+    "tasks",
+    {
+        "classify": "dgltrees.tasks.own_trees.classes:CLASSIFY",
+        "classify-pairs": "dgltrees.tasks.own_trees.classes:CLASSIFY_PAIRS",
+        "label": "dgltrees.tasks.own_trees.classes:LABEL",
+        "regress": "dgltrees.tasks.own_trees.numbers:REGRESS",
+        "regress-pairs": "dgltrees.tasks.own_trees.numbers:REGRESS_PAIRS",
+        "regress-nodes": "dgltrees.tasks.own_trees.numbers:REGRESS_NODES",
+        "rank": "dgltrees.tasks.own_trees.ranks:RANK",
+    },
+    "dgltrees.tasks.task:wrong_task",
+)
+"""All tasks by name."""
+
+
+def get_task(name: str) -> Task:
+    """The task called ``name``.
+
+    Raises:
+        ConfigError: there is none, or it is of a paper that is not installed.
+    """
+    if name not in TASKS:
+        missing = missing_paper(name)
+        if missing:
+            raise ConfigError(f"the task {name} is of {missing}")
+        raise ConfigError(f"expected task to be one of {', '.join(TASKS)}, got {name!r}")
+    return TASKS[name]

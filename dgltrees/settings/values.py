@@ -1,0 +1,165 @@
+"""The types of settings: their values in words, as a check, and from words of a command line.
+
+A type is an annotation: ``int``, ``Count | None``, ``list[Fraction]``, ``Literal["a", "b"]``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from dgltrees.settings.yaml import load_yaml
+
+__all__ = [
+    "Count",
+    "Fraction",
+    "NonNegative",
+    "NonNegativeInt",
+    "Positive",
+    "PositiveShare",
+    "Range",
+    "Seed",
+    "Share",
+    "expected",
+    "from_text",
+    "in_words",
+    "member_type",
+    "plain_types",
+]
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a number may have: in words behind "a number", and as a test."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+Count = Annotated[int, Range("of at least 1", lambda value: value >= 1)]
+"""Whole numbers from 1."""
+NonNegativeInt = Annotated[int, Range("of at least 0", lambda value: value >= 0)]
+"""Whole numbers from 0."""
+Seed = Annotated[int, Range("of at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
+"""Seeds of torch's and numpy's generators."""
+Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
+"""Numbers above 0, such as a learning rate."""
+NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
+"""Numbers from 0, such as the weight of a penalty."""
+Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
+"""Numbers from 0 to below 1, such as a dropout or what is held out: something must be left."""
+Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <= value <= 1)]
+"""Numbers from 0 to 1: nothing, a part, or all."""
+PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 < value <= 1)]
+"""Numbers above 0 up to 1: a part, or all."""
+
+_LISTS = (list, tuple, Sequence)
+_UNIONS = (Union, UnionType)  # the first of a range or a Literal, and another type
+_PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    float: ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
+    str: ("a text", lambda value: isinstance(value, str)),
+    dict: ("a mapping", lambda value: isinstance(value, Mapping)),
+    list: ("a list", lambda value: isinstance(value, (list, tuple))),
+}
+
+
+def plain_types(kind: Any) -> set[Any]:
+    """The types that an annotation stands for: ``Count | None`` for int and None."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return plain_types(args[0])
+    if origin is Literal:
+        return {type(arg) for arg in args}
+    if origin in _UNIONS:
+        return set().union(*map(plain_types, args))
+    return {list} if origin in _LISTS else {origin or kind}
+
+
+def member_type(kind: Any) -> Any:
+    """The type of a list's members."""
+    for each in (kind, *get_args(kind)):
+        if get_origin(each) in _LISTS:
+            return get_args(each)[0]
+    return str
+
+
+def from_text(kind: Any, text: str) -> Any:
+    """A word as a value of the annotation ``kind``, or as it is, to be refused by a check."""
+    types = plain_types(kind)
+    if text in ("null", "None") and type(None) in types:
+        return None
+    if list in types and text.startswith("["):
+        return _from_yaml(text)
+    if str in types or text == "-":  # standard input, and to YAML a list
+        return text
+    value = _from_yaml(text)
+    if float in types and not isinstance(value, bool):
+        try:  # YAML takes 1e-3 for a text
+            return float(value) if isinstance(value, (int, str)) else value
+        except ValueError:
+            return value
+    return value
+
+
+def _from_yaml(text: str) -> Any:
+    try:
+        return load_yaml(text)
+    except ValueError:
+        return text
+
+
+def in_words(kind: Any, choices: Mapping[str, Any] | None = None) -> str:
+    """The values of a type, in words: ``"a whole number of at least 1, or null"``.
+
+    Arguments:
+        kind: the type.
+        choices: names that are the only values, whatever ``kind`` says.
+    """
+    if choices is not None:
+        return f"one of {', '.join(choices)}"
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return f"{in_words(args[0])} {args[1].words}"
+    if origin is Literal:
+        return f"one of {', '.join(map(str, args))}"
+    if origin in _UNIONS:
+        names = ["null" if arg is type(None) else in_words(arg) for arg in args]
+        return ", or ".join(["a path"] if "a path" in names else names)
+    if origin in _LISTS:
+        return f"a list, each {in_words(args[0])}"
+    if origin is os.PathLike:
+        return "a path"
+    return _PLAIN.get(origin or kind, ("any value", bool))[0]
+
+
+def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> str | None:
+    """None if ``value`` is of the annotation ``kind``, else the values that are, in words.
+
+    Arguments:
+        kind: a type, ``X | Y``, ``Literal``, ``list[...]``, ``dict`` or a range.
+        value: the value.
+        choices: names that are the only values, whatever ``kind`` says.
+    """
+    words = in_words(kind, choices)
+    return None if _fits(kind, value, choices) else words
+
+
+def _fits(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> bool:
+    if choices is not None:
+        return isinstance(value, str) and value in choices
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _fits(args[0], value) and args[1].holds(value)
+    if origin is Literal:
+        return any(value == arg and type(value) is type(arg) for arg in args)
+    if origin in _UNIONS:
+        return any(value is None if arg is type(None) else _fits(arg, value) for arg in args)
+    if origin in _LISTS:
+        return _PLAIN[list][1](value) and all(_fits(args[0], member) for member in value)
+    plain = _PLAIN.get(origin or kind)
+    return plain is None or plain[1](value)

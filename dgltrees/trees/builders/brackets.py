@@ -1,0 +1,187 @@
+"""Forests of bracketed text, ``(S (NP the cat) sat)``, and back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import preorder
+from dgltrees.trees.segments import starts
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
+
+__all__ = [
+    "assemble",
+    "check_children",
+    "find_heads",
+    "from_brackets",
+    "items_in",
+    "render",
+    "to_brackets",
+]
+
+
+def assemble(
+    is_node: NDArray[np.bool_],
+    parent: NDArray[np.int64],
+    pos: NDArray[np.int64],
+    columns: Mapping[str, NDArray[Any]],
+    vocabs: Mapping[str, Vocabulary],
+) -> Forest:
+    """A forest of those items that are nodes.
+
+    Arguments:
+        is_node: ``(M,)`` which items are nodes; the root of each tree comes first, and the other
+            nodes of the tree follow it.
+        parent: ``(M,)`` the item that is the parent of each node, -1 at roots.
+        pos: ``(M,)`` the position of each node among its siblings.
+        columns: node data of all items, each ``(M,)``.
+        vocabs: the vocabularies of the columns.
+    """
+    index = starts(is_node)
+    up = parent[is_node]
+    is_root = up < 0
+    offsets = np.append(np.flatnonzero(is_root), len(up))
+    root = np.repeat(offsets[:-1], np.diff(offsets))
+    return Forest(
+        np.where(is_root, -1, index[up] - root).astype(np.int32),
+        np.where(is_root, 0, pos[is_node]).astype(np.int32),
+        offsets,
+        {name: column[is_node] for name, column in columns.items()},
+        dict(vocabs),
+    )
+
+
+def items_in(brackets: Brackets) -> NDArray[np.int64]:
+    """``(M,)`` the number of items in each bracket; 0 at atoms."""
+    up = brackets.parent
+    return np.bincount(up[up >= 0], minlength=len(up))
+
+
+def check_children(
+    brackets: Brackets, children: NDArray[np.int64], max_children: int | None
+) -> None:
+    """Check that no bracket has more than ``max_children`` children.
+
+    Arguments:
+        brackets: the ``M`` items of the text.
+        children: ``(M,)`` the number of children of each item.
+        max_children: the largest number of children; None for any.
+
+    Raises:
+        TreeError: a bracket has more; with file and line.
+    """
+    if max_children is not None:
+        brackets.refuse(
+            children > max_children,
+            lambda i: (
+                f"expected at most {max_children} children, got {children[i]}; raise max_children"
+            ),
+        )
+
+
+def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
+    """``(M,)`` whether each item is the head of a bracket: an atom that is its first item.
+
+    Arguments:
+        brackets: the ``M`` items of the text.
+        what: what the head is, such as ``"a label"``, for the errors.
+
+    Raises:
+        TreeError: a bracket does not begin with an atom.
+    """
+    heads: NDArray[np.bool_] = ~brackets.is_open & (brackets.parent >= 0) & (brackets.place == 0)
+    headless = brackets.is_open.copy()
+    headless[brackets.parent[heads]] = False
+    brackets.refuse(headless, lambda _: f"expected {what} at the beginning of a bracket, got none")
+    return heads
+
+
+def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
+    """One text per tree, with children in the order of their positions.
+
+    Arguments:
+        forest: the trees, with nodes in any order.
+        enter: ``(N,)`` the string before the children of each node.
+        leave: ``(N,)`` the string after them.
+    """
+    ranks, sizes = preorder(forest)
+    entered = 2 * ranks - forest.depth
+    pieces = np.empty(2 * forest.num_nodes, object)
+    pieces[entered] = enter
+    pieces[entered + 2 * sizes - 1] = leave
+    cuts = (2 * forest.offsets).tolist()
+    return ["".join(pieces[a:b]) for a, b in itertools.pairwise(cuts)]
+
+
+def from_brackets(
+    text: str | bytes,
+    *,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    file: PathLike | None = None,
+) -> Forest:
+    """A forest of the bracketed trees in a text; a tree may span several lines.
+
+    A bracket has a label first, then its children: words, which are leaves, or brackets. ``(a)``
+    and ``a`` are the same leaf.
+
+    Node column: ``label``.
+
+    Arguments:
+        text: the trees; bytes are UTF-8.
+        vocabs: ``{"label": vocabulary}`` to use.
+        file: the file of the text, for the errors.
+
+    Raises:
+        TreeError: with file and line: there is no tree, a bracket is not balanced or has no label,
+            or a label is not in a frozen vocabulary.
+    """
+    labels = vocabs_for(vocabs, "label")
+    items = scan(text.encode() if isinstance(text, str) else text, by_line=False, file=file)
+    if not len(items.name):
+        raise TreeError("expected at least one tree, got an empty text", file=file)
+    is_head = find_heads(items, "a label")
+    label = items.encode(~items.is_open, labels["label"])
+    label[items.parent[is_head]] = label[is_head]
+    return assemble(~is_head, items.parent, items.place - 1, {"label": label}, labels)
+
+
+def to_brackets(forest: Forest, tree: int = 0, *, column: str = "label", none: str = "_") -> str:
+    """One tree as bracketed text for :func:`from_brackets`. Missing children are not written.
+
+    Arguments:
+        forest: the trees.
+        tree: the index of the tree.
+        column: the node column to write: names if it has a vocabulary, else numbers.
+        none: the label of nodes whose id is -1.
+
+    Raises:
+        TreeError: with tree and node: a name is empty or has white space or brackets.
+    """
+    chosen = forest.tree(tree)
+    vocab = chosen.vocabs.get(column)
+    values = chosen.columns[column].tolist()
+    if vocab is None:
+        names = list(map(str, values))
+    else:
+        names = [none if value < 0 else vocab.names[value] for value in values]
+    for node, name in enumerate(names):
+        if not name or any(c in "()" or c.isspace() for c in name):
+            raise TreeError(
+                f"expected a name without white space and brackets, got {name!r}; "
+                "replace them before writing",
+                tree=tree,
+                node=node,
+            )
+    has_children = chosen.degree > 0
+    spaces = np.where(chosen.parent < 0, "", " ").tolist()
+    opening = np.where(has_children, "(", "").tolist()
+    enter = [space + bracket + name for space, bracket, name in zip(spaces, opening, names)]
+    return render(chosen, enter, np.where(has_children, ")", "").tolist())[0]

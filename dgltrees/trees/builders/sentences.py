@@ -1,0 +1,242 @@
+"""Forests of sentences: chains of words, and dependency trees of heads and of parses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.trees.check import check_offsets, integers
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import depths
+from dgltrees.trees.segments import locate, offsets_of, within
+from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
+from dgltrees.trees.words import ROOT
+
+__all__ = ["chains", "from_heads", "from_parses"]
+
+
+def chains(
+    sizes: ArrayLike,
+    columns: Mapping[str, NDArray[np.generic]],
+    vocabs: Mapping[str, Vocabulary] | None = None,
+) -> Forest:
+    """A forest of sentences: each word is the only child of the next one, the last is the root.
+
+    A bottom-up traversal reads them from left to right.
+
+    Arguments:
+        sizes: ``(T,)`` the number of words of each sentence.
+        columns: node data, each ``(N, ...)``, sentence after sentence.
+        vocabs: the vocabularies of the columns that hold ids.
+
+    Raises:
+        TreeError: a sentence is empty, or a column has not ``N`` rows or an id that is not in its
+            vocabulary.
+    """
+    lengths = np.asarray(sizes, dtype=np.int64)
+    if len(lengths) and lengths.min() < 1:
+        raise TreeError(
+            "expected at least one word in a sentence, got none", tree=int(lengths.argmin())
+        )
+    offsets = offsets_of(lengths)
+    parent = within(lengths) + 1
+    parent[offsets[1:] - 1] = -1
+    return Forest.build(parent, offsets=offsets, columns=columns, vocabs=vocabs)
+
+
+def from_heads(
+    words: Sequence[str],
+    heads: ArrayLike,
+    *,
+    offsets: ArrayLike | None = None,
+    columns: Mapping[str, Sequence[str | None]] | None = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    single_root: bool = True,
+    file: PathLike | None = None,
+    lines: Sequence[int] | None = None,
+) -> Forest:
+    """A dependency forest: node 0 of each tree is ROOT, node i is its i-th word.
+
+    Node columns: ``word``, which is ``<root>`` at node 0, and those of ``columns``, -1 at node 0.
+
+    Arguments:
+        words: ``(W,)`` the words of all sentences.
+        heads: ``(W,)`` the head of each word: the number of a word of its sentence, from 1, or 0
+            for ROOT.
+        offsets: ``(T + 1,)``; sentence ``t`` has the words ``offsets[t]:offsets[t + 1]``. By
+            default all words are one sentence.
+        columns: further columns of names, such as ``deprel``, each ``(W,)``; None is no name (-1).
+        vocabs: vocabularies to use, by column.
+        single_root: two words of a sentence with the head 0 are an error.
+        file: the file of the words, for the errors.
+        lines: ``(W,)`` the line of each word in that file.
+
+    Raises:
+        TreeError: with file and line, or tree and node: a sentence is empty, a head is out of
+            range, no word (or with ``single_root`` more than one) has the head 0, there is a cycle,
+            a name is not in a frozen vocabulary, or a column has not ``W`` entries.
+    """
+    up = integers(heads, "heads", file)
+    bounds = integers([0, len(words)] if offsets is None else offsets, "offsets", file)
+    names = {"word": words, **(columns or {})}
+    for name, length in (("head", len(up)), *((n, len(column)) for n, column in names.items())):
+        if length != len(words):
+            raise TreeError(
+                f"expected {len(words)} values of {name}, one per word, got {length}", file=file
+            )
+    check_offsets(bounds, len(words), file, None)
+
+    def error(message: str, word: int) -> TreeError:
+        if lines is not None:
+            return TreeError(message, file=file, line=int(lines[word]))
+        tree, place = locate(bounds, word)
+        return TreeError(message, file=file, tree=tree, node=place + 1)
+
+    _check_heads(up, bounds, single_root, error)
+    vocabularies = vocabs_for(vocabs, *names)
+    root = int(vocabularies["word"].encode([ROOT])[0])
+    first = bounds[:-1]  # each ROOT goes before these words
+    ids = {name: encode_names(column, vocabularies[name], error) for name, column in names.items()}
+    return Forest.build(
+        np.insert(up, first, -1),
+        offsets=bounds + np.arange(len(bounds)),
+        columns={n: np.insert(i, first, root if n == "word" else -1) for n, i in ids.items()},
+        vocabs=vocabularies,
+        file=file,
+    )
+
+
+def _check_heads(
+    heads: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    single_root: bool,
+    error: Callable[[str, int], TreeError],
+) -> None:
+    """Check that the heads of every sentence make a tree.
+
+    Raises:
+        TreeError: they do not; made by ``error`` from the message and the word.
+    """
+    first, sizes = offsets[:-1], np.diff(offsets)
+    last = np.repeat(sizes, sizes)
+    broken = (heads < 0) | (heads > last)
+    if broken.any():
+        word = int(np.argmax(broken))
+        raise error(
+            f"expected a head from 0 to {last[word]}, the words of the sentence, got {heads[word]}",
+            word,
+        )
+    up = np.where(heads == 0, -1, heads - 1 + np.repeat(first, sizes))
+    cyclic = depths(up) < 0
+    roots = np.add.reduceat(heads == 0, first, dtype=np.int64) if len(first) else first
+    if (roots == 0).any():
+        word = int(first[np.argmax(roots == 0)])
+        raise error("expected a word with the head 0 in the sentence, got no root", word)
+    if cyclic.any():
+        word = int(np.argmax(cyclic))
+        raise error("expected heads that lead to the root, got a cycle from this word", word)
+    if single_root and (roots > 1).any():
+        tree = int(np.argmax(roots > 1))
+        word = int(first[tree] + np.flatnonzero(heads[first[tree] :] == 0)[1])
+        raise error(
+            f"expected one word with the head 0, got a second of {roots[tree]} roots; "
+            "allow several with single_root=False, for language models --data.single_root false",
+            word,
+        )
+
+
+def from_parses(
+    *documents: Any,
+    root: bool = True,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+) -> Forest:
+    """A dependency forest with one tree per sentence of parsed documents.
+
+    As files of CoNLL-U are read: node 0 of each tree is ROOT, node i is its i-th word, and the
+    parent of a node is its head. The graphs of top-down language models are made of such
+    forests.
+
+    Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``, ``xpos`` and ``deprel``, -1 at
+    ROOT and where the document has none.
+
+    Arguments:
+        documents: ``Doc`` of spaCy, ``Span`` (the sentences that it is a part of); ``Document`` and
+            ``Sentence`` of stanza.
+        root: whether ROOT is a node. Without it the root of a tree is the word whose head it is.
+        vocabs: vocabularies to use, by column.
+
+    Raises:
+        TreeError: a document is none of these, or has no dependencies; with tree and node: a head
+            is outside of its sentence, a sentence has not exactly one root, or a name is not in a
+            frozen vocabulary.
+    """
+    sentences = [s for number, doc in enumerate(documents) for s in _sentences(doc, number)]
+    if not sentences:
+        raise TreeError("expected at least one sentence, got none")
+    words = [word for sentence in sentences for word in sentence]
+    forest = from_heads(
+        [word.text for word in words],
+        [word.head for word in words],
+        offsets=offsets_of(list(map(len, sentences))),
+        columns={
+            "upos": [word.upos or None for word in words],
+            "xpos": [word.xpos or None for word in words],
+            "deprel": [word.deprel or None for word in words],
+        },
+        vocabs=vocabs,
+    )
+    return forest if root else _without_root(forest)
+
+
+class _Word(NamedTuple):
+    text: str
+    head: int  # the number of a word of the sentence from 1, 0 for ROOT
+    upos: str | None
+    xpos: str | None
+    deprel: str | None
+
+
+def _sentences(document: Any, number: int) -> Iterator[list[_Word]]:
+    """The words of each sentence."""
+    if hasattr(document, "sents"):
+        if not all(token.dep for token in document):
+            raise _unparsed(number)
+        for sentence in document.sents:
+            yield [_spacy_word(token, sentence) for token in sentence]
+    elif hasattr(document, "sentences") or hasattr(document, "words"):
+        for sentence in getattr(document, "sentences", [document]):
+            for word in sentence.words:
+                if word.head is None:
+                    raise _unparsed(number)
+            yield [_Word(w.text, w.head, w.upos, w.xpos, w.deprel) for w in sentence.words]
+    else:
+        raise TreeError(
+            f"document {number}: expected a document of spaCy or stanza, "
+            f"got a {type(document).__name__}"
+        )
+
+
+def _spacy_word(token: Any, sentence: Any) -> _Word:
+    head = 0 if token.head.i == token.i else token.head.i - sentence.start + 1
+    return _Word(token.text, head, token.pos_, token.tag_, token.dep_)
+
+
+def _unparsed(number: int) -> TreeError:
+    return TreeError(
+        f"document {number}: expected dependencies, got none; run a pipeline with a parser"
+    )
+
+
+def _without_root(forest: Forest) -> Forest:
+    words = forest.parent >= 0
+    return Forest.build(
+        forest.parent[words] - 1,
+        offsets=offsets_of(forest.sizes - 1),
+        columns={name: column[words] for name, column in forest.columns.items()},
+        vocabs=forest.vocabs,
+    )

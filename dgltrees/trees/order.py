@@ -1,0 +1,108 @@
+"""Parents, depths, preorder and subtrees of all nodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.segments import run_offsets, running_sum
+
+if TYPE_CHECKING:
+    from dgltrees.trees.forest import Forest
+
+__all__ = ["depths", "over_subtrees", "parents_of_depths", "preorder"]
+
+
+def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
+    """``(N,)`` int32: the number of edges between each node and its root; -1 if there is a cycle.
+
+    Pointer doubling: after round k every node has the index of its ancestor 2^k edges above, or of
+    its root, and the number of edges between them. There are log2(depth) rounds.
+
+    Arguments:
+        parent: ``(N,)`` the parent of each node, -1 at a root; -1 in the result is for nodes whose
+            ancestors end in a cycle.
+    """
+    is_root = parent < 0
+    depth = (~is_root).astype(np.int32)
+    above = np.where(is_root, np.arange(len(parent)), parent)
+    for _ in range(max(1, len(parent)).bit_length() + 1):
+        remaining = depth[above]
+        if not remaining.any():
+            return depth
+        depth += remaining
+        above = above[above]
+    return np.where(is_root[above], depth, -1).astype(np.int32)
+
+
+def parents_of_depths(
+    depth: NDArray[np.int64], starts: NDArray[np.int64], error: Callable[[str, int], TreeError]
+) -> NDArray[np.int64]:
+    """``(N,)`` the row of each row's parent, which is the last one before it that is less deep.
+
+    Arguments:
+        depth: ``(N,)`` the depth of each node; the nodes of each tree are in preorder.
+        starts: ``(T,)`` the first row of each tree, its root, whose depth may be any.
+        error: makes an error from a message and a row.
+
+    Raises:
+        TreeError: a node is more than one level below the row before, or above its root.
+    """
+    below = depth - depth[starts].repeat(np.diff(np.append(starts, len(depth))))
+    deeper = np.append(0, below[1:] - below[:-1])
+    deeper[starts] = 0
+    for wrong, what in (
+        (deeper > 1, "at most one more than that of the row before"),
+        (below < 0, "not less than that of the first row of the tree"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise error(f"expected rows in preorder, of a depth {what}, got {depth[row]}", row)
+    keys = below * len(below) + np.arange(len(below))
+    order = keys.argsort()
+    last = keys[order].searchsorted(keys - len(below)) - 1
+    return np.where(below == 0, -1, order[last])
+
+
+def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two arrays ``(N,)``: each node's place in preorder among all nodes; its subtree's size."""
+    up, depth = forest.global_parent, forest.depth
+    order = np.lexsort((forest.pos, up, depth))
+    bounds = np.flatnonzero(np.diff(depth[order])) + 1
+    levels = np.split(order, bounds)[1:]  # all but the roots
+    sizes = np.ones(forest.num_nodes, np.int64)
+    for rows in reversed(levels):
+        np.add.at(sizes, up[rows], sizes[rows])
+    ranks = np.zeros(forest.num_nodes, np.int64)
+    ranks[forest.roots] = forest.offsets[:-1]
+    siblings = np.diff(run_offsets(up[order]))
+    elder = np.empty_like(sizes)  # the nodes of the subtrees of a node's elder siblings
+    elder[order] = running_sum(sizes[order], siblings) - sizes[order]
+    for rows in levels:
+        ranks[rows] = ranks[up[rows]] + 1 + elder[rows]
+    return ranks, sizes
+
+
+def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: NDArray[np.int64]) -> NDArray[Any]:
+    """The sum, minimum, ... of the values in the subtree of each node, ``(N,)``.
+
+    Pointer doubling: after round k the result of a node covers its descendants less than 2^k edges
+    below; each descendant exactly 2^k edges below has the results of the next 2^k.
+
+    Arguments:
+        ufunc: an associative and commutative function: ``np.add``, ``np.minimum``, ...
+        values: ``(N,)``; the result has the same dtype.
+        parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
+    """
+    result: NDArray[Any] = values.copy()
+    nodes = np.flatnonzero(parent >= 0)
+    ancestor = parent.copy()  # 2^k edges up, -1 above the root
+    while len(nodes):
+        ufunc.at(result, ancestor[nodes], result[nodes].copy())
+        ancestor[nodes] = ancestor[ancestor[nodes]]
+        nodes = nodes[ancestor[nodes] >= 0]
+    return result

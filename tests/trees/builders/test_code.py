@@ -1,0 +1,145 @@
+"""Forests of source code, against the module ast and the cursors of tree-sitter."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dgltrees import TreeError, Vocabulary
+from dgltrees.trees.builders import from_python, from_tree_sitter
+from tests.trees.nested import names_of
+
+SOURCE = '''
+def f(x, *, y=2):
+    """Text."""
+    global a, b
+    from m import n as k
+    return {**x, "a": x.b + True, 1: None, 2: -1.5j}
+'''
+
+
+def test_a_function_by_hand() -> None:
+    forest = from_python(SOURCE)
+    rows = list(zip(*(names_of(forest, name) for name in ("label", "field", "value"))))
+    assert rows[:10] == [
+        ("Module", None, None),
+        ("FunctionDef", "body", "f"),
+        ("arguments", "args", None),
+        ("arg", "args", "x"),
+        ("arg", "kwonlyargs", "y"),
+        ("Constant", "kw_defaults", "2"),
+        ("Expr", "body", None),
+        ("Constant", "value", "'Text.'"),
+        ("Global", "body", "a, b"),
+        ("ImportFrom", "body", "m"),
+    ]
+    mapping = rows.index(("Dict", "value", None))
+    below = [i for i in range(len(rows)) if forest.parent[i] == mapping]
+    assert [rows[i][1] for i in below] == ["keys"] * 3 + ["values"] * 4
+    assert forest.pos[below].tolist() == [1, 2, 3, 4, 5, 6, 7]  # ** has no key
+    assert ("Constant", "right", "True") in rows
+    assert ("Constant", "values", "None") in rows
+
+
+def test_a_whole_module_has_the_nodes_of_ast() -> None:
+    source = inspect.getsource(ast)
+    forest = from_python(source, "x")
+    nodes = [n for n in ast.walk(ast.parse(source)) if not isinstance(n, ast.expr_context)]
+    assert forest.sizes[0] == len(nodes)
+    labels = names_of(forest.tree(0), "label")
+    assert Counter(labels) == Counter(type(node).__name__ for node in nodes)
+
+
+def test_wide_sources_and_large_numbers() -> None:
+    forest = from_python("[" + ",".join("1" * 100_000) + "]", "x = 0x" + "f" * 5000)
+    assert forest.degree.max() == 100_000
+    assert names_of(forest, "value")[-1] == "0x" + "f" * 5000
+
+
+def test_warnings_of_the_source_are_not_shown() -> None:
+    assert from_python(r"x = '\d' is 1").num_nodes > 3
+
+
+DEEP = "f.py: tree 1: expected source that Python's parser can read, got one nested too deep for it"
+RECURSIVE = pytest.mark.skipif(sys.version_info < (3, 11), reason="this parser adds in a loop")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        pytest.param("+".join("1" * 100_000), DEEP, marks=RECURSIVE),
+        ("-" * 100_000 + "1", DEEP),
+        ("(" * 100_000 + "1" + ")" * 100_000, "f.py:1: tree 1: expected Python source, got:"),
+        ("x = 1\ny = = 2\n", "f.py:2: tree 1: expected Python source, got: invalid syntax"),
+        ("x\0", "f.py:1: tree 1: expected Python source, got: "),
+    ],
+)
+def test_bad_sources(source: str, message: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        from_python("x", source, file="f.py")
+    assert str(caught.value).startswith(message)
+
+
+def test_a_node_of_ast_that_contains_itself() -> None:
+    loop = ast.Tuple([ast.Constant(1)], ast.Load())
+    loop.elts.append(loop)
+    with pytest.raises(TreeError, match=r"^tree 0, node 2: .* contains itself \(a cycle\)"):
+        from_python(loop)
+
+
+def parse(language: str, source: str) -> Any:
+    tree_sitter = pytest.importorskip("tree_sitter", reason="needs tree-sitter")
+    module = f"tree_sitter_{language}"
+    grammar = pytest.importorskip(module, reason=f"needs {module}").language()
+    return tree_sitter.Parser(tree_sitter.Language(grammar)).parse(source.encode())
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+@pytest.mark.parametrize("named_only", [False, True])
+def test_all_nodes_of_a_tree(language: str, named_only: bool) -> None:
+    trees = [parse(language, "é = [1, b]\nf(é)\n"), parse(language, "")]
+    forest = from_tree_sitter(*trees, named_only=named_only)
+    expected: list[Any] = []
+
+    def visit(node: Any, up: int, field: Any) -> None:
+        at = len(expected)
+        names = (node.type, field)
+        places = (node.start_point.row + 1, node.start_point.column, node.start_byte, node.end_byte)
+        expected.append((up, *names, *places))
+        for i, child in enumerate(node.children):
+            if child.is_named or not named_only:
+                visit(child, at, node.field_name_for_child(i))
+
+    for tree in trees:
+        start = len(expected)
+        visit(tree.root_node, -1, None)
+        shift = [(up if up < 0 else up - start, *rest) for up, *rest in expected[start:]]
+        expected[start:] = shift
+    columns = [forest.columns[name].tolist() for name in ("line", "column", "start", "end")]
+    names = [names_of(forest, name) for name in ("label", "field")]
+    assert list(zip(forest.parent.tolist(), *names, *columns)) == expected
+    values = dict(zip(names[0], names_of(forest, "value")))
+    assert values["identifier"] == "é"
+    assert values["module" if language == "python" else "program"] in (None, "")
+
+
+def test_what_does_not_parse_and_an_unknown_name() -> None:
+    forest = from_tree_sitter(parse("python", "def (").root_node)
+    assert "ERROR" in names_of(forest, "label")
+    known = {"label": Vocabulary(["module"], frozen=True)}
+    with pytest.raises(TreeError, match=r"^f\.py: tree 0, node 1: expected one of the 1"):
+        from_tree_sitter(parse("python", "f(1, 2, 3)"), vocabs=known, file="f.py")
+
+
+def test_deep_and_wide_syntax() -> None:
+    wide = from_tree_sitter(parse("python", "[" + "1," * 50_000 + "]"), named_only=True)
+    assert wide.degree.max() == 50_000
+    deep = from_tree_sitter(parse("javascript", "(" * 1_000 + "1" + ")" * 1_000))
+    assert deep.depths.max() > 1_000
+    np.testing.assert_array_equal(deep.sizes, [deep.num_nodes])
