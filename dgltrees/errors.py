@@ -1,10 +1,16 @@
-"""The two errors of the package, and what is wrong with a file in words."""
+"""The two errors of the package, what is wrong with a file, and the names of settings in errors."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 
-__all__ = ["ConfigError", "TreeError", "file_problem"]
+__all__ = ["ConfigError", "TreeError", "called", "file_problem", "settings_called"]
+
+_called: ContextVar[Mapping[str, str]] = ContextVar("called", default=MappingProxyType({}))
 
 
 class TreeError(ValueError):
@@ -40,6 +46,25 @@ class TreeError(ValueError):
 
 class ConfigError(ValueError):
     """A setting, a preset or a run directory cannot be used; the text says which and why."""
+
+
+def called(setting: str) -> str:
+    """The name of a setting for an error: its full name, or what :func:`settings_called` says."""
+    return _called.get().get(setting, setting)
+
+
+@contextmanager
+def settings_called(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors of the body name settings by the arguments that the caller knows.
+
+    Arguments:
+        names: the argument of each setting, such as ``{"training.lr": "lr"}``.
+    """
+    before = _called.set(names)
+    try:
+        yield
+    finally:
+        _called.reset(before)
 
 
 def file_problem(error: OSError) -> str:

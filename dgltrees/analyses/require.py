@@ -30,7 +30,6 @@ def require(run: LoadedRun, part: object, kind: type[T], expected: str) -> T:
     if not isinstance(part, kind):
         name = run.task.display_name(run.settings.model)
         raise ConfigError(
-            f"expected {expected} at {run.directory.path}, got a run of the task {run.task.name} "
-            f"({name})"
+            f"expected {expected}{run.place}, got a run of the task {run.task.name} ({name})"
         )
     return part

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dgltrees.commands.plots import new_figure, save_figure
 from dgltrees.draw.strings import printable
-from dgltrees.metrics.ranking import rank_within
+from dgltrees.metrics.ranks import rank_within
 from dgltrees.tasks.own_trees.classes import ClassesTask
 from dgltrees.tasks.own_trees.numbers import NumbersTask
 from dgltrees.tasks.own_trees.ranks import RankTask

@@ -1,7 +1,6 @@
 """Models of trees by scikit-learn's conventions: fit, predict, score, save."""
 
-from dgltrees.estimators.classifier import TreeClassifier
-from dgltrees.estimators.encoder import TreeEncoder
+from dgltrees.estimators.classifier import TreeClassifier, TreeEncoder
 from dgltrees.estimators.ranker import TreeRanker
 from dgltrees.estimators.regressor import TreeRegressor
 

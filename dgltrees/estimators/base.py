@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,16 +17,18 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from dgltrees._files import PathLike, draft_folder
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, settings_called
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.own_trees.settings import OwnTreesData
+from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
+from dgltrees.training.files import checking
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
-from dgltrees.training.run import train
-from dgltrees.training.rundir import RunDirectory, checking
+from dgltrees.training.run import train, train_in_memory
+from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.builders.walk import walk
 
@@ -40,21 +40,6 @@ nested dictionaries, whose children are under ``children`` or the key that the s
 ``data.children`` names."""
 
 _FILE = "estimator.json"
-_SECTIONS = {
-    "encoder": "model",
-    "cell": "model",
-    "hidden_size": "model",
-    "readout": "model",
-    "objective": "model",
-    "columns": "data",
-    "validation_fraction": "data.valid_fraction",
-    "epochs": "training",
-    "patience": "training",
-    "batch_size": "training",
-    "lr": "training",
-    "seed": "training",
-}
-"""Parameters that are settings, and their section, or full name where that is another."""
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "root", "format", "scratch")
 )
@@ -92,6 +77,21 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     _preset = ""
+    _settings_of: ClassVar[Mapping[str, str]] = {
+        "encoder": "model.encoder",
+        "cell": "model.cell",
+        "hidden_size": "model.hidden_size",
+        "readout": "model.readout",
+        "objective": "model.objective",
+        "columns": "data.columns",
+        "validation_fraction": "data.valid_fraction",
+        "epochs": "training.epochs",
+        "patience": "training.patience",
+        "batch_size": "training.batch_size",
+        "lr": "training.lr",
+        "seed": "training.seed",
+    }
+    """The setting of each argument that is one."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
                 training, as Optuna's ``TrialPruned`` does.
-            out: the run directory to train in, which can be resumed; by default a temporary one.
+            out: the run directory to train in, which can be resumed; by default nothing is written.
 
         Returns:
             the estimator itself.
@@ -160,7 +160,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         out: PathLike | None,
     ) -> Any:
         """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
-        folder = self._temporary() if out is None else Path(out)
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:
             if self.progress:
@@ -168,44 +167,30 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if on_epoch is not None:
                 on_epoch(line)
 
-        with self._in_words_of_arguments():
+        arguments = {setting: name for name, setting in self._settings_of.items()}
+        with settings_called({**arguments, "data.target": "y", "data.group": "groups"}):
             settings = self._settings(targets, pairs=raw.arity > 1)
             task = cast(OwnTreesTask, settings.task)
             learned, read_valid = task.examples(raw, settings.data, None), None
             if valid is not None:  # read by the schema of training
                 read_valid = partial(task.examples, valid, settings.data)
             splits = split_examples(task, settings.data, learned, read_valid)
-            train(settings, folder, splits, bar=self.progress, on_epoch=each_epoch)
-        self._open(folder)
+            if out is None and (settings.training.logger or pretrained_folder(settings.data)):
+                out = self._temporary()
+            if out is not None:
+                train(settings, out, splits, bar=self.progress, on_epoch=each_epoch)
+                self._open(out)
+            else:
+                trained = train_in_memory(settings, splits, bar=self.progress, on_epoch=each_epoch)
+                self._take(*trained)
         return self
 
-    @contextmanager
-    def _in_words_of_arguments(self) -> Iterator[None]:
-        """Let errors name arguments of the estimator where they would name settings."""
-        places = {**_SECTIONS, **self._more_sections()}
-        names = {p if "." in p else f"{p}.{name}": name for name, p in places.items()}
-        names.update({"data.target": "y", "data.group": "groups"})
-        pattern = re.compile("|".join(rf"\b{re.escape(name)}(?![.\w])" for name in names))
-        try:
-            yield
-        except ConfigError as error:
-            text = pattern.sub(lambda match: names[match[0]], str(error))
-            raise type(error)(text) from None
-        except TreeError as error:
-            text = pattern.sub(lambda match: names[match[0]], error.message)
-            place = {part: getattr(error, part) for part in ("file", "line", "tree", "node")}
-            raise TreeError(text, **place) from None
-
     def _settings(self, targets: list[str], *, pairs: bool) -> Settings:
-        """All settings: the preset's, the parameters above them, then ``settings``."""
-        layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
-        named = {**_SECTIONS, **self._more_sections()}
-        chosen = {
-            (place if "." in place else f"{place}.{name}"): getattr(self, name)
-            for name, place in named.items()
-            if getattr(self, name) is not None
-        }
+        """All settings: the preset's, the arguments above them, then ``settings``."""
+        given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
+        chosen = {setting: value for setting, value in given.items() if value is not None}
         chosen["data.target"] = targets if len(targets) > 1 else targets[0]
+        layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
         for name, value in {**chosen, **(self.settings or {})}.items():
             section, _, option = name.partition(".")
             if section not in layer or not option:
@@ -219,9 +204,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 )
             layer[section][option] = value
         return Settings(layered(preset_values(self._preset + ("-pairs" if pairs else "")), layer))
-
-    def _more_sections(self) -> Mapping[str, str]:
-        return {}
 
     def _trees(self, X: Trees) -> Examples:
         """The trees as examples; nested dictionaries too, whose children the settings may name.
@@ -243,10 +225,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
-    def _open(self, folder: Path) -> None:
-        self.run_: LoadedRun = load(folder)
-        self.history_ = self.run_.directory.metrics()
-        self.result_ = self.run_.directory.result()
+    def _open(self, folder: PathLike) -> None:
+        """Take the trained run in a directory."""
+        run = load(folder)
+        self._take(run, run.directory.metrics(), run.directory.result())
+
+    def _take(self, run: LoadedRun, history: list[dict[str, Any]], result: dict[str, Any]) -> None:
+        """Take a trained run as the fitted attributes."""
+        self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
         self.n_features_in_ = len(self.feature_names_in_)
 
@@ -290,12 +276,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             ConfigError: the folder is there already.
         """
-        source, target = self._fitted().directory.path, Path(path)
+        run, target = self._fitted(), Path(path)
         if target.exists():
             raise ConfigError(f"expected a folder that is not there yet, got {target}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft_folder(target.parent, target.name) as draft:
-            folder = Path(shutil.copytree(source, draft / target.name))
+            folder = draft / target.name
+            run.save(folder, self.history_, self.result_)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             folder.rename(target)
@@ -328,26 +315,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         """Take fitted attributes from what :meth:`_plain` gave."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For copies between processes: the files of the run instead of the open model."""
-        state = {k: v for k, v in self.__dict__.items() if k != "run_"}
-        if hasattr(self, "run_"):
-            root = self.run_.directory.path
-            files = (path for path in root.rglob("*") if path.is_file())
-            state["_files"] = {str(path.relative_to(root)): path.read_bytes() for path in files}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        files: dict[str, bytes] | None = state.pop("_files", None)
-        self.__dict__.update(state)
-        if files is not None:
-            folder = self._temporary()
-            for name, content in files.items():
-                path = folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            self._open(folder)
 
 
 def as_examples(X: Trees) -> Examples:

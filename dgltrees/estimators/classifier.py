@@ -1,4 +1,4 @@
-"""Classes of trees."""
+"""Classes of trees, and the vectors that are learned with them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 
 from dgltrees.estimators.base import TreeEstimator, Trees
 from dgltrees.trees.columns import name_of
 
-__all__ = ["TreeClassifier"]
+__all__ = ["TreeClassifier", "TreeEncoder"]
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
@@ -72,3 +72,24 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         self.classes_ = np.array(values["classes"])
+
+
+class TreeEncoder(TransformerMixin, TreeClassifier):  # type: ignore[misc]
+    """Turns trees into the vectors that a classifier of them has learned.
+
+    ``make_pipeline(TreeEncoder(), LogisticRegression())`` trains the vectors with its targets and
+    goes on from there; :meth:`TreeRegressor.encode <dgltrees.estimators.TreeRegressor>` gives those
+    that were learned with numbers.
+
+    Arguments:
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
+    """
+
+    def transform(self, X: Trees) -> NDArray[np.float32]:
+        """``(T, c)`` the vector of each tree."""
+        return self.encode(X)
+
+    def fit_transform(self, X: Trees, y: ArrayLike) -> NDArray[np.float32]:
+        """Train on trees, then give their vectors."""
+        self.fit(X, y)
+        return self.transform(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,7 @@ class TreeRanker(TreeEstimator):
     """
 
     _preset = "rank"
+    _settings_of: ClassVar[Mapping[str, str]] = {**TreeEstimator._settings_of, "best": "data.best"}
 
     def __init__(
         self,
@@ -73,9 +74,6 @@ class TreeRanker(TreeEstimator):
             progress=progress,
         )
         self.best = best
-
-    def _more_sections(self) -> Mapping[str, str]:
-        return {"best": "data"}
 
     def fit(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """
 
     _preset = "regress"
+    _settings_of: ClassVar[Mapping[str, str]] = {
+        **TreeEstimator._settings_of,
+        "log_target": "model.log_target",
+    }
 
     def __init__(
         self,
@@ -63,9 +67,6 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             progress=progress,
         )
         self.log_target = log_target
-
-    def _more_sections(self) -> Mapping[str, str]:
-        return {"log_target": "model"}
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
         """``(T,)`` the predicted number of each tree; ``(T, K)`` where there are several."""

@@ -1,4 +1,4 @@
-"""Measures of predicted classes and flags, from scikit-learn."""
+"""Measures of predicted classes and flags: accuracy, and those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["class_metrics", "flag_metrics"]
+__all__ = ["accuracy", "class_metrics", "flag_metrics"]
+
+
+def accuracy(prediction: NDArray[np.int64], target: NDArray[np.int64]) -> float:
+    """The share of right predictions among the rows with a target other than -1.
+
+    There must be such a row. The result is in double precision; torchmetrics would round it to
+    single.
+    """
+    labeled = target >= 0
+    return float(np.mean(prediction[labeled] == target[labeled]))
 
 
 def class_metrics(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_sequence
 
 from dgltrees.cells.initial import uniform
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
@@ -128,8 +128,8 @@ class TransformerEncoder(Encoder):
         super().__init__()
         if hidden_size % heads:
             raise ConfigError(
-                f"expected model.hidden_size to be a multiple of the {heads} of model.heads, got "
-                f"{hidden_size}"
+                f"expected {called('model.hidden_size')} to be a multiple of the {heads} of "
+                f"model.heads, got {hidden_size}"
             )
         self.input, self.size = inputs, hidden_size
         self.widen = nn.Linear(inputs.size, hidden_size)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.models.heads import MLP, Head, pair_features, split_pairs, wide
 from dgltrees.settings import Count, Fraction, NonNegative, Positive, checked
 from dgltrees.settings.values import PositiveShare
@@ -295,8 +295,8 @@ class NumberTargets(TargetHead):
         if self.log_target:
             if (lowest < 0).any():
                 raise TreeError(
-                    f"expected targets of at least 0 with model.log_target, got {lowest.min():g}; "
-                    "leave it out"
+                    f"expected targets of at least 0 with {called('model.log_target')}, got "
+                    f"{lowest.min():g}; leave it out"
                 )
             self.shift.copy_(torch.from_numpy((lowest <= 0).astype(float)))
         y = self._scale_in(torch.from_numpy(targets)).numpy()

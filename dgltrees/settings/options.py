@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import docstring_parser
 import numpy as np
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
 
 __all__ = [
@@ -103,7 +103,8 @@ class Option:
         """Raise ConfigError if ``value`` is not one that this option may have."""
         wrong = expected(self.type, value, self.choices)
         if wrong is not None:
-            raise ConfigError(f"expected {section}.{self.name} to be {wrong}, got {value!r:.200}")
+            name = called(f"{section}.{self.name}")
+            raise ConfigError(f"expected {name} to be {wrong}, got {value!r:.200}")
 
 
 def checked(source: C) -> C:

@@ -15,7 +15,7 @@ from functools import cache
 from inspect import signature
 from typing import Any, Generic, TypeVar
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.settings.options import Option, Source, collects, fixed_parts, options_of
 
 __all__ = ["Options", "Part", "nearest", "overlay", "schema"]
@@ -186,7 +186,7 @@ def _read_options(
     for name, value in asked.items():
         if name in options or value is None:  # null takes a value back
             continue
-        full = f"{section}.{name}"
+        full = called(f"{section}.{name}")
         reason = reasons.get(name) or _choice_without(name, options, values, section)
         if reason:
             raise ConfigError(f"{full} is not read {reason}; leave it out")
@@ -194,7 +194,7 @@ def _read_options(
         described = [each for each, option in options.items() if words in option.sentence.lower()]
         cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
         if described:
-            cure = f"did you mean {section}.{described[0]}?"
+            cure = f"did you mean {called(f'{section}.{described[0]}')}?"
         below = schema(source)
         if cure and name not in below:
             cure = nearest(name, sorted(below), cure, section=section)
@@ -216,7 +216,7 @@ def _choice_without(
         ]
         chosen = values.get(key, option.default)
         if readers and chosen not in readers:
-            return f"with {section}.{key} {chosen}, but with {', '.join(readers)}"
+            return f"with {called(f'{section}.{key}')} {chosen}, but with {', '.join(readers)}"
     return ""
 
 
@@ -305,5 +305,5 @@ def nearest(
     if not near and len(name) > 2:
         near = [each for each in all_names if name in each][:number]
     if near:
-        return f"did you mean {' or '.join(start + each for each in near)}?"
-    return otherwise or f"there are {', '.join(start + each for each in all_names)}"
+        return f"did you mean {' or '.join(called(start + each) for each in near)}?"
+    return otherwise or f"there are {', '.join(called(start + each) for each in all_names)}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, checksum
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, WordSettings
 from dgltrees.tasks.task import Task
@@ -230,8 +230,8 @@ def split_examples(
     learned = learned[settings.learnable(train, learned)]
     if not len(learned):
         raise ConfigError(
-            f"no training examples are left of {len(train)}; see data.binary, "
-            "data.max_operators, data.limit, data.valid_fraction and data.test_fraction"
+            f"no training examples are left of {len(train)}; see data.binary, data.max_operators, "
+            f"data.limit, {called('data.valid_fraction')} and data.test_fraction"
         )
     parts = Splits(
         train.select(learned),

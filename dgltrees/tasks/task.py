@@ -16,7 +16,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import guess_format
 from dgltrees.formats.lines import gather
-from dgltrees.metrics.accuracy import accuracy
+from dgltrees.metrics.classes import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings

@@ -6,18 +6,17 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
+from dgltrees.training.files import checking, not_finite, read_tensors, write_tensors
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
-from dgltrees.training.rundir import RunDirectory, checking
-from dgltrees.training.tensors import not_finite, write_tensors
+from dgltrees.training.rundir import RunDirectory
 
 __all__ = ["Progress", "check_finite", "load_checkpoint", "save_checkpoint"]
 
@@ -45,21 +44,24 @@ class Progress:
     schedule: dict[str, Any] = field(default_factory=dict)
 
 
+_STATE, _READABLE = "resume.safetensors", "resume.json"
+
+
 def save_checkpoint(
-    path: Path,
+    run: RunDirectory,
     fabric: Fabric,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
 ) -> None:
-    """Write all state to the file ``path``, atomically, and a readable part next to it.
+    """Write all state to a file of the run, atomically, and a readable part next to it.
 
     Every process must call it; the first one writes, and includes the random states of all.
     :func:`check_finite` says before whether a run can go on from there.
     """
     states = gather(fabric, _random_state(fabric.device))  # (P, bytes)
     if fabric.is_global_zero:
-        RunDirectory(path.parent).check_is_there()
+        run.check_is_there()
         tensors, plain = optimizer_state(optimizer)
         about = {
             "world": fabric.world_size,
@@ -69,26 +71,29 @@ def save_checkpoint(
         named = {f"optimizer.{name}": tensor for name, tensor in tensors.items()}
         named.update({f"model.{name}": tensor for name, tensor in model.state_dict().items()})
         named["random"] = states
-        write_tensors(path, named, {"state": json.dumps(about)})
-        _write_readable(path, about)
+        write_tensors(run / _STATE, named, {"state": json.dumps(about)})
+        run.write_values(_READABLE, about)
     fabric.barrier()
 
 
 def load_checkpoint(
-    path: Path, fabric: Fabric, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> Progress:
-    """Restore model, optimizer and random numbers from ``path``.
+    run: RunDirectory, fabric: Fabric, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> Progress | None:
+    """Restore model, optimizer and random numbers from a run; None where it has no state yet.
 
     Raises:
         ConfigError: the run had another number of processes, or the file is damaged.
     """
-    tensors, texts = RunDirectory(path.parent).read_tensors(path)
+    path = run / _STATE
+    if not path.exists():
+        return None
+    tensors, texts = read_tensors(path)
     with checking(path):
         about = json.loads(texts["state"])
         world = about["world"]
     if world != fabric.world_size:
         raise ConfigError(
-            f"{path.parent} was trained with {world} processes, now there are "
+            f"{run.path} was trained with {world} processes, now there are "
             f"{fabric.world_size}; go on with as many as before"
         )
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}}
@@ -104,12 +109,8 @@ def load_checkpoint(
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)
         progress = Progress(**about["progress"])
     if fabric.is_global_zero:  # a kill may have come between the two files
-        _write_readable(path, about)
+        run.write_values(_READABLE, about)
     return progress
-
-
-def _write_readable(path: Path, about: dict[str, Any]) -> None:
-    RunDirectory(path.parent).write_values(path.with_suffix(".json").name, about)
 
 
 LARGEST_LOSS = 1e9
@@ -128,7 +129,8 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
         ConfigError: the loss or a parameter is NaN or infinite, or the loss so large that nothing
             is learned any more.
     """
-    epoch, cure = f"epoch {progress.epoch + 1}", "lower training.lr or set training.clip"
+    epoch = f"epoch {progress.epoch + 1}"
+    cure = f"lower {called('training.lr')} or set training.clip"
     if not math.isfinite(progress.loss):
         raise ConfigError(
             f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"

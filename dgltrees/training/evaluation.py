@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees._progress import progress
 from dgltrees.errors import TreeError
+from dgltrees.models.streaming import run_batched
 from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import total
-from dgltrees.training.sampling import evaluation_batches
 from dgltrees.trees import Examples
 
 __all__ = ["run_model"]
 
 
-@torch.no_grad()
 def run_model(
     model: nn.Module, task: Task, data: Examples, fabric: Fabric, *, max_nodes: int = 20_000
 ) -> Columns:
@@ -37,26 +35,22 @@ def run_model(
     training = model.training
     if training:  # a walk over all modules, which takes longer than a small tree
         model.eval()
-    columns: dict[str, NDArray[np.float64]] = {}
-    dtypes: dict[str, type] = {}
     batches = evaluation_batches(task, data, max_nodes)
     mine = batches[fabric.global_rank :: fabric.world_size] or batches[:1]  # all know the columns
     counts = fabric.global_rank < len(batches)
-    for ids in progress(mine, "evaluate", unit="batch"):
-        rows = task.rows(data, ids)
-        for name, values in _run_batch(model, task, data, fabric, ids).items():
-            if name not in columns:
-                columns[name] = np.zeros(len(task.targets(data)))
-                dtypes[name] = np.float64 if values.is_floating_point() else np.int64
-            columns[name][rows] = values.double().cpu().numpy() * counts
+
+    def outputs(ids: NDArray[np.int64]) -> dict[str, Tensor]:
+        columns = _run_batch(model, task, data, fabric, ids)
+        wide = {n: v.double() if v.is_floating_point() else v.long() for n, v in columns.items()}
+        return {name: values.cpu() * counts for name, values in wide.items()}
+
+    count = len(task.targets(data))
+    columns = run_batched(
+        outputs, mine, count, rows=lambda ids: task.rows(data, ids), title="evaluate"
+    )
     if training:
         model.train()
-    if fabric.world_size > 1:
-        columns = {
-            name: total(fabric, torch.from_numpy(column)).cpu().numpy()
-            for name, column in columns.items()
-        }
-    return {name: column.astype(dtypes[name], copy=False) for name, column in columns.items()}
+    return {name: total(fabric, column).cpu().numpy() for name, column in columns.items()}
 
 
 def _run_batch(

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
+import safetensors.torch
+from lightning_fabric import Fabric
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from dgltrees import _shortcuts
 from dgltrees._files import Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
+from dgltrees.models.streaming import run_batched
 from dgltrees.settings.layers import Settings
+from dgltrees.settings.yaml import load_yaml
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.pretrained import attach_pretrained
@@ -25,10 +32,11 @@ from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
+from dgltrees.training.files import checking, tensor_bytes
+from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import make_fabric
-from dgltrees.training.rundir import RunDirectory, checking, fingerprints
-from dgltrees.training.sampling import evaluation_batches
-from dgltrees.trees import Examples, Forest, TreePairs
+from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
+from dgltrees.trees import Examples, Forest, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 
 if TYPE_CHECKING:
@@ -47,42 +55,99 @@ Source = Paths | Examples | Forest | TreePairs
 
 
 class LoadedRun:
-    """The run in a directory, with the model of its best epoch in evaluation mode, on one device.
+    """A trained run, with the model of its best epoch in evaluation mode, on one device.
+
+    :func:`load` makes it of a run directory. It can be pickled, as text and weights.
 
     Arguments:
-        path: the run directory.
+        settings: all its settings.
+        vocabularies: the frozen vocabularies of its columns; ``"target"`` has the classes.
+        model: its model.
+        fabric: device and precision.
+        metadata: the content of ``run.json``.
+        directory: the files of the run; None where it was trained in memory.
 
     Attributes:
-        directory: the files of the run.
-        settings: all its settings.
         task: its task.
-        model: its model.
-        vocabularies: the frozen vocabularies of its columns; ``"target"`` has the classes.
-        fabric: device and precision.
-
-    Raises:
-        ConfigError: there is no run, it has another format version, it has no weights yet, or one
-            of its files is damaged.
     """
 
-    def __init__(self, path: PathLike) -> None:
-        self.directory = RunDirectory(path)
-        self.metadata = self.directory.metadata()
-        self.settings: Settings = self.directory.settings()
-        if (encoder := self.directory.pretrained()) is not None:  # the run's own copy
-            self.settings = self.settings.replace("data", pretrained=os.fspath(encoder))
-        self.task: Task = self.settings.task
-        self.fabric = make_fabric(self.settings.training, one_device=True)
-        with checking(self.directory / "vocabulary"):
-            self.vocabularies: Schema = self.directory.schema()
-        with checking(self.directory.path, with_code=True):
-            self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
-        attach_pretrained(self.model, self.settings.data, weights=False)
-        self.fabric.setup_module(self.model)
-        weights = self.directory.weights()
-        with checking(self.directory / "weights.safetensors", with_code=True):
-            self.model.load_state_dict(weights)
-        self.model.eval()
+    def __init__(
+        self,
+        settings: Settings,
+        vocabularies: Schema,
+        model: nn.Module,
+        fabric: Fabric,
+        metadata: Mapping[str, Any],
+        directory: RunDirectory | None = None,
+    ) -> None:
+        self.settings, self.vocabularies, self.model = settings, vocabularies, model
+        self.task: Task = settings.task
+        self.fabric, self.metadata, self._directory = fabric, metadata, directory
+
+    @property
+    def directory(self) -> RunDirectory:
+        """The files of the run.
+
+        Raises:
+            ConfigError: it was trained in memory.
+        """
+        if self._directory is None:
+            raise ConfigError("expected a run in a directory, got one in memory; save it first")
+        return self._directory
+
+    @property
+    def place(self) -> str:
+        """``" at PATH"`` for errors; empty for a run in memory."""
+        return "" if self._directory is None else f" at {self._directory.path}"
+
+    def save(
+        self, path: PathLike, history: list[dict[str, Any]], result: Mapping[str, Any]
+    ) -> None:
+        """Write a run directory, which :func:`load` reads.
+
+        Arguments:
+            path: the directory.
+            history: the metrics of each epoch.
+            result: what the training returned.
+        """
+        directory = RunDirectory(path)
+        directory.start(self.settings, self.vocabularies, self.metadata)
+        directory.save_weights(self.model.state_dict())
+        directory.write_metrics(history)
+        directory.write_values("result.json", result)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Texts, weights as safetensors, and the files of a pretrained encoder: no objects."""
+        names = {name: (v.names, v.unknown) for name, v in self.vocabularies.items()}
+        files = pretrained_files(self.settings).values()
+        return {
+            "settings": self.settings.to_yaml(),
+            "vocabularies": json.dumps(names),
+            "schema": json.dumps(self.vocabularies.to_dict()),
+            "metadata": json.dumps(self.metadata),
+            "weights": tensor_bytes(self.model.state_dict(), {}),
+            "pretrained": {path.name: path.read_bytes() for path in files},
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        settings = Settings(load_yaml(state["settings"]))
+        if state["pretrained"]:
+            folder = tempfile.mkdtemp(prefix="dgltrees-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            for name, content in state["pretrained"].items():
+                Path(folder, name).write_bytes(content)
+            settings = settings.replace("data", pretrained=folder)
+        vocabularies = {
+            name: Vocabulary(names, unknown=unknown, frozen=True)
+            for name, (names, unknown) in json.loads(state["vocabularies"]).items()
+        }
+        schema = Schema.from_dict(vocabularies, json.loads(state["schema"]))
+        model = settings.task.build(settings.model, schema)
+        fabric = _set_up(model, settings)
+        model.load_state_dict(safetensors.torch.load(state["weights"]))
+        LoadedRun.__init__(
+            self, settings, schema, model.eval(), fabric, json.loads(state["metadata"])
+        )
 
     @property
     def max_children(self) -> int | None:
@@ -100,15 +165,15 @@ class LoadedRun:
         encoder = getattr(self.model, "encoder", None)
         if not isinstance(encoder, nn.Module):
             raise ConfigError(
-                f"expected a run whose model encodes trees or sentences at {self.directory.path}, "
+                f"expected a run whose model encodes trees or sentences{self.place}, "
                 f"got one of the task {self.task.name}"
             )
         return encoder
 
     def __repr__(self) -> str:
         name = self.task.display_name(self.settings.model)
-        path = os.fspath(self.directory.path)
-        return f"LoadedRun({path!r}, task={self.task.name!r}, model={name!r})"
+        path = "" if self._directory is None else f"{os.fspath(self.directory.path)!r}, "
+        return f"LoadedRun({path}task={self.task.name!r}, model={name!r})"
 
     def read(self, files: Paths, *, flag: str = "files") -> Examples:
         """Read the examples of files, encoded by the vocabularies of the run.
@@ -318,19 +383,17 @@ class LoadedRun:
         """The rows of :meth:`encode`, some at a time, in bounded memory."""
         return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
 
-    @torch.no_grad()
     def _encode(self, data: Examples) -> NDArray[np.float32]:
         """``(T, c)`` the vectors of some examples."""
-        rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
-        for ids in evaluation_batches(self.task, data, max_nodes=20_000):
+
+        def vectors(ids: NDArray[np.int64]) -> dict[str, Tensor]:
             batch, _ = self.task.batch(data, ids)
             with self.fabric.autocast():
                 roots = self.encoder(batch.to(self.fabric.device)).roots
-            rows.append((ids, roots.float().cpu().numpy().reshape(len(ids), -1)))
-        vectors = np.zeros((len(data), rows[0][1].shape[1]), np.float32)
-        for ids, values in rows:
-            vectors[ids] = values
-        return vectors
+            return {"vector": roots.float().cpu().reshape(len(ids), -1)}
+
+        batches = evaluation_batches(self.task, data, max_nodes=20_000)
+        return np.asarray(run_batched(vectors, batches, len(data))["vector"].numpy())
 
     def explain(self, source: Source, example: int = 0, **options: Any) -> Explanation:
         """Which nodes and columns a prediction hangs on, for Jupyter to show.
@@ -363,6 +426,26 @@ def load(path: PathLike) -> LoadedRun:
         path: the run directory that ``dgltrees train ... --out`` wrote.
 
     Raises:
-        ConfigError: there is no usable run.
+        ConfigError: there is no run, it has another format version, it has no weights yet, or one
+            of its files is damaged.
     """
-    return LoadedRun(path)
+    directory = RunDirectory(path)
+    metadata, settings = directory.metadata(), directory.settings()
+    if (encoder := directory.pretrained()) is not None:  # the run's own copy
+        settings = settings.replace("data", pretrained=os.fspath(encoder))
+    with checking(directory / "vocabulary"):
+        schema = directory.schema()
+    with checking(directory.path, with_code=True):
+        model = settings.task.build(settings.model, schema)
+    fabric, weights = _set_up(model, settings), directory.weights()
+    with checking(directory / "weights.safetensors", with_code=True):
+        model.load_state_dict(weights)
+    return LoadedRun(settings, schema, model.eval(), fabric, metadata, directory)
+
+
+def _set_up(model: nn.Module, settings: Settings) -> Fabric:
+    """Put a new model, whose weights are read afterwards, on its device."""
+    attach_pretrained(model, settings.data, weights=False)
+    fabric = make_fabric(settings.training, one_device=True)
+    fabric.setup_module(model)
+    return fabric

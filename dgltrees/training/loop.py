@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,24 +16,66 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.settings import nearest
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
 from dgltrees.training.checkpoint import Progress, check_finite, load_checkpoint, save_checkpoint
-from dgltrees.training.determinism import deterministic
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.halve_on_plateau import HalveOnPlateau
-from dgltrees.training.loading import Loader
+from dgltrees.training.loading import Loader, part_of_batch, training_sampler, whole_groups
 from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
-from dgltrees.training.processes import total
+from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.sampling import part_of_batch, training_sampler, whole_groups
 from dgltrees.trees import Examples, TreeBatch
 
-__all__ = ["OnEpoch", "Trainer", "print_epoch"]
+__all__ = ["HalveOnPlateau", "OnEpoch", "Prepared", "Trainer", "print_epoch"]
+
+
+@dataclass
+class HalveOnPlateau:
+    """Keeps the rate while the validation loss falls, then halves it at every epoch, then stops.
+
+    The first epoch whose loss is not better than the best by ``factor`` starts the halving; the
+    next such epoch ends the training. An epoch that is worse than the best is undone: training
+    continues from the best epoch's parameters.
+
+    Source: Zhang, Lu and Lapata (2016), after Mikolov et al. (2010).
+
+    Arguments:
+        factor: an epoch counts as better if the best loss so far is at least this many times its
+            own.
+        best: the best loss so far.
+        halving: whether the rate is halved at every epoch.
+        over: whether training has ended.
+    """
+
+    factor: float = 1.0001
+    best: float | None = None
+    halving: bool = False
+    over: bool = False
+
+    def after(self, loss: float) -> bool:
+        """Update with an epoch's validation loss; return whether the epoch must be undone."""
+        worse = self.best is not None and loss > self.best
+        improved = self.best is None or loss * self.factor <= self.best
+        self.over = self.halving and not improved
+        self.halving = self.halving or not improved
+        self.best = loss if self.best is None else min(loss, self.best)
+        return worse
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Settings, data and model of a run before training; ``max_children`` is resolved."""
+
+    settings: Settings
+    task: Task
+    splits: Splits
+    test: Examples | None
+    model: nn.Module
+
 
 OnEpoch = Callable[[dict[str, Any], Task, float, bool], None]
 """Called after each epoch with its metrics, the task, its seconds, and whether it is the best."""
@@ -45,12 +88,9 @@ class Trainer:
     process computes its part, so the result does not depend on the number of processes.
 
     Arguments:
-        settings: all settings of the run.
-        splits: training and validation examples.
-        model: the model, in its initial state.
+        ready: settings, data and model, in its initial state.
         fabric: device and processes, launched.
-        run: the run directory.
-        majority: the most frequent classes of the training examples.
+        run: the run directory; None: the best weights are kept in memory, and nothing else.
         bar: whether to show a progress bar; by default if there is a terminal.
         on_epoch: is called after each epoch; by default a line is printed.
 
@@ -60,19 +100,19 @@ class Trainer:
 
     def __init__(
         self,
-        settings: Settings,
-        splits: Splits,
-        model: nn.Module,
+        ready: Prepared,
         fabric: Fabric,
-        run: RunDirectory,
-        majority: dict[str, int],
+        run: RunDirectory | None,
         bar: bool | None = None,
         on_epoch: OnEpoch | None = None,
     ) -> None:
-        self.task, self.splits, self.settings = settings.task, splits, settings.training
+        self.ready = ready
+        settings, splits, model = ready.settings, ready.splits, ready.model
+        self.task, self.splits, self.settings = ready.task, splits, settings.training
         self.monitor = settings.monitored
-        self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
+        self.fabric, self.run, self.bar = fabric, run, bar
         self.on_epoch = on_epoch or print_epoch
+        self.majority = self.task.majority(splits.train)
         self.plain = model
         groups, on_processor = parameter_groups(self.settings, model), fabric.device.type == "cpu"
         self.plain_optimizer = make_optimizer(self.settings, groups, on_processor=on_processor)
@@ -85,16 +125,21 @@ class Trainer:
             raise ConfigError("training.schedule halve needs validation examples, got none")
         self.labeled = self.task.labeled(splits.train)  # (R,)
         self.groups = whole_groups(self.task, splits.train)  # (E,)
-        self.progress = Progress()
+        self.progress = Progress()  # of a new run
+        self._best: dict[str, Tensor] = {}
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
-        if (run / "resume.safetensors").exists():
-            self.progress = load_checkpoint(
-                run / "resume.safetensors", fabric, self.plain, self.plain_optimizer
-            )
-            if fabric.is_global_zero:
-                run.write_metrics(self.progress.history)
-                log_past(fabric, self.progress.history)
+        if run is not None:
+            self._resume(run)
+
+    def _resume(self, run: RunDirectory) -> None:
+        """Go on from the state in a run directory, if there is one."""
+        progress = load_checkpoint(run, self.fabric, self.plain, self.plain_optimizer)
+        if progress is not None:
+            self.progress = progress
+            if self.fabric.is_global_zero:
+                run.write_metrics(progress.history)
+                log_past(self.fabric, progress.history)
 
     def fit(self) -> Progress:
         """Train until the epochs or the patience are used up."""
@@ -114,7 +159,7 @@ class Trainer:
             raise ConfigError(
                 f"expected an epoch with a finite {' and '.join(values)} on the validation "
                 f"examples, got none ({', '.join(map(str, values.values()))} in the last); lower "
-                "training.lr, or choose another training.monitor"
+                f"{called('training.lr')}, or choose another training.monitor"
             )
 
     @property
@@ -174,7 +219,7 @@ class Trainer:
         Arguments:
             ids: the examples of all processes.
             batch, targets: this process's part.
-            counts: whether it counts; see :func:`~dgltrees.training.sampling.part_of_batch`.
+            counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
         task, fabric = self.task, self.fabric
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
@@ -218,11 +263,10 @@ class Trainer:
         state.history.append(line)
         if value > (-math.inf if state.best is None else state.best):
             state.best, state.best_epoch = value, state.epoch
-            if self.fabric.is_global_zero:
-                self.run.save_weights(self.plain.state_dict())
+            self._keep_best()
         if self.settings.schedule == "halve":
             self._halve(line[f"valid_{self.monitor.name}"])
-        if self.fabric.is_global_zero:
+        if self.run is not None and self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
         self._save()
         if self.fabric.is_global_zero:
@@ -241,7 +285,7 @@ class Trainer:
         if schedule.after(loss):
             self._check_best()
             self.fabric.barrier()  # the first process has written the best weights by now
-            self.plain.load_state_dict(self.run.weights())
+            self.load_best()
         if schedule.halving:
             for group in self.plain_optimizer.param_groups:
                 group["lr"] /= 2
@@ -251,14 +295,23 @@ class Trainer:
         outputs = run_model(self.plain, self.task, data, self.fabric)
         return self.task.report(data, outputs, self.majority)
 
+    def _keep_best(self) -> None:
+        """Keep the weights of an epoch that is the best so far."""
+        weights = self.plain.state_dict()
+        if self.run is None:
+            self._best = {name: tensor.detach().clone() for name, tensor in weights.items()}
+        elif self.fabric.is_global_zero:
+            self.run.save_weights(weights)
+
+    def load_best(self) -> None:
+        """Give the model the weights of the best epoch."""
+        self.plain.load_state_dict(self._best if self.run is None else self.run.weights())
+
     def _save(self) -> None:
-        save_checkpoint(
-            self.run / "resume.safetensors",
-            self.fabric,
-            self.plain,
-            self.plain_optimizer,
-            self.progress,
-        )
+        """Write the state to resume from."""
+        if self.run is not None:
+            state = self.plain, self.plain_optimizer, self.progress
+            save_checkpoint(self.run, self.fabric, *state)
 
 
 def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str | None) -> float:

@@ -1,10 +1,12 @@
-"""The device and the processes of a run, through lightning-fabric."""
+"""The device and the processes of a run, through lightning-fabric, and repeatable results."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import torch
@@ -21,6 +23,7 @@ from dgltrees.tasks.task import Task
 
 __all__ = [
     "check_processes",
+    "deterministic",
     "gather",
     "is_first_process",
     "make_fabric",
@@ -160,3 +163,19 @@ def process_count() -> int:
 def is_first_process() -> bool:
     """Whether this is the first, or only, process of a run."""
     return not dist.is_available() or not dist.is_initialized() or dist.get_rank() == 0
+
+
+@contextmanager
+def deterministic(enabled: bool) -> Iterator[None]:
+    """Use torch's deterministic algorithms within a ``with`` block, if ``enabled``."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    if enabled:
+        torch.use_deterministic_algorithms(True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+        torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from lightning_fabric import Fabric
@@ -31,10 +30,11 @@ from dgltrees.tasks.splits import (
 )
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.lock import locked
+from dgltrees.training.files import locked, write_json
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.training.loggers import log_settings, make_logger
-from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
-from dgltrees.training.optimizers import check_optimizer, make_optimizer, parameter_groups
+from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch
+from dgltrees.training.optimizers import check_optimizer
 from dgltrees.training.processes import (
     check_processes,
     is_first_process,
@@ -46,25 +46,21 @@ from dgltrees.training.rundir import (
     check_folder_of_runs,
     encoder_fingerprint,
     fingerprints,
-    write_json,
 )
 from dgltrees.trees import Examples
 
-__all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]
+__all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_in_memory", "train_seeds"]
 
 OnOutputs = Callable[[Path, Task, Examples, Columns], None]
 """Called with the folder of a run, its task, examples, and the model's outputs for them."""
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Settings, data and model of a run before training; ``max_children`` is resolved."""
+class _Trained(NamedTuple):
+    """A trained model, and the contents of ``run.json`` and ``result.json``."""
 
-    settings: Settings
-    task: Task
-    splits: Splits
-    test: Examples | None
-    model: nn.Module
+    trainer: Trainer
+    metadata: dict[str, Any]
+    result: dict[str, Any]
 
 
 @contextlib.contextmanager
@@ -93,6 +89,12 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
         ConfigError: settings cannot be used.
         TreeError: data are not what the task reads.
     """
+    check_optimizer(settings.training)
+    return _prepare(settings, splits)
+
+
+def _prepare(settings: Settings, splits: Splits | None) -> Prepared:
+    """Read and build as :func:`prepare`, with an optimizer that has been checked."""
     task = settings.task
     bounded = "max_children" in settings.model
     limit = settings.model["max_children"] or task.max_children if bounded else None
@@ -116,8 +118,6 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
         ) from None
     attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
-    groups = parameter_groups(settings.training, model)
-    make_optimizer(settings.training, groups)  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
 
 
@@ -158,68 +158,120 @@ def train(
     alone = fabric.world_size == 1 and fabric.device.type == "cuda" and not settings.task.stateful
     if alone and splits is None:  # those of an estimator have no command
         name_torchrun(torch.cuda.device_count())
-    files = {**fingerprints(settings), **encoder_fingerprint(settings)}
-    if splits is not None:
-        files["train"] = [{"name": None, "sha256": splits.checksum()}]
+    files = _fingerprints(settings, splits)
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
         try:
-            return _train(settings, splits, fabric, run, files, bar, on_epoch, on_outputs)
+            return _train(settings, splits, fabric, run, files, bar, on_epoch, on_outputs).result
         except (ConfigError, TreeError):
             if fabric.is_global_zero:
                 run.clear()
             raise
 
 
+def train_in_memory(
+    settings: Settings, splits: Splits, *, bar: bool | None = None, on_epoch: OnEpoch = print_epoch
+) -> tuple[LoadedRun, list[dict[str, Any]], dict[str, Any]]:
+    """Train without a run directory: nothing is written, and nothing can be resumed.
+
+    Arguments:
+        settings: all settings; ``training.logger`` is None.
+        splits: the examples.
+        bar, on_epoch: see :func:`train`.
+
+    Returns:
+        the run with the model of its best epoch, the metrics of each epoch, and the result, which
+        :func:`train` returns.
+
+    Raises:
+        ConfigError: settings cannot be used.
+        TreeError: data are not what the task reads.
+    """
+    check_optimizer(settings.training)
+    check_processes(settings.task)
+    fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
+    trainer, metadata, result = _train(settings, splits, fabric, None, files, bar, on_epoch, None)
+    ready = trainer.ready
+    trainer.load_best()
+    if fabric.world_size > 1:  # every process predicts by itself
+        fabric = make_fabric(settings.training, one_device=True)
+    run = LoadedRun(ready.settings, splits.train.schema, ready.model.eval(), fabric, metadata)
+    return run, trainer.progress.history, result
+
+
+def _fingerprints(settings: Settings, splits: Splits | None) -> dict[str, list[dict[str, Any]]]:
+    """What tells whether the data of a run have changed: of files, or of examples in memory."""
+    files = {**fingerprints(settings), **encoder_fingerprint(settings)}
+    if splits is not None:
+        files["train"] = [{"name": None, "sha256": splits.checksum()}]
+    return files
+
+
+def _metadata(trainer: Trainer, files: dict[str, Any]) -> dict[str, Any]:
+    """The content of ``run.json``."""
+    ready = trainer.ready
+    train, valid = ready.splits.train, ready.splits.valid
+    return {
+        "dgltrees": dgltrees.__version__,
+        "files": files,
+        "majority": trainer.majority,
+        "parameters": ready.task.parameters(ready.model),
+        "examples": {"train": len(train), "valid": len(valid or ())},
+    }
+
+
 def _train(
     settings: Settings,
     splits: Splits | None,
     fabric: Fabric,
-    run: RunDirectory,
+    run: RunDirectory | None,
     files: dict[str, Any],
     bar: bool | None,
     on_epoch: OnEpoch,
     on_outputs: OnOutputs | None,
-) -> dict[str, Any]:
-    """Train in a run directory that is ours alone."""
-    ready = prepare(settings, splits)
-    task, splits, model = ready.task, ready.splits, ready.model
-    majority, parameters = task.majority(splits.train), task.parameters(model)
-    trainer = Trainer(ready.settings, splits, model, fabric, run, majority, bar, on_epoch)
+) -> _Trained:
+    """Train in a run directory that is ours alone, or in memory."""
+    ready = _prepare(settings, splits)
+    trainer = Trainer(ready, fabric, run, bar, on_epoch)
+    metadata = _metadata(trainer, files)
     fabric.barrier()  # nobody writes before all have checked
-    if fabric.is_global_zero and not run.started:
-        metadata = {
-            "dgltrees": dgltrees.__version__,
-            "files": files,
-            "majority": majority,
-            "parameters": parameters,
-            "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
-        }
-        run.start(ready.settings, splits.train.schema, metadata)
+    if run is not None and fabric.is_global_zero and not run.started:
+        run.start(ready.settings, ready.splits.train.schema, metadata)
     log_settings(fabric, flat(ready.settings.to_dict()))
     fabric.barrier()
-    progress = trainer.fit()
-    valid = progress.history[progress.best_epoch - 1] if progress.history else {}
-    result: dict[str, Any] = {"best_epoch": progress.best_epoch, "parameters": parameters}
-    prefix = "valid_"
-    result["valid"] = {k[len(prefix) :]: v for k, v in valid.items() if k.startswith(prefix)}
-    last = splits.valid if ready.test is None else ready.test
-    if last is not None and (ready.test is not None or on_outputs is not None):
-        model.load_state_dict(run.weights())
-        outputs = run_model(model, task, last, fabric)
-        if ready.test is not None:
-            result["test"] = task.report(ready.test, outputs, majority)
-        if on_outputs is not None and fabric.is_global_zero:
-            on_outputs(run.path, task, last, outputs)
-    if fabric.is_global_zero:
-        baselines = task.baselines(ready.settings.data, splits, ready.test)
-        if baselines:
-            result["baselines"] = baselines
+    trainer.fit()
+    result = _result(trainer, metadata["parameters"], on_outputs)
+    if run is not None and fabric.is_global_zero:
         run.write_values("result.json", result)
     fabric.barrier()  # all end together, after what the first process alone does
     for logger in fabric.loggers:
         logger.finalize("success")
+    return _Trained(trainer, metadata, result)
+
+
+def _result(
+    trainer: Trainer, parameters: dict[str, Any], on_outputs: OnOutputs | None
+) -> dict[str, Any]:
+    """The best epoch, its metrics, and those of baselines."""
+    ready, fabric, progress = trainer.ready, trainer.fabric, trainer.progress
+    task, splits, test = ready.task, ready.splits, ready.test
+    best = progress.history[progress.best_epoch - 1] if progress.history else {}
+    prefix = "valid_"
+    valid = {k[len(prefix) :]: v for k, v in best.items() if k.startswith(prefix)}
+    result = {"best_epoch": progress.best_epoch, "parameters": parameters, "valid": valid}
+    last = splits.valid if test is None else test
+    if last is not None and (test is not None or on_outputs is not None):
+        trainer.load_best()
+        outputs = run_model(ready.model, task, last, fabric)
+        if test is not None:
+            result["test"] = task.report(test, outputs, trainer.majority)
+        if on_outputs is not None and trainer.run is not None and fabric.is_global_zero:
+            on_outputs(trainer.run.path, task, last, outputs)
+    if fabric.is_global_zero:
+        baselines = task.baselines(ready.settings.data, splits, test)
+        if baselines:
+            result["baselines"] = baselines
     return result
 
 

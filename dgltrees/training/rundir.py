@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from safetensors import SafetensorError
 from torch import Tensor
 
 from dgltrees._files import (
@@ -32,17 +30,24 @@ from dgltrees.settings.yaml import load_yaml
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
-from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
+from dgltrees.training.files import (
+    checking,
+    json_text,
+    not_finite,
+    read_json,
+    read_tensors,
+    write_json,
+    write_tensors,
+)
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
 __all__ = [
     "RunDirectory",
     "check_folder_of_runs",
-    "checking",
     "encoder_fingerprint",
     "fingerprints",
-    "write_json",
+    "pretrained_files",
 ]
 
 FORMAT = 4
@@ -62,46 +67,6 @@ _STAYS = re.compile(
 )
 """The names of files that stay the same throughout a run."""
 
-_ERRORS = (
-    SafetensorError,
-    AttributeError,
-    LookupError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-
-
-_DAMAGED = "is damaged", "train it again or restore it"
-_OF_OTHER_CODE = (
-    "was written by other code",
-    "use the code that trained it (--import MODULE, where it stands in one of your own), or train "
-    "again",
-)
-
-
-@contextmanager
-def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
-    """Turn errors of the body, which reads ``path`` of a run directory, into one clear error.
-
-    Arguments:
-        path: the file.
-        with_code: whether the body uses what it has read with the code of the model.
-
-    Raises:
-        ConfigError: the file is damaged; or, where it is used with code, written by other code.
-    """
-    try:
-        yield
-    except _ERRORS as error:
-        what = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        fault, cure = _DAMAGED
-        if with_code and not isinstance(error, KeyError):  # which a missing vocabulary is
-            fault, cure = _OF_OTHER_CODE
-        raise ConfigError(f"{path} {fault}: {what:.300}; {cure}") from None
-
 
 class RunDirectory:
     """The files of one run, which need neither this package nor pickle to be read.
@@ -118,6 +83,7 @@ class RunDirectory:
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
+        self._metadata: dict[str, Any] | None = None  # of run.json, which is read once
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
@@ -129,70 +95,78 @@ class RunDirectory:
         return (self / "run.json").exists() and any((self / name).exists() for name in state)
 
     def check(self, settings: Settings, files: Mapping[str, Any]) -> None:
-        """Check that a run with these settings and data files can start or resume here.
+        """Check that a run with these settings and data files can begin or go on here.
 
         Raises:
             ConfigError: the directory holds something else, a run of another format version,
                 a damaged run, one with other settings, or data files have changed since it began.
         """
+        self._metadata = None  # another process may have written it
         for name in ("vocabulary", _PRETRAINED, "run.json"):
             if (self / name).is_symlink():
                 raise ConfigError(f"expected no links in a run directory, got {self / name}")
-        if not self.started:
-            if not self._free():
-                raise ConfigError(
-                    f"{self.path} exists and is no run directory; name a folder that is not there "
-                    "yet, or an empty one"
-                )
-            return
-        for name in self._sums():
-            self._check_sum(name)
-        metadata = self.metadata()
+        if self.started:
+            metadata = self.metadata()
+            for name in metadata["sha256"]:
+                self._check_sum(name)
+            copied = _PRETRAINED in metadata["files"]
+            self._check_settings(settings, _FREE | {f"data.{_PRETRAINED}"} if copied else _FREE)
+            for role in files if copied else ROLES:
+                self._check_files(role, metadata["files"][role], files[role])
+        elif not self._free():
+            raise ConfigError(
+                f"{self.path} exists and is no run directory; name a folder that is not there "
+                "yet, or an empty one"
+            )
+
+    def _check_settings(self, settings: Settings, free: set[str]) -> None:
+        """Check that the run has these settings, except those that are ``free``."""
         started, requested = (
             {**flat(each.to_dict()), "training.monitor": each.monitor}
             for each in (self.settings(), settings)
         )
-        copied = {f"data.{_PRETRAINED}"} if _PRETRAINED in metadata["files"] else set()
         for key in {**started, **requested}:
             before, value = started.get(key), requested.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
             if key == "data.scratch" and value is not None and before is not None:
                 continue  # which folder it is makes no difference
-            if key not in _FREE | copied and value != before:
+            if key not in free and value != before:
                 raise ConfigError(
                     f"{self.path} holds a run with {key} = {before!r}, asked was {value!r}; "
                     "ask for the same or choose another directory"
                 )
-        for role in {**files} if copied else ROLES:
-            before, now = metadata["files"][role], files[role]
-            if len(before) != len(now):
+
+    def _check_files(
+        self, role: str, before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Check that the data files of a role have the fingerprints of those of the run."""
+        if len(before) != len(now):
+            raise ConfigError(
+                f"{self.path} was trained with {len(before)} files as data.{role}, now there "
+                f"are {len(now)}; give the same files or choose another directory"
+            )
+        for old, new in zip(before, now):
+            if old["sha256"] != new["sha256"]:
+                changed, cure = f"data file {new['name']} (data.{role}) has", "restore it"
+                if new["name"] is None:  # trees in memory
+                    changed, cure = f"the trees or targets (data.{role}) have", "give the same"
                 raise ConfigError(
-                    f"{self.path} was trained with {len(before)} files as data.{role}, now there "
-                    f"are {len(now)}; give the same files or choose another directory"
+                    f"{changed} changed since the run in {self.path} began: "
+                    f"SHA-256 was {old['sha256'][:12]}…, is {new['sha256'][:12]}…; {cure} or "
+                    "choose another directory"
                 )
-            for old, new in zip(before, now):
-                if old["sha256"] != new["sha256"]:
-                    name = new["name"]
-                    what = "the trees or targets" if name is None else f"data file {name}"
-                    verb, cure = (
-                        ("have", "give the same") if name is None else ("has", "restore it")
-                    )
-                    raise ConfigError(
-                        f"{what} (data.{role}) {verb} changed since the run in {self.path} began: "
-                        f"SHA-256 was {old['sha256'][:12]}…, is {new['sha256'][:12]}…; {cure} or "
-                        "choose another directory"
-                    )
 
     def start(self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]) -> None:
         """Write the files that stay the same, replacing those of an interrupted start."""
         self.clear()
+        self._metadata = None
         texts = {"config.yaml": settings.to_yaml()}
         for name, vocabulary in schema.items():
             texts[f"vocabulary/{file_name(name)}.txt"] = vocabulary.to_text()
         if schema.inputs:
             texts["schema.json"] = json_text(schema.to_dict())
-        copies = _copies(settings)
+        copies = pretrained_files(settings)
         sums = {name: checksum([text.encode("utf-8")]) for name, text in texts.items()}
         sums.update({name: file_checksum(path) for name, path in copies.items()})
         values = {"format": FORMAT, **metadata, "sha256": sums}
@@ -208,41 +182,42 @@ class RunDirectory:
         """Remove the files of a run that never made a step, and no others."""
         if self.started or not (self / "run.json").exists():
             return
-        names = [
-            *self._sums(),
-            "weights.safetensors",
-            "run.json",
-        ]  # last, what says that it is ours
-        for name in names:
+        # last, what says that it is ours
+        for name in (*self.metadata()["sha256"], "weights.safetensors", "run.json"):
             (self / name).unlink(missing_ok=True)
         for folder in (self / "vocabulary", self / _PRETRAINED):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
     def metadata(self) -> dict[str, Any]:
-        """The content of ``run.json``.
+        """The content of ``run.json``, which is read once.
 
         Raises:
             ConfigError: there is no run here, or it has another format version.
         """
-        if not (self / "run.json").exists():
+        if self._metadata is not None:
+            return self._metadata
+        path = self / "run.json"
+        if not path.exists():
             inner = sorted(p.parent.name for p in self.path.glob("*/run.json"))
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
-        with checking(self / "run.json"):
-            metadata = _json(self / "run.json")
+        with checking(path):
+            metadata = read_json(path)
             version = metadata["format"]
         if version != FORMAT:
             raise ConfigError(
                 f"{self.path} is a run directory of format {version!r}, this version of dgltrees "
                 f"reads format {FORMAT}; use the version that wrote it, or train again"
             )
-        with checking(self / "run.json"):
+        with checking(path):
             metadata, _ = checked_values(metadata)
-            roles = [*ROLES, *({_PRETRAINED} & {*metadata["files"]})]
-            used = {"files": {role: metadata["files"][role] for role in roles}}
-            used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
-        return {**metadata, **used}
+            _ = [metadata["files"][role] for role in ROLES], metadata["majority"]  # must be there
+            for name in metadata["sha256"]:
+                if not _STAYS.fullmatch(name):
+                    raise ValueError(f"{name!r} is no file of a run")
+        self._metadata = metadata
+        return metadata
 
     def settings(self) -> Settings:
         """The run's settings."""
@@ -256,17 +231,14 @@ class RunDirectory:
 
     def schema(self) -> Schema:
         """What the run reads further examples by; its vocabularies are frozen."""
-        names = [name for name in self._sums() if name.startswith("vocabulary/")]
-        for name in names:
-            self._check_sum(name)
-        files = [self / name for name in names]
+        files = self._checked_files("vocabulary")
         vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
         path = self / "schema.json"
-        if "schema.json" not in self._sums():
+        if path.name not in self.metadata()["sha256"]:
             return Schema(vocabs)
-        self._check_sum("schema.json")
+        self._check_sum(path.name)
         with checking(path):
-            return Schema.from_dict(vocabs, _json(path))
+            return Schema.from_dict(vocabs, read_json(path))
 
     def pretrained(self) -> Path | None:
         """The folder with the run's copy of its pretrained encoder; None if it has none.
@@ -274,10 +246,19 @@ class RunDirectory:
         Raises:
             ConfigError: a file is damaged.
         """
-        names = [name for name in self._sums() if name.startswith(f"{_PRETRAINED}/")]
+        files = self._checked_files(_PRETRAINED)
+        return (self / _PRETRAINED).absolute() if files else None
+
+    def _checked_files(self, folder: str) -> list[Path]:
+        """The files in a folder of the run, each as it was written.
+
+        Raises:
+            ConfigError: a file is damaged.
+        """
+        names = [name for name in self.metadata()["sha256"] if name.startswith(f"{folder}/")]
         for name in names:
             self._check_sum(name)
-        return (self / _PRETRAINED).absolute() if names else None
+        return [self / name for name in names]
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters of the best epoch.
@@ -288,20 +269,11 @@ class RunDirectory:
         path = self / "weights.safetensors"
         if not path.exists():
             raise ConfigError(f"{self.path} has no weights yet: let the run finish an epoch")
-        tensors, _ = self.read_tensors(path)
+        tensors, _ = read_tensors(path)
         with checking(path):
             if names := not_finite(tensors):
                 raise ValueError(f"it has values that are not finite, in {', '.join(names[:3])}")
         return tensors
-
-    def read_tensors(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-        """The tensors of a file of this run, and the texts beside them.
-
-        Raises:
-            ConfigError: the file is damaged.
-        """
-        with checking(path):
-            return read_tensors(path)
 
     def check_is_there(self) -> None:
         """Check, before something is saved, that the directory is where the run began.
@@ -373,17 +345,8 @@ class RunDirectory:
             ConfigError: the file is damaged.
         """
         with checking(self / name):
-            values, _ = checked_values(_json(self / name))
+            values, _ = checked_values(read_json(self / name))
         return values
-
-    def _sums(self) -> dict[str, str]:
-        """The checksums of the files that stay the same, by their names."""
-        with checking(self / "run.json"):
-            sums: dict[str, str] = self.metadata()["sha256"]
-            for name in sums:
-                if not _STAYS.fullmatch(name):
-                    raise ValueError(f"{name!r} is no file of a run")
-        return sums
 
     def _check_sum(self, name: str) -> None:
         """Check that a file is as it was written.
@@ -391,7 +354,7 @@ class RunDirectory:
         Raises:
             ConfigError: it is not.
         """
-        sums = self._sums()
+        sums = self.metadata()["sha256"]
         with checking(self / name):
             check_is_file(self / name)
             check_sum(file_checksum(self / name), sums[name])
@@ -403,13 +366,9 @@ class RunDirectory:
         if all(p.name.startswith(".") for p in self.path.iterdir()):
             return True
         try:
-            return bool(self._sums())
+            return bool(self.metadata()["sha256"])
         except ConfigError:
             return False
-
-
-def _number(value: Any) -> int | float:
-    return value if isinstance(value, float) else int(value)
 
 
 def check_folder_of_runs(folder: Path) -> None:
@@ -449,26 +408,10 @@ def encoder_fingerprint(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     return {_PRETRAINED: files} if isinstance(settings.data, PretrainedSettings) else {}
 
 
-def _copies(settings: Settings) -> dict[str, Path]:
+def pretrained_files(settings: Settings) -> dict[str, Path]:
     """The files of the pretrained encoder that a run keeps, by the names that they have there."""
     folder = pretrained_folder(settings.data)
     if folder is None:
         return {}
     files = encoder_files(folder, weights=not is_fine_tuned(settings.data))
     return {f"{_PRETRAINED}/{path.name}": path for path in files}
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as JSON, atomically."""
-    with replacing(path) as file:
-        file.write(json_text(value))
-
-
-def _json(path: Path) -> Any:
-    check_is_file(path)
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def json_text(value: Any) -> str:
-    """``value`` as JSON, for people too."""
-    return json.dumps(value, indent=1) + "\n"

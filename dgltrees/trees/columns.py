@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def choose_columns(
             raise ConfigError(f"expected input columns, got {name!r}, which is no input")
         if name not in inferred:
             raise TreeError(
-                f"expected data.columns to name columns of the trees ({', '.join(inferred)}), "
-                f"got {name!r}"
+                f"expected {called('data.columns')} to name columns of the trees "
+                f"({', '.join(inferred)}), got {name!r}"
             )
     if isinstance(wanted, Mapping):
         chosen = [_of_kind(forest, each, wanted.get(each.name)) for each in inferred.values()]
@@ -154,7 +154,7 @@ def choose_columns(
     if not chosen:
         raise TreeError(
             "expected trees with at least one input column beside the target, got none; "
-            "see data.columns"
+            f"see {called('data.columns')}"
         )
     return tuple(chosen)
 
@@ -171,8 +171,8 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     if wrong or ((column.kind == "vector") != (kind == "vector") and kind != "none"):
         holds = "names" if named else f"a {column.kind}"
         raise TreeError(
-            f"expected column {column.name!r} to hold a {kind}, which data.columns says, got "
-            f"{holds}"
+            f"expected column {column.name!r} to hold a {kind}, which {called('data.columns')} "
+            f"says, got {holds}"
         )
     if kind == "text" and not named:
         raise TreeError(f"expected column {column.name!r} to hold texts, got numbers")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.trees.columns import SUBWORDS, Column, name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
@@ -155,7 +155,7 @@ class Schema(Mapping[str, Vocabulary]):
         tree, node = locate(forest.offsets, row)
         raise TreeError(
             f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the "
-            "column out with data.columns",
+            f"column out with {called('data.columns')}",
             tree=tree,
             node=node,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,20 @@ def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:
     assert len(seen) == 2
 
 
+def test_nothing_is_written_unless_a_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    model = TreeRegressor(**QUICK).fit(X, SECONDS)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ConfigError, match="expected a run in a directory, got one in memory"):
+        _ = again.run_.directory
+    assert repr(again.run_) == "LoadedRun(task='regress', model='child_sum')"
+
+
 def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
     TreeRegressor(**QUICK).fit(X, SECONDS, out=tmp_path / "run")
     assert (tmp_path / "run" / "schema.json").exists()
@@ -228,6 +243,8 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "expected a target 'target' for every"),
         ({}, np.where(SECONDS > 0.1, np.inf, SECONDS), "expected a finite number as the target"),
         ({"cell": "lsmt"}, SECONDS, "expected cell to be one of"),
+        ({"cell": "training.lr"}, SECONDS, "expected cell to be one of .*, got 'training.lr'$"),
+        ({"encoder": "bag", "cell": "gru"}, SECONDS, "^cell is not read with encoder bag, but"),
         ({"settings": {"rank": 3}}, SECONDS, "settings by full name"),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
         ({"settings": {"data.scratch": "x"}}, SECONDS, "'data.scratch', which is of files"),

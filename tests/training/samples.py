@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from pathlib import Path
 from typing import Any
 
+import pytest
 from safetensors.torch import load_file
 
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
+from dgltrees.training.loop import Trainer
+from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory
 
 SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"
@@ -55,6 +61,27 @@ def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> S
 def with_model(settings: Settings, **model: Any) -> Settings:
     """The same settings with another model."""
     return Settings(layered(settings.to_dict(), {"model": model}))
+
+
+class Killed(BaseException):
+    """As unkind as a signal: nothing of ours catches it."""
+
+
+def train_killed(
+    settings: Settings, run: Path, owner: type = Trainer, name: str = "_step", after: int = 0
+) -> None:
+    """Train until a method has been called ``after`` times; its next call is the end."""
+    method, calls = getattr(owner, name), itertools.count()
+
+    def dying(self: object, *args: Any) -> Any:
+        if next(calls) == after:
+            raise Killed
+        return method(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, dying)
+        with contextlib.suppress(Killed) if owner is RunDirectory else pytest.raises(Killed):
+            train(settings, run)
 
 
 def assert_same_runs(one: Path, two: Path) -> None:

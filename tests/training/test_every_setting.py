@@ -19,8 +19,8 @@ from dgltrees.settings.layers import Settings, layered, section_sources
 from dgltrees.settings.options import fixed_parts
 from dgltrees.settings.presets import PRESETS
 from dgltrees.settings.tasks import TASKS
+from dgltrees.training.loading import training_sampler
 from dgltrees.training.run import prepare
-from dgltrees.training.sampling import training_sampler
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import PLANS, quick, with_model
 

@@ -7,9 +7,8 @@ from torch.testing import assert_close
 
 from dgltrees.settings.catalog import load_preset, preset_names
 from dgltrees.settings.tasks import TASKS
-from dgltrees.training.loading import Loader
+from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import prepare
-from dgltrees.training.sampling import training_sampler
 from tests.training.samples import PLANS, quick
 
 _PRESETS = {

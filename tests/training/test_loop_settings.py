@@ -13,9 +13,8 @@ from lightning_fabric import Fabric
 from dgltrees.settings.layers import Settings
 from dgltrees.training import loop, processes
 from dgltrees.training.checkpoint import Progress, save_checkpoint
-from dgltrees.training.loading import Loader
+from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import train
-from dgltrees.training.sampling import training_sampler
 from tests.training.samples import quick, with_model
 
 BASE: dict[str, Any] = {
@@ -89,10 +88,10 @@ def course(settings: Settings, out: Path, monkeypatch: pytest.MonkeyPatch) -> li
         seen.append([list(map(int, ids.flatten())) for ids in batches.batches()])
         return batches
 
-    def save(path: Path, fabric: Any, model: Any, optimizer: Any, progress: Progress) -> None:
+    def save(run: Any, fabric: Any, model: Any, optimizer: Any, progress: Progress) -> None:
         seen.append((torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()))
         seen.append((progress.epoch, progress.step, progress.best))
-        save_checkpoint(path, fabric, model, optimizer, progress)
+        save_checkpoint(run, fabric, model, optimizer, progress)
 
     monkeypatch.setattr(processes, "Fabric", OneDevice)
     monkeypatch.setattr(loop, "Loader", loader)

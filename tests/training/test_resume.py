@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -18,12 +17,12 @@ from safetensors.torch import load_file, save_file
 from dgltrees._files import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
+from dgltrees.training.files import write_tensors
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.tensors import write_tensors
-from tests.training.samples import PLANS_FILE, assert_same_runs, quick, with_model
+from tests.training.samples import PLANS_FILE, assert_same_runs, quick, train_killed, with_model
 
 _TRAIN = str(PLANS_FILE)
 
@@ -41,32 +40,19 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Killed(BaseException):
-    """As unkind as a signal: nothing of ours catches it."""
+STEPS = [(Trainer, "_step", after) for after in (0, 1, 2, 5, 9, 13)]
+FILES = [
+    (RunDirectory, name, after)
+    for name in ("start", "save_weights", "write_metrics")
+    for after in (0, 1)
+]
 
 
-def _dies(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: int) -> None:
-    """Make the method ``name`` raise at its call number ``after``."""
-    method, calls = getattr(owner, name), 0
-
-    def wrapped(self: object, *args: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls > after:
-            raise Killed
-        return method(self, *args)
-
-    monkeypatch.setattr(owner, name, wrapped)
-
-
-@pytest.mark.parametrize("step", [0, 1, 2, 5, 9, 13])
-def test_killed_in_a_step(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+@pytest.mark.parametrize(("owner", "name", "after"), [*STEPS, *FILES])
+def test_killed_in_a_step_or_between_two_files(
+    whole: Path, tmp_path: Path, owner: type, name: str, after: int
 ) -> None:
-    with monkeypatch.context() as patch:
-        _dies(patch, Trainer, "_step", step)
-        with pytest.raises(Killed):
-            train(_settings(), tmp_path / "run")
+    train_killed(_settings(), tmp_path / "run", owner, name, after)
     train(_settings(), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")
 
@@ -85,47 +71,21 @@ def test_a_linear_learning_rate_goes_on_falling(
     monkeypatch.setattr(Trainer, "_step", recorded)
     train(settings, tmp_path / "whole")
     assert rates == pytest.approx([0.3 * left / 15 for left in range(15, 0, -1)])
-    with monkeypatch.context() as patch:
-        _dies(patch, Trainer, "_step", 8)
-        with pytest.raises(Killed):
-            train(settings, tmp_path / "killed")
+    train_killed(settings, tmp_path / "killed", after=8)
     train(settings, tmp_path / "killed")
     assert_same_runs(tmp_path / "whole", tmp_path / "killed")
 
 
-@pytest.mark.parametrize("name", ["start", "save_weights", "write_metrics"])
-@pytest.mark.parametrize("after", [0, 1])
-def test_killed_between_two_files(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: int
-) -> None:
-    with monkeypatch.context() as patch:
-        _dies(patch, RunDirectory, name, after)
-        with contextlib.suppress(Killed):
-            train(_settings(), tmp_path / "run")
-    train(_settings(), tmp_path / "run")
-    assert_same_runs(whole, tmp_path / "run")
-
-
-def test_killed_again_and_again(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:
     for _ in range(5):
-        with monkeypatch.context() as patch:
-            _dies(patch, Trainer, "_step", 3)
-            with pytest.raises(Killed):
-                train(_settings(), tmp_path / "run")
+        train_killed(_settings(), tmp_path / "run", after=3)
     train(_settings(), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
-def test_workers_change_nothing(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        _dies(patch, Trainer, "_step", 3)
-        with pytest.raises(Killed):
-            train(_settings(workers=2), tmp_path / "run")
+def test_workers_change_nothing(whole: Path, tmp_path: Path) -> None:
+    train_killed(_settings(workers=2), tmp_path / "run", after=3)
     train(_settings(workers=2), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")
 
@@ -180,14 +140,9 @@ def test_changed_data_are_refused(tmp_path: Path, role: str) -> None:
     assert _bytes(tmp_path / "run") == before
 
 
-def test_a_run_without_a_step_has_not_started(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_without_a_step_has_not_started(whole: Path, tmp_path: Path) -> None:
     """Other settings may follow, and what the first ones left is gone."""
-    with monkeypatch.context() as patch:
-        _dies(patch, Trainer, "_step", 0)
-        with pytest.raises(Killed):
-            train(with_model(quick("label"), hidden_size=7), tmp_path / "run")
+    train_killed(with_model(quick("label"), hidden_size=7), tmp_path / "run")
     assert (tmp_path / "run" / "run.json").exists()
     train(_settings(), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")

@@ -16,12 +16,12 @@ import pytest
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.own_trees.classes import ClassesTask
+from dgltrees.training.files import locked
 from dgltrees.training.loaded import load
-from dgltrees.training.lock import locked
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import FORMAT
-from tests.training.samples import quick, with_model
+from tests.training.samples import quick, train_killed, with_model
 
 Fill = Callable[[Path], Any]
 
@@ -67,26 +67,8 @@ def test_a_folder_with_files_of_others_is_refused(tmp_path: Path, fill: Fill) ->
     assert _files(tmp_path) == before
 
 
-class Killed(BaseException):
-    pass
-
-
-def _begin(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that is killed before its first step."""
-
-    def killed(*_: Any) -> Any:
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_step", killed)
-        with pytest.raises(Killed):
-            train(_settings(), run)
-
-
-def test_what_others_put_beside_a_run_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _begin(tmp_path, monkeypatch)
+def test_what_others_put_beside_a_run_stays(tmp_path: Path) -> None:
+    train_killed(_settings(), tmp_path)
     for name in ("notes.txt", "vocabulary/mine.txt"):
         (tmp_path / name).write_text("mine")
     train(_settings(), tmp_path)
@@ -95,9 +77,9 @@ def test_what_others_put_beside_a_run_stays(
     assert set(load(tmp_path).vocabularies) == {"Node Type", "Table", "target"}
 
 
-def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_are_not_followed(tmp_path: Path) -> None:
     run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
-    _begin(run, monkeypatch)
+    train_killed(_settings(), run)
     (run / "vocabulary").rename(elsewhere)
     (run / "vocabulary").symlink_to(elsewhere, target_is_directory=True)
     before = _files(elsewhere)
@@ -106,11 +88,9 @@ def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert _files(elsewhere) == before
 
 
-def test_files_are_written_in_place_of_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_written_in_place_of_links(tmp_path: Path) -> None:
     run, elsewhere = tmp_path / "run", tmp_path / "elsewhere.txt"
-    _begin(run, monkeypatch)
+    train_killed(_settings(), run)
     elsewhere.write_text("mine")
     for name in ("config.yaml", "weights.safetensors"):
         (run / name).unlink(missing_ok=True)
@@ -121,7 +101,7 @@ def test_files_are_written_in_place_of_links(
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     """The lock of a process that was killed is no lock."""
-    script = "import sys; from pathlib import Path; from dgltrees.training.lock import locked\n"
+    script = "import sys; from pathlib import Path; from dgltrees.training.files import locked\n"
     script += f"with locked(Path({str(tmp_path / 'run')!r})): print('ready'); sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", script], **pipes) as other:  # type: ignore[call-overload]

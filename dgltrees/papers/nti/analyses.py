@@ -20,6 +20,7 @@ from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.encoder import Encoding
+from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding
 from dgltrees.papers.nti.models.pairs import EncodingPair, PairEncoder, TreeMatching
@@ -29,7 +30,7 @@ from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.segments import inverse
 
@@ -116,9 +117,8 @@ def _batches(
     """
     encoded = _with_model_words(run, forest)
     sizes = encoded.sizes.reshape(-1, arity).sum(1)
-    order = np.argsort(sizes, kind="stable")
-    for ids in BatchSampler(sizes[order], max_nodes=max_nodes, shuffle=False):
-        trees = (order[ids][:, None] * arity + np.arange(arity)).ravel()
+    for ids in batches_of_similar(sizes, max_nodes=max_nodes):
+        trees = (ids[:, None] * arity + np.arange(arity)).ravel()
         yield trees, encoded.batch(trees).to(run.fabric.device)
 
 

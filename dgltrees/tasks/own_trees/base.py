@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.formats.lines import gather
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
@@ -62,7 +62,7 @@ class OwnTreesTask(Task):
 
     def encode_targets(
         self,
-        values: Mapping[str, list[Any]],
+        values: Mapping[str, NDArray[Any]],
         settings: Any,
         classes: Vocabulary,
         error: RowError,
@@ -161,8 +161,8 @@ class OwnTreesTask(Task):
         for name, column in values.items():
             if training and column is None:
                 raise TreeError(_no_target(raw, name, self.nodes), file=file)
-        listed = {n: [None] * rows if v is None else v for n, v in values.items()}
-        targets = self.encode_targets(listed, settings, read.targets, error)
+        known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
+        targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:
             missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
             if missing.any():
@@ -178,9 +178,9 @@ class OwnTreesTask(Task):
                     int(missing.argmax()),
                 )
         if not labeled:  # predictions say where a tree stands
-            known = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
-            texts = "file" in known and all(c.dtype.kind in "OUi" for c in known.values())
-            places = known if texts else {}
+            found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
+            texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
+            places = found if texts else {}
             read = replace(read, columns={**read.columns, **places})
         return with_targets(read, targets, nodes=self.nodes)
 
@@ -241,7 +241,7 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
     columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
     return (
         f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
-        "with data.target"
+        f"with {called('data.target')}"
     )
 
 

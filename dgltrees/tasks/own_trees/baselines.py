@@ -1,24 +1,26 @@
-"""Models over bags of nodes, from scikit-learn: what a result would be without the trees."""
+"""What a result would be without the trees: chance, and scikit-learn's models of bags of nodes."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.metrics.classes import class_metrics
+from dgltrees.metrics.ranks import order_metrics, rank_within
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.trees import Examples
 from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.schema import NUMBERS
 from dgltrees.trees.segments import owner
 
-__all__ = ["bag_baselines", "bag_features", "frequent_names", "some_examples"]
+__all__ = ["bag_baselines", "bag_features", "frequent_names", "rank_baselines", "some_examples"]
 
 _MOST_EXAMPLES = 20_000  # of those on disk
+_ORDERS = 20  # orders at random, over which chance is the mean
 _MOST_NAMES = 256  # counted per column; rarer ones are left out
 
 
@@ -109,27 +111,93 @@ def bag_baselines(
         train: training examples.
         parts: examples to measure on, by name; None for a part that there is not.
     """
-    y, rows = task.targets(train), task.labeled(train)
-    if y.ndim > 1 and y.shape[1] > 1:
+    targets = task.targets(train)
+    if targets.ndim > 1 and targets.shape[1] > 1:
         return {}
-    y = y.reshape(len(y), -1)[rows, 0]
     names = frequent_names(train)
-    x = bag_features(train, names, nodes=task.nodes)[rows]
+
+    def table(data: Examples) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        rows = task.labeled(data)
+        y = task.targets(data).reshape(len(rows), -1)[rows, 0]
+        return bag_features(data, names, nodes=task.nodes)[rows], y
+
+    def measure(model: Any, data: Examples) -> dict[str, float]:
+        x, y = table(data)
+        predicted = model.predict(x)
+        if y.dtype.kind != "i":
+            return number_metrics(y, predicted)
+        p = np.zeros((len(y), len(data.targets)))
+        p[:, model.classes_] = model.predict_proba(x)
+        return class_metrics(y, predicted, p)
+
+    x, y = table(train)
+    return _report(_models(y), x, y, _measured_parts(task, parts), measure)
+
+
+def rank_baselines(
+    task: Any, train: Examples, parts: Mapping[str, Examples | None]
+) -> dict[str, dict[str, Any]]:
+    """Metrics of ``chance``, ``linear`` and ``boosting``.
+
+    Chance orders at random. The others are scikit-learn's ridge regression and gradient boosting of
+    histograms, with its defaults. They predict where in its group a tree ranks, from 0 to 1, by the
+    :func:`bag_features` of the tree and what they are above the mean of its group.
+
+    Arguments:
+        task: the task.
+        train: training examples.
+        parts: examples to measure on, by name; None for a part that there is not.
+    """
+    names = frequent_names(train)
+
+    def table(
+        data: Examples,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Features, targets and groups of the trees that have an order to be learned."""
+        rows = task.labeled(data)
+        each = bag_features(data, names, nodes=False)[rows]
+        _, groups = np.unique(task.groups(data)[rows], return_inverse=True)
+        sums = np.zeros((int(groups.max()) + 1, each.shape[1]))
+        np.add.at(sums, groups, each)
+        means = sums / np.bincount(groups)[:, None]
+        return np.concatenate([each, each - means[groups]], 1), task.targets(data)[rows], groups
+
+    def measure(model: Any, data: Examples) -> dict[str, Any]:
+        x, y, groups = table(data)
+        return order_metrics(y, model.predict(x), groups)
+
+    x, y, groups = table(train)
+    place, measured = _places(y, groups), _measured_parts(task, parts)
+    chance = {part: _of_chance(*table(data)[1:]) for part, data in measured.items()}
+    return {
+        "chance": chance,
+        **_report(_models(place, logarithms=False), x, place, measured, measure),
+    }
+
+
+def _measured_parts(task: Any, parts: Mapping[str, Examples | None]) -> dict[str, Examples]:
+    """The parts that can be measured on."""
+    there = {name: data for name, data in parts.items() if data is not None}
+    return {name: data for name, data in there.items() if task.labeled(data).any()}
+
+
+def _report(
+    models: Mapping[str, Any],
+    x: NDArray[np.float64],
+    y: NDArray[Any],
+    parts: Mapping[str, Examples],
+    measure: Callable[[Any, Examples], dict[str, Any]],
+) -> dict[str, dict[str, Any]]:
+    """The metrics of each model on each part, after it has been fitted."""
     report: dict[str, dict[str, Any]] = {}
-    for name, model in _models(y).items():
+    for name, model in models.items():
         fitted = model.fit(x, y)
-        report[name] = {}
-        for part, data in parts.items():
-            if data is None or not task.labeled(data).any():
-                continue
-            labeled = task.labeled(data)
-            targets = task.targets(data).reshape(len(labeled), -1)[labeled, 0]
-            features = bag_features(data, names, nodes=task.nodes)[labeled]
-            report[name][part] = _measure(fitted, features, targets, len(data.targets))
+        report[name] = {part: measure(fitted, data) for part, data in parts.items()}
     return report
 
 
-def _models(y: NDArray[Any]) -> dict[str, Any]:
+def _models(y: NDArray[Any], *, logarithms: bool = True) -> dict[str, Any]:
+    """Models to fit to classes or numbers; where these differ much, to their logarithms."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -144,18 +212,24 @@ def _models(y: NDArray[Any]) -> dict[str, Any]:
     else:
         linear = RidgeCV(np.logspace(-3, 5, 9))
         boosting = HistGradientBoostingRegressor(random_state=0)
-        if (y > 0).all() and y.max() > 100 * np.median(y):
+        if logarithms and (y > 0).all() and y.max() > 100 * np.median(y):
             pair = {"func": np.log, "inverse_func": np.exp}
             linear, boosting = (TransformedTargetRegressor(m, **pair) for m in (linear, boosting))
     return {"linear": make_pipeline(StandardScaler(), linear), "boosting": boosting}
 
 
-def _measure(
-    model: Any, features: NDArray[np.float64], targets: NDArray[Any], classes: int
-) -> dict[str, float]:
-    predicted = model.predict(features)
-    if targets.dtype.kind != "i":
-        return number_metrics(targets, predicted)
-    p = np.zeros((len(targets), classes))
-    p[:, model.classes_] = model.predict_proba(features)
-    return class_metrics(targets, predicted, p)
+def _of_chance(y: NDArray[np.float64], groups: NDArray[np.int64]) -> dict[str, Any]:
+    """The mean metrics of orders at random."""
+    rng = np.random.default_rng(0)
+    drawn = [order_metrics(y, rng.random(len(y)), groups) for _ in range(_ORDERS)]
+    means = {name: float(np.mean([each[name] for each in drawn])) for name in drawn[0]}
+    return {**means, "groups": drawn[0]["groups"]}
+
+
+def _places(y: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Where in its group each target stands, 0 the lowest, 1 the highest; equal ones alike."""
+    up = rank_within(-y, groups, np.zeros(len(y), np.int64)) - 1.0
+    _, same = np.unique(np.stack([groups, y]), axis=1, return_inverse=True)
+    same = same.ravel()
+    mean = np.bincount(same, up)[same] / np.bincount(same)[same]
+    return np.asarray(mean / (np.bincount(groups)[groups] - 1))

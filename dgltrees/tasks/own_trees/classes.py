@@ -63,13 +63,13 @@ class ClassesTask(OwnTreesTask):
 
     def encode_targets(
         self,
-        values: Mapping[str, list[Any]],
+        values: Mapping[str, NDArray[Any]],
         settings: ClassesData,
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
         """Ids of classes ``(R,)``, or flags 0 and 1 ``(R, K)``; -1 where there is none."""
-        names = {column: [*map(name_of, listed)] for column, listed in values.items()}
+        names = {column: [*map(name_of, array.tolist())] for column, array in values.items()}
         if len(names) > 1:
             return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
         (listed,) = names.values()

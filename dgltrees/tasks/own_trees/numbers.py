@@ -52,15 +52,13 @@ class NumbersTask(OwnTreesTask):
 
     def encode_targets(
         self,
-        values: Mapping[str, list[Any]],
+        values: Mapping[str, NDArray[Any]],
         settings: OwnTreesData,
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
         """Float64 ``(R, K)``, NaN where there is none."""
-        return np.stack(
-            [read_numbers(listed, column, error) for column, listed in values.items()], 1
-        )
+        return np.stack([read_numbers(array, name, error) for name, array in values.items()], 1)
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example: the ``prediction``, or one by the name of each target.
@@ -115,35 +113,39 @@ class NumbersTask(OwnTreesTask):
         return {**report, "by_target": parts} if len(parts) > 1 else report
 
 
-def read_numbers(values: list[Any], column: str, error: RowError) -> NDArray[np.float64]:
+def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[np.float64]:
     """``(R,)`` the values of a target column as numbers, NaN where one is missing.
 
     Arguments:
-        values: the value of each row.
+        values: ``(R,)`` the value of each row.
         column: of the target, for errors.
         error: makes an error from its message and a row.
 
     Raises:
         TreeError: a value is no number, or not finite.
     """
-    numbers = np.full(len(values), np.nan)
-    for row, value in enumerate(values):
-        if value is None:
-            continue
-        try:
-            numbers[row] = float(value)
-        except (TypeError, ValueError):
-            raise error(
-                f"expected a number as the target {column!r}, got {value!r:.40}; for names train "
-                "the task classify",
-                row,
-            ) from None
-        if np.isinf(numbers[row]):
-            raise error(
-                f"expected a finite number as the target {column!r}, got {value!r}; correct it, or "
-                "leave it out",
-                row,
-            )
+    if values.ndim == 1 and values.dtype.kind in "biuf":
+        numbers = values.astype(np.float64)
+    else:
+        numbers = np.full(len(values), np.nan)
+        for row, value in enumerate(values.tolist()):
+            if value is None:
+                continue
+            try:
+                numbers[row] = float(value)
+            except (TypeError, ValueError):
+                raise error(
+                    f"expected a number as the target {column!r}, got {value!r:.40}; for names "
+                    "train the task classify",
+                    row,
+                ) from None
+    if np.isinf(numbers).any():
+        row = int(np.isinf(numbers).argmax())
+        raise error(
+            f"expected a finite number as the target {column!r}, got {values.tolist()[row]!r}; "
+            "correct it, or leave it out",
+            row,
+        )
     return numbers
 
 

@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.metrics.order import TOP, ndcg, order_metrics
-from dgltrees.metrics.ranking import rank_within
+from dgltrees.errors import TreeError, called
+from dgltrees.metrics.ranks import TOP, ndcg, order_metrics, rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
 from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
-from dgltrees.tasks.own_trees.baselines import some_examples
+from dgltrees.tasks.own_trees.baselines import rank_baselines, some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers
-from dgltrees.tasks.own_trees.rank_baselines import rank_baselines
 from dgltrees.tasks.own_trees.reading import target_values
 from dgltrees.tasks.own_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
@@ -62,14 +60,14 @@ class RankTask(OwnTreesTask):
 
     def encode_targets(
         self,
-        values: Mapping[str, list[Any]],
+        values: Mapping[str, NDArray[Any]],
         settings: RankData,
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
         """Float64 ``(E,)``, the higher the better, NaN where there is none."""
-        ((column, listed),) = values.items()
-        numbers = read_numbers(listed, column, error)
+        ((column, array),) = values.items()
+        numbers = read_numbers(array, column, error)
         return -numbers if settings.best == "lowest" else numbers
 
     def examples(
@@ -93,10 +91,11 @@ class RankTask(OwnTreesTask):
             columns = ", ".join([*raw.forest.columns, *raw.columns]) or "none"
             raise TreeError(
                 f"expected a column {settings.group!r} that says to which group a tree belongs, "
-                f"got the columns {columns}; name one with data.group",
+                f"got the columns {columns}; name one with {called('data.group')}",
                 file=file,
             )
-        groups = np.array([name_of(v) or "" for v in values or [None] * len(raw)], np.str_)
+        listed = [None] * len(raw) if values is None else values.tolist()
+        groups = np.array([name_of(value) or "" for value in listed], np.str_)
         if training and (groups == "").any():
             row = int((groups == "").argmax())
             message = (
@@ -162,7 +161,7 @@ class RankTask(OwnTreesTask):
         if not learned:
             raise TreeError(
                 f"expected training groups of trees with unlike targets, got {count} of one tree "
-                "or of equal targets; see data.group and data.target"
+                f"or of equal targets; see {called('data.group')} and {called('data.target')}"
             )
         if learned < count:
             warnings.warn(
@@ -194,7 +193,7 @@ class RankTask(OwnTreesTask):
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The measures of :func:`~dgltrees.metrics.order.order_metrics`, and the loss.
+        """The measures of :func:`~dgltrees.metrics.ranks.order_metrics`, and the loss.
 
         ``groups`` are those measured, ``dropped`` those of one tree or of equal targets.
         ``chance_ndcg`` is the NDCG to be expected of an order at random.
@@ -230,7 +229,7 @@ def _grouped(parts: Iterable[Examples], group: str, path: PathLike) -> Iterator[
     if not grouped:
         raise TreeError(
             f"expected a column {group!r} that says to which group a tree belongs, got none; name "
-            "one with data.group",
+            f"one with {called('data.group')}",
             file=path,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, in_file
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
@@ -147,7 +147,7 @@ def input_examples(
             if "target" in vocabs:
                 raise TreeError(
                     "expected the input columns to have other names than 'target', which the "
-                    "classes have; rename it, or name it as data.target"
+                    f"classes have; rename it, or name it as {called('data.target')}"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
         read_texts = None if encoder is None else encoder.text_vectors
@@ -204,14 +204,14 @@ def check_columns_seen(
         first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; name those to read with data.columns",
+            f"{', '.join(sorted(seen))}; name those to read with {called('data.columns')}",
             file=file,
         )
 
 
 def target_values(
     raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
-) -> list[Any] | None:
+) -> NDArray[Any] | None:
     """The values of a target column, per example or per node; None or NaN where one is missing.
 
     Arguments:
@@ -229,24 +229,27 @@ def target_values(
         return None
     if name not in raw.columns:
         return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
-    values = raw.columns[name].tolist()
+    values: NDArray[Any] = np.asarray(raw.columns[name])
     if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
-        values = [raw.targets.names[i] if i >= 0 else None for i in values]
-    listed: list[Any] = values
-    return listed
+        return _names_of_ids(values, raw.targets)
+    return values
 
 
-def _node_values(forest: Forest, name: str, rows: Any) -> list[Any] | None:
+def _node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
     if name not in forest.columns:
         return None
-    values = np.asarray(forest.columns[name])[rows]
+    values: NDArray[Any] = np.asarray(forest.columns[name])[rows]
     if name in forest.vocabs:
-        names: list[str | None] = [*forest.vocabs[name].names, None]
-        return [names[i] for i in values.tolist()]
+        return _names_of_ids(values, forest.vocabs[name])
     if values.ndim > 1:
         raise TreeError(f"expected one value per row in the target {name!r}, got vectors")
-    listed: list[Any] = values.tolist()
-    return listed
+    return values
+
+
+def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.object_]:
+    """``(R,)`` names, None for the id -1."""
+    names: NDArray[np.object_] = np.array([*vocabulary.names, None], dtype=object)
+    return np.asarray(names[ids])
 
 
 def with_targets(examples: Examples, values: NDArray[Any], *, nodes: bool) -> Examples:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dgltrees.cells import BaseCell
+from dgltrees.errors import called
 from dgltrees.formats.format import Layout
 from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import Input
@@ -224,7 +225,7 @@ class NumbersObjective:
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """A scale of whole numbers has no logarithms."""
         return (
-            {"log_target": "with model.objective levels"}
+            {"log_target": f"with {called('model.objective')} levels"}
             if (values["objective"] == "levels")
             else {}
         )

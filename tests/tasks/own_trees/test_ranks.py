@@ -16,12 +16,12 @@ from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.own_trees.rank_baselines import _places
+from dgltrees.tasks.own_trees.baselines import _places
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
+from dgltrees.training.loading import training_sampler
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
-from dgltrees.training.sampling import training_sampler
 from tests.training.samples import PLANS as OWN
 from tests.training.samples import SAMPLES
 

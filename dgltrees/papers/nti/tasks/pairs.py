@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
-from dgltrees.metrics.ranking import rank_within, ranking
+from dgltrees.metrics.ranks import rank_within, ranking
 from dgltrees.papers.nti.data.entailment import companions, stream_entailment
 from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa

@@ -17,12 +17,13 @@ from dgltrees.formats import conllu_blocks, format_by_suffix, sentences_of_lines
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, leave_out_long, sentence_forest
+from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.parser import NONE, best_labels
 from dgltrees.papers.top_down.tasks.reading import ParserSettings, sentences
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, Forest
+from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of, owner
 
 __all__ = ["SentenceFormat", "parse", "parse_files", "read_sentences", "sentence_forest"]
@@ -93,14 +94,13 @@ def parse(
     settings = require(run, run.settings.data, ParserSettings, "a parser")
     projective = model.projective if projective is None else projective
     inputs = sentences(forest, run.vocabularies, lower=settings.lower)
-    order = np.argsort(forest.sizes, kind="stable")
     parses: dict[int, tuple[NDArray[Any], ...]] = {}
-    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
+    batches = batches_of_similar(forest.sizes, max_nodes=max_nodes)
     for ids in progress(batches, "parse", unit="batch"):
-        batch = inputs.batch(order[ids]).to(run.fabric.device)
+        batch = inputs.batch(ids).to(run.fabric.device)
         with run.fabric.autocast():
             arcs = model(batch)
-        parses.update(zip(order[ids].tolist(), _best_trees(arcs, k, projective)))
+        parses.update(zip(ids.tolist(), _best_trees(arcs, k, projective)))
     heads, labels, scores = zip(*(parses[sentence] for sentence in range(len(forest))))
     counts = np.array([len(each) for each in scores], dtype=np.int64)
     repeated = forest.select(owner(counts))

@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
+from torch import Tensor
 
-from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import tokenize
 from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.models.streaming import batches_of_similar, run_batched
 from dgltrees.papers.top_down.analyses.parse import parse
 from dgltrees.papers.top_down.data.questions import Question
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
@@ -28,7 +28,7 @@ from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import TreeLMSettings
 from dgltrees.papers.top_down.tasks.tree_lm import Objective
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, Forest
+from dgltrees.trees import Forest
 from dgltrees.trees.words import recode
 
 __all__ = [
@@ -109,7 +109,6 @@ def log_probs(
     return generation_log_probs(model, generation_forest(words), run.fabric, max_nodes=max_nodes)
 
 
-@torch.no_grad()
 def generation_log_probs(
     model: Model, forest: Forest, fabric: Fabric, *, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
@@ -121,14 +120,15 @@ def generation_log_probs(
         fabric: device and precision.
         max_nodes: the largest number of nodes in a batch.
     """
-    order = np.lexsort((forest.sizes, forest.depths))  # similar trees meet: fewer levels in all
-    scores = np.zeros(len(forest))
-    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
-    for ids in progress(batches, "score", unit="batch"):
-        batch = generation_batch(forest, order[ids]).to(fabric.device)
+
+    def score(ids: NDArray[np.int64]) -> dict[str, Tensor]:
+        batch = generation_batch(forest, ids).to(fabric.device)
         with fabric.autocast():
-            scores[order[ids]] = model.log_prob(batch).double().cpu().numpy()
-    return scores
+            return {"score": model.log_prob(batch).double()}
+
+    batches = batches_of_similar(forest.sizes, forest.depths, max_nodes=max_nodes)
+    scores = run_batched(score, batches, len(forest), title="score")
+    return scores["score"].cpu().numpy() if scores else np.zeros(0)
 
 
 def check(run: LoadedRun, parser: LoadedRun | None = None) -> None:

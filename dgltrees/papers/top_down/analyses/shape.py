@@ -13,11 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
+from dgltrees.models.streaming import run_batched
 from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
 from dgltrees.papers.top_down.graphs import edge_decisions, generation_batch
 from dgltrees.papers.top_down.models.add_decisions import (
@@ -168,17 +171,23 @@ def _mean_loss(run: LoadedRun, model: JointTreeLM | TreeLM, forest: Forest) -> f
     return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
 
 
-@torch.no_grad()
 def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
     """Save the inputs and targets of the classifiers for all words of a generation forest."""
     source, output = forest.global_parent, model.output
     dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
-    features = torch.zeros(forest.num_nodes, 2 * output.shape[1], dtype=dtype)
-    batches = BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False)
-    for ids in progress(batches, "states", unit="batch"):
+
+    def features_of(ids: NDArray[np.int64]) -> dict[str, Tensor]:
         batch = generation_batch(forest, ids).to(run.fabric.device)
-        rows = torch.from_numpy(rows_of(forest.offsets, ids))
-        features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
+        features = decision_features(batch, model.states(batch), output, state)
+        return {"features": features.to("cpu", dtype)}
+
+    features = run_batched(
+        features_of,
+        BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False),
+        forest.num_nodes,
+        rows=lambda ids: rows_of(forest.offsets, ids),
+        title="states",
+    )["features"]
     added = edge_decisions(forest.pos, source).T
     words = source >= 0  # ROOT decides nothing
     shape_forest(features.numpy()[words], added[words]).save(folder)
