@@ -13,9 +13,9 @@ from dgltrees.models.inputs import Input
 from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Count, Fraction, NonNegative, Part, Positive, chosen
 from dgltrees.settings.values import PositiveShare
-from dgltrees.tasks.sequence_encoders import EncoderSettings
+from dgltrees.tasks.sequences import EncoderSettings
 from dgltrees.tasks.settings import PretrainedSettings
-from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
+from dgltrees.tasks.trees import HeadSettings, TreeModel
 
 __all__ = [
     "ENCODERS",
@@ -111,7 +111,7 @@ ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
         "tree": "dgltrees.tasks.own_trees.settings:TreeEncoderSettings",
         "convolution": "dgltrees.models.tree_convolution:ConvolutionEncoder",
         "lstm": "dgltrees.models.sequence_encoder:SequenceEncoder",
-        "bilstm": "dgltrees.tasks.sequence_encoders:BidirectionalLSTM",
+        "bilstm": "dgltrees.tasks.sequences:BidirectionalLSTM",
         "transformer": "dgltrees.models.sequence_encoder:TransformerEncoder",
         "bag": "dgltrees.models.sequence_encoder:BagEncoder",
     },

@@ -15,7 +15,7 @@ from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
 from dgltrees.papers.rrnet.tasks.settings import PairReaderModel
-from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples

@@ -14,7 +14,7 @@ from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.papers.rrnet.data.mee import stream_mee
 from dgltrees.papers.rrnet.tasks.settings import ReaderModel
-from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples
