@@ -140,11 +140,6 @@ class OwnTreesModel(HeadSettings):
     init: Literal["kaiming", "xavier", "uniform"] = "xavier"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
 
-    @property
-    def display_name(self) -> str:
-        """The encoder's name."""
-        return self.encoder
-
 
 @dataclass(frozen=True)
 class TreeReadout:
