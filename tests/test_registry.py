@@ -40,7 +40,7 @@ FILES = {
 from dataclasses import dataclass
 from dgltrees.models.sequence_encoder import BagEncoder
 from dgltrees.settings import Count
-from dgltrees.tasks.sequence_encoders import EncoderSettings
+from dgltrees.tasks.sequences import EncoderSettings
 
 @dataclass(frozen=True)
 class WideSettings(EncoderSettings):

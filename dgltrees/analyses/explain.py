@@ -21,7 +21,7 @@ from dgltrees.models.attribution import answers, integrated_gradients, occlude, 
 from dgltrees.models.classifier import Classifier
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.base import TreeTask
+from dgltrees.tasks.trees import TreeTask
 from dgltrees.training.loaded import LoadedRun, Source
 from dgltrees.trees import Examples, Forest, TreeBatch
 

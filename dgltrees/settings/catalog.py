@@ -16,7 +16,7 @@ from dgltrees.registry import Registry
 from dgltrees.settings.layers import SECTIONS, Settings, layered
 from dgltrees.settings.resolve import nearest
 from dgltrees.settings.tasks import TASKS
-from dgltrees.settings.yaml import load_yaml
+from dgltrees.settings.values import load_yaml
 
 __all__ = ["PRESETS", "describe", "load_preset", "paper_of", "preset_names", "preset_values"]
 

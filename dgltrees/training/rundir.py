@@ -26,7 +26,7 @@ from dgltrees._files import (
 from dgltrees.errors import ConfigError
 from dgltrees.models.subwords import encoder_files
 from dgltrees.settings.layers import Settings, flat
-from dgltrees.settings.yaml import load_yaml
+from dgltrees.settings.values import load_yaml
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned

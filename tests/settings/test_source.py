@@ -19,13 +19,13 @@ from dgltrees.settings.layers import section_sources
 from dgltrees.settings.options import fixed_parts
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.own_trees.settings import ENCODERS
-from dgltrees.tasks.sequence_encoders import SENTENCE_ENCODERS
+from dgltrees.tasks.sequences import SENTENCE_ENCODERS
 
 TABLES = {
     "dgltrees.cells:CELLS": CELLS,
     "dgltrees.cells:AGGREGATORS": AGGREGATORS,
     "dgltrees.tasks.own_trees.settings:ENCODERS": ENCODERS,
-    "dgltrees.tasks.sequence_encoders:SENTENCE_ENCODERS": SENTENCE_ENCODERS,
+    "dgltrees.tasks.sequences:SENTENCE_ENCODERS": SENTENCE_ENCODERS,
     "dgltrees.formats.synthetic:GENERATORS": GENERATORS,
     "dgltrees.cli:COMMANDS": COMMANDS,
     "dgltrees.settings.tasks:TASKS": TASKS,

@@ -31,9 +31,14 @@ from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
 from dgltrees.settings import Count, options_of
 from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask
-from dgltrees.tasks.trees.settings import HeadSettings, ReadoutSettings, TreeModel
-from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
+from dgltrees.tasks.trees import (
+    HeadSettings,
+    ReadoutSettings,
+    SupervisedSettings,
+    TreeModel,
+    TreeTask,
+    root_labels,
+)
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 

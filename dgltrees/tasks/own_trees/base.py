@@ -32,7 +32,7 @@ from dgltrees.tasks.own_trees.reading import (
 )
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names, Task
-from dgltrees.tasks.trees.base import cell_name
+from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate

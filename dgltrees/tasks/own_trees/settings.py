@@ -14,9 +14,9 @@ from dgltrees.models.inputs import Input
 from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Count, Fraction, NonNegative, Part, Positive, chosen
 from dgltrees.settings.values import PositiveShare
-from dgltrees.tasks.sequence_encoders import EncoderSettings
+from dgltrees.tasks.sequences import EncoderSettings
 from dgltrees.tasks.settings import PretrainedSettings
-from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
+from dgltrees.tasks.trees import HeadSettings, TreeModel
 
 __all__ = [
     "ENCODERS",
@@ -112,7 +112,7 @@ ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
         "tree": "dgltrees.tasks.own_trees.settings:TreeEncoderSettings",
         "convolution": "dgltrees.models.tree_convolution:ConvolutionEncoder",
         "lstm": "dgltrees.models.sequence_encoder:SequenceEncoder",
-        "bilstm": "dgltrees.tasks.sequence_encoders:BidirectionalLSTM",
+        "bilstm": "dgltrees.tasks.sequences:BidirectionalLSTM",
         "transformer": "dgltrees.models.sequence_encoder:TransformerEncoder",
         "bag": "dgltrees.models.sequence_encoder:BagEncoder",
     },
@@ -140,11 +140,6 @@ class OwnTreesModel(HeadSettings):
     """Probability of dropout on the input vectors."""
     init: Literal["kaiming", "xavier", "uniform"] = "xavier"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
-
-    @property
-    def display_name(self) -> str:
-        """The encoder's name."""
-        return self.encoder
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
-from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.words import UNKNOWN, recode

@@ -27,16 +27,16 @@ from dgltrees.papers.nti.models.pairs import (
 )
 from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from dgltrees.settings import Count, Fraction, Options, Part, chosen, options_of
-from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.pretrained import Words, make_words
-from dgltrees.tasks.sequence_encoders import (
+from dgltrees.tasks.sequences import (
     SEQUENTIAL,
     EncoderSettings,
     classifier,
+    make_pair_head,
     sentence_encoders,
 )
 from dgltrees.tasks.settings import Files, PretrainedSettings
-from dgltrees.tasks.trees.base import cell_name
+from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import Vocabulary
 
 __all__ = ["PairModel", "PhraseSettings", "QuestionModel", "SentenceModel", "SentenceSettings"]

@@ -35,9 +35,7 @@ from dgltrees.settings import Count
 from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.tasks.trees.base import TreeTask
-from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
-from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
+from dgltrees.tasks.trees import HeadSettings, SupervisedSettings, TreeModel, TreeTask, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts

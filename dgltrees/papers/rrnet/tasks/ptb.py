@@ -26,7 +26,7 @@ from dgltrees.papers.rrnet.data.running_text import stream_running_text, stream_
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
-from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
 from dgltrees.trees import Examples, TreeBatch
 from dgltrees.trees.segments import within

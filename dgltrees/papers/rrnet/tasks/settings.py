@@ -33,8 +33,7 @@ from dgltrees.settings import (
     Share,
     chosen,
 )
-from dgltrees.tasks.pair_head import make_pair_head
-from dgltrees.tasks.sequence_encoders import SEQUENCES, EncoderSettings, classifier
+from dgltrees.tasks.sequences import SEQUENCES, EncoderSettings, classifier, make_pair_head
 from dgltrees.trees import Vocabulary
 
 __all__ = [

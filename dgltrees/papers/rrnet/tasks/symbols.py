@@ -20,7 +20,7 @@ from dgltrees.formats import FORMATS
 from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
 from dgltrees.papers.rrnet.data.mee import stream_mee
 from dgltrees.papers.rrnet.tasks.settings import PairReaderModel, ReaderModel
-from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples

@@ -1,20 +1,25 @@
-"""Encoders as parts of models: what one is, and those that read sequences."""
+"""What tasks on sequences share: encoders as parts of models, the head of pairs, a base class."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import Encoder
-from dgltrees.models.heads import Head
+from dgltrees.models.heads import Head, PairHead
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
 from dgltrees.models.sequence_encoder import SequenceEncoder, TransformerEncoder
 from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Count, Fraction, Options, Part
+from dgltrees.tasks.task import Task
 
 __all__ = [
     "SENTENCE_ENCODERS",
@@ -22,8 +27,10 @@ __all__ = [
     "SEQUENTIAL",
     "BidirectionalLSTM",
     "EncoderSettings",
+    "ReaderTask",
     "classifier",
     "encoder_hook",
+    "make_pair_head",
     "sentence_encoders",
 ]
 
@@ -141,3 +148,44 @@ def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
     """
     # in the order of names the last is first
     return ChainMap(SEQUENTIAL, SENTENCE_ENCODERS, own)  # type: ignore[arg-type]
+
+
+def make_pair_head(size: int, classes: int, head: Sequence[int], **options: Any) -> PairHead:
+    """Make a head that compares two vectors of ``size``.
+
+    Arguments:
+        size: c, of a vector.
+        classes: the number of logits.
+        head: the setting ``model.head``, sizes of hidden layers.
+        options: more arguments of ``PairHead``.
+
+    Raises:
+        ConfigError: ``model.head`` is not one hidden layer.
+    """
+    if len(head) != 1:
+        raise ConfigError(
+            f"expected model.head to be the size of one hidden layer for pairs, got {head}; the "
+            "paper on Neural Tree Indexers has [1024]"
+        )
+    return PairHead(size, classes, hidden=head[0], **options)
+
+
+@dataclass(frozen=True)
+class ReaderTask(Task):
+    """A task whose examples are sentences or pairs of sentences."""
+
+    def display_name(self, model: Options) -> str:
+        """The encoder's name."""
+        name: str = encoder_hook(model, "display_name")
+        return name
+
+    def separate_losses(self, model: Options) -> bool:
+        """Whether the encoder has a training loss of its own."""
+        separate: bool = encoder_hook(model, "separate_losses")
+        return separate
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The vectors of tokens."""
+        encoder: Any = model.encoder
+        vectors: Iterable[Tensor] = encoder.input.parameters()
+        return vectors

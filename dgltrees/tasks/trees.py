@@ -1,22 +1,34 @@
-"""The settings of models over given trees."""
+"""What tasks on given trees share: encoders, readouts, heads, and which labels are learned."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from torch import nn
 
-from dgltrees.cells import CELLS, BaseCell
+from dgltrees.cells import CELLS, BaseCell, count_parameters
 from dgltrees.cells.initial import Init
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import MLP
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Attention, Mean, Root
-from dgltrees.settings import Count, Fraction, Part, chosen
+from dgltrees.settings import Count, Fraction, Options, Part, chosen
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import Task
+from dgltrees.trees import Examples
 
-__all__ = ["HeadSettings", "ReadoutSettings", "TreeModel"]
+__all__ = [
+    "HeadSettings",
+    "ReadoutSettings",
+    "SupervisedSettings",
+    "TreeModel",
+    "TreeTask",
+    "cell_name",
+    "root_labels",
+]
 
 
 @dataclass(frozen=True)
@@ -80,3 +92,44 @@ class ReadoutSettings(HeadSettings):
             if self.readout != "attention"
             else (Attention(size))
         )
+
+
+@dataclass(frozen=True)
+class TreeTask(Task):
+    """A task whose model has a :class:`~dgltrees.models.TreeEncoder`."""
+
+    def display_name(self, model: Options) -> str:
+        """The cell's name, with that of its aggregator where it has one."""
+        return cell_name(model)
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """The numbers of parameters.
+
+        ``table`` is that of one aggregation of the cell, as counted in the tables of the tensor
+        Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of a
+        bidirectional encoder, the upward one); ``model`` that of the whole model.
+        """
+        encoder: Any = model.encoder
+        counts = count_parameters(encoder.cell)
+        total = sum(p.numel() for p in model.parameters())
+        return {"table": counts["paper"], "cell": counts["total"], "model": total}
+
+
+def cell_name(model: Options) -> str:
+    """``"hosvd lstm"``: the cell of these settings, with its aggregator where it has one."""
+    return " ".join(filter(None, (model.get("aggregator"), model["cell"])))
+
+
+@dataclass(frozen=True)
+class SupervisedSettings(DataSettings):
+    """The data of trees whose nodes all have labels."""
+
+    supervise: Literal["nodes", "root"] = "nodes"
+    """Learn from the labels of all nodes, or of the root alone."""
+
+
+def root_labels(data: Examples) -> Examples:
+    """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
+    forest = data.forest
+    target = np.where(forest.parent < 0, forest.columns["target"], -1)
+    return replace(data, forest=forest.with_columns({**forest.columns, "target": target}))

@@ -1,1 +1,0 @@
-"""Tasks on trees: classification of each tree, each pair of trees, or each node."""
