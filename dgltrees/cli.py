@@ -117,34 +117,45 @@ def _imported(argv: Sequence[str]) -> list[str]:
 
 
 def _call(name: str, argv: Sequence[str]) -> None:
-    """Run a command, or print its help."""
-    command = COMMANDS[name]
-    from dgltrees.commands import arguments
+    """Run a command, or print its help.
+
+    Helps and mistakes in words are found by the source of the command, before it is imported.
+    """
+    from dgltrees.commands import arguments, settings_help
+    from dgltrees.settings.source import reading_sources
 
     asks_help = "-h" in argv or "--help" in argv
-    if isinstance(command, Mapping):  # a table: the next word chooses
-        names = [word for word in argv if not word.startswith("-")][:1]
-        if asks_help and not names:
+    words = [word for word in argv if word not in ("-h", "--help")]
+    with reading_sources():
+        command = COMMANDS[name]
+        names = [word for word in words if not word.startswith("-")][:1]
+        is_table = isinstance(command, Mapping)  # the next word chooses
+        if is_table and not names and asks_help:
             print(f"usage: dgltrees {name} NAME [flags]\n\n{COMMANDS.summary(name)}.\n")
             for each, function in command.items():
                 print(f"  {each:21}{_first_line(function.__doc__ or '')}")
             print(f"\ndgltrees {name} NAME --help says more.")
             return
-        if not names or names[0] not in command:
+        if is_table and (not names or names[0] not in command):
             near = arguments.nearest(" ".join(names), command)
             raise ConfigError(
                 f"dgltrees {name} expected a name, got {' '.join(names) or 'none'}; {near}"
             )
-        name, command = f"{name} {names[0]}", command[names[0]]
-        argv = [word for word in argv if word != names[0]]
-    if asks_help:
-        from dgltrees.commands.settings_help import settings_tables
-
-        words = [word for word in argv if word not in ("-h", "--help")]
-        tables = settings_tables(words) if arguments.needs_settings(command) else None
-        print(arguments.help_text(command, name, tables))
-        return
-    command(**arguments.arguments(command, argv, name))
+        full = name
+        if is_table:
+            full, command = f"{name} {names[0]}", command[names[0]]
+            words = [word for word in words if word != names[0]]
+        if asks_help:
+            tables = None
+            if arguments.needs_settings(command):
+                tables = settings_help.settings_tables(words)
+            print(arguments.help_text(command, full, tables))
+            return
+        values = arguments.arguments(command, words, full)
+        if arguments.needs_settings(command):
+            settings_help.check_settings(values)
+    command = COMMANDS[name][names[0]] if is_table else COMMANDS[name]
+    command(**arguments.arguments(command, words, full))
 
 
 def _fail(message: str) -> int:

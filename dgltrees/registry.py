@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Collection, ItemsView, Iterator, MutableMapping, ValuesView
+from contextlib import suppress
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
@@ -25,9 +26,12 @@ from typing import Any, Generic, TypeVar, cast
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Registry", "instance_of", "missing_paper", "subclass_of"]
+__all__ = ["Registry", "instance_of", "missing_paper", "source_file", "subclass_of"]
 
 T = TypeVar("T")
+
+read: Callable[[EntryPoint], Any] | None = None
+"""Reads objects from source, see :mod:`dgltrees.settings.source`; None: they are imported."""
 
 PAPERS = {
     "tensor_tree_lstm": "boolsent inex listops logic lrt",
@@ -90,6 +94,9 @@ class Registry(MutableMapping[str, T], Generic[T]):
         if name not in self:
             raise KeyError(name)
         if name not in self._objects:
+            if read is not None:
+                with suppress(ImportError, OSError, SyntaxError, LookupError):
+                    return cast(T, read(self._entries[name]))
             self._objects[name] = cast(T, _load(self._entries[name], self.check))
         return self._objects[name]
 
@@ -217,7 +224,7 @@ def _docstring(entry: EntryPoint) -> str:
         ImportError, OSError, SyntaxError: there is no such module, or no source of it.
         LookupError: the module does not define the name, or it has no docstring.
     """
-    body = ast.parse(_source(entry.module).read_text(encoding="utf-8")).body
+    body = ast.parse(source_file(entry.module).read_text(encoding="utf-8")).body
     for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == entry.attr:
             return ast.get_docstring(node) or ""
@@ -234,7 +241,7 @@ def _first_line(docstring: str) -> str:
     return docstring.partition("\n")[0].replace("``", "").rstrip(".")
 
 
-def _source(module: str) -> Path:
+def source_file(module: str) -> Path:
     """The file of a module; neither it nor a package that it is in is imported.
 
     Raises:
@@ -271,7 +278,7 @@ def missing_paper(name: str) -> str:
     paper = max(matches)[1]
     module = f"dgltrees.papers.{paper}"
     try:
-        _source(module)
+        source_file(module)
     except ImportError:
         return f"the paper {paper} ({module}), which is not installed"
     presets = _all_entry_points().select(group="dgltrees.presets")

@@ -85,7 +85,7 @@ def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -
     ("module", "status", "said"),
     [
         ("cli", -signal.SIGINT, ""),
-        ("options", 130, "stopped"),
+        ("settings", 130, "stopped"),
         ("commands.presets", 130, "stopped"),
     ],
 )

@@ -19,7 +19,6 @@ ROOMS = [
     *(
         "errors",
         "_files",
-        "_checksums",
         "_json",
         "_yaml",
         "_dgl",

@@ -38,7 +38,7 @@ FILES = {
     "presets.py": 'PRESETS = {"balanced": {"about": "Rare classes.", "task": "balanced"}}\n',
     "wide.py": '''
 from dataclasses import dataclass
-from dgltrees.models.bag_encoder import BagEncoder
+from dgltrees.models.sequence_encoder import BagEncoder
 from dgltrees.settings import Count
 from dgltrees.tasks.sequence_encoders import EncoderSettings
 
@@ -216,7 +216,7 @@ def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch)
     def missing(module: str) -> Path:
         raise ImportError(module)
 
-    monkeypatch.setattr("dgltrees.registry._source", missing)
+    monkeypatch.setattr("dgltrees.registry.source_file", missing)
     assert (
         missing_paper("mee-lstm")
         == "the paper rrnet (dgltrees.papers.rrnet), which is not installed"
@@ -228,7 +228,7 @@ def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch)
 def test_a_paper_that_is_there_and_not_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dgltrees.registry._source", lambda module: tmp_path)
+    monkeypatch.setattr("dgltrees.registry.source_file", lambda module: tmp_path)
     monkeypatch.setattr("dgltrees.registry._all_entry_points", lambda: EntryPoints(()))
     assert "rrnet), which this installation does not announce; install" in missing_paper("mee-lstm")
     assert missing_paper("regress") == ""

@@ -18,7 +18,6 @@ from typing import Any
 import docstring_parser
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.layout import Layout
 from dgltrees.settings import Option, nearest, options_of
 from dgltrees.settings.options import GOOGLE
 
@@ -116,9 +115,10 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     for option in options.values():
         if values.get(option.name) in (None, []):
             _check_required(command, option, f"--{option.name}", name)
-    if _takes_layout(command):
-        fields = [each for each in options_of(Layout) if each in values]
-        values["layout"] = Layout(**{each: values.pop(each) for each in fields})
+    layout = _layout(command)
+    if layout is not None:
+        fields = [each for each in options_of(layout) if each in values]
+        values["layout"] = layout(**{each: values.pop(each) for each in fields})
     return values
 
 
@@ -168,11 +168,14 @@ def _options(command: Command) -> dict[str, Option]:
                 f"got {parameter}; for several words write {name}: list[str]"
             )
     options = {n: each for n, each in options_of(command).items() if n not in ("layer", "layout")}
-    return {**options, **options_of(Layout)} if _takes_layout(command) else options
+    layout = _layout(command)
+    return options if layout is None else {**options, **options_of(layout)}
 
 
-def _takes_layout(command: Command) -> bool:
-    return "layout" in inspect.signature(command).parameters
+def _layout(command: Command) -> Any:
+    """The class ``Layout`` where the command takes one, as the command's module has it."""
+    takes_layout = "layout" in inspect.signature(command).parameters
+    return inspect.unwrap(command).__globals__["Layout"] if takes_layout else None
 
 
 def _is_required(command: Command, option: Option) -> bool:

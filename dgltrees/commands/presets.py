@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from dgltrees.draw.strings import aligned
+from dgltrees._tables import aligned
 from dgltrees.errors import ConfigError
 from dgltrees.settings.catalog import describe, load_preset, paper_of, preset_names
+from dgltrees.settings.source import reading_sources
 
 __all__ = ["presets", "show"]
 
@@ -14,17 +15,18 @@ __all__ = ["presets", "show"]
 def presets() -> None:
     """List the presets: task, model, size and rank of each, and the paper's table that has it."""
     rows = [("preset", "task", "model", "size", "rank", "paper")]
-    for name in preset_names():
-        try:
-            settings = load_preset(name)
-        except ConfigError as error:
-            warnings.warn(f"{error}; it is left out", stacklevel=2)
-            continue
-        model = settings.model
-        rank = "" if model.get("rank") is None else str(model["rank"])
-        display_name = settings.task.display_name(model)
-        size = str(model["hidden_size"])
-        rows.append((name, settings.task.name, display_name, size, rank, paper_of(name)))
+    with reading_sources():
+        for name in preset_names():
+            try:
+                settings = load_preset(name)
+            except ConfigError as error:
+                warnings.warn(f"{error}; it is left out", stacklevel=2)
+                continue
+            model = settings.model
+            rank = "" if model.get("rank") is None else str(model["rank"])
+            display_name = settings.task.display_name(model)
+            size = str(model["hidden_size"])
+            rows.append((name, settings.task.name, display_name, size, rank, paper_of(name)))
     print("\n".join(aligned(rows)))
 
 
@@ -34,7 +36,8 @@ def show(preset: str) -> None:
     Arguments:
         preset: a preset's name, or a .yaml file of settings.
     """
-    text = load_preset(preset).to_yaml()
+    with reading_sources():
+        text = load_preset(preset).to_yaml()
     for line in (*describe(preset).splitlines(), *filter(None, [paper_of(preset)])):
         print(f"# {line}")
     print(text, end="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dgltrees.commands.arguments import Layer, check_once, split
@@ -13,7 +13,7 @@ from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import SECTIONS, Settings, flat, layered, section_sources
 from dgltrees.settings.tasks import get_task
 
-__all__ = ["settings_of", "settings_tables"]
+__all__ = ["check_settings", "settings_of", "settings_tables"]
 
 
 def settings_of(preset: str, layer: Layer) -> Settings:
@@ -73,6 +73,14 @@ def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
         else:
             result[section][name] = words
     return result
+
+
+def check_settings(arguments: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a command cannot have its settings; warnings are left to the command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for preset in arguments.get("presets") or [arguments["preset"]]:
+            settings_of(preset, arguments["layer"])
 
 
 def settings_tables(argv: Sequence[str]) -> dict[str, tuple[dict[str, Option], dict[str, Any]]]:

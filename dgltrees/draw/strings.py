@@ -1,14 +1,13 @@
-"""Texts of a drawing: printable, in ASCII, numbers in few digits, columns of a table."""
+"""Texts of a drawing: printable, in ASCII, numbers in few digits."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["aligned", "format_number", "printable", "to_ascii"]
+__all__ = ["format_number", "printable", "to_ascii"]
 
 _ASCII = str.maketrans({"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "·": ".", "…": "..."})
 
@@ -36,13 +35,3 @@ def to_ascii(text: str) -> str:
 def format_number(number: Any) -> str:
     """An integer in full, any other number with three significant digits."""
     return str(number) if isinstance(number, (int, np.integer, np.bool_)) else f"{number:.3g}"
-
-
-def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> Iterator[str]:
-    """The lines of a table; columns are set to the left, those of ``right`` to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        cells = enumerate(zip(row, widths))
-        yield "  ".join(
-            text.rjust(width) if k in right else text.ljust(width) for k, (text, width) in cells
-        ).rstrip()

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from dgltrees._files import PathLike
 from dgltrees.models.fine_tuned import SubwordEncoder
-from dgltrees.models.pretrained_files import read_transformer
-from dgltrees.models.subwords import SubwordTokenizer
+from dgltrees.models.subwords import SubwordTokenizer, read_transformer
 
 __all__ = ["PretrainedEncoder"]
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from dgltrees.models.encoding import Encoding
+from dgltrees.models.encoder import Encoding
 from dgltrees.models.heads import wide
 from dgltrees.trees.batch import TreeBatch
 

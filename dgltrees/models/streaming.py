@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._progress import progress
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.trees import BatchSampler, Forest
 
 __all__ = ["batches_of_similar", "encode_roots", "run_batched"]

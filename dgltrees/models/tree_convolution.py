@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.initial import initialize
-from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import sibling_places
 from dgltrees.settings import Count, Fraction, checked

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from inspect import signature
-from typing import Any, TypeVar, get_type_hints
+from itertools import pairwise
+from typing import Any, TypeVar, cast, get_type_hints
 
 import docstring_parser
 import numpy as np
@@ -130,8 +135,15 @@ def checked(source: C) -> C:
 
 @cache
 def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
-    # The annotations of a dataclass belong to the modules of its bases.
-    return get_type_hints(source if is_dataclass(source) else init, include_extras=True)
+    """The annotations of a constructor; those of a dataclass belong to the modules of its bases."""
+    if not is_dataclass(source):
+        return get_type_hints(init, include_extras=True)
+    hints: dict[str, Any] = {}
+    for kind in reversed(inspect.getmro(cast(type, source))):
+        names = getattr(kind, "__source__", None) or vars(sys.modules[kind.__module__])
+        for name, annotation in inspect.get_annotations(kind).items():
+            hints[name] = eval(annotation, names) if isinstance(annotation, str) else annotation
+    return hints
 
 
 def chosen(name: str) -> Any:
@@ -175,9 +187,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
     )
     found: dict[str, Option] = {}
     for function in _constructors(source):
-        # The annotations of a dataclass belong to the modules of its bases.
-        annotated = source if is_dataclass(source) else function
-        hints = get_type_hints(annotated, include_extras=True)
+        hints = _annotations(source, function)
         for name, parameter in inspect.signature(function).parameters.items():
             if name == "self" or name in found or name in fixed:
                 continue
@@ -224,12 +234,24 @@ def _sentences(source: Source) -> dict[str, str]:
     for kind in kinds:
         if kind is object or not (kind.__doc__ or is_dataclass(kind)):
             continue
-        docstring = (
-            docstring_parser.parse_from_object(kind, GOOGLE)
-            if is_dataclass(kind)
-            else docstring_parser.parse(inspect.getdoc(kind) or "", GOOGLE)
-        )
-        for each in docstring.params:
+        for each in docstring_parser.parse(inspect.getdoc(kind) or "", GOOGLE).params:
             for name in each.arg_name.split(", "):
                 sentences[name] = " ".join((each.description or "").split())
+        if is_dataclass(kind):
+            sentences.update(_field_sentences(cast(type, kind)))
     return sentences
+
+
+def _field_sentences(kind: type) -> Iterator[tuple[str, str]]:
+    """The fields of a dataclass with the strings below them, read from its source."""
+    if "__source__" in kind.__dict__:
+        node = kind.__dict__["__source__"].nodes[kind.__name__][0]
+    else:
+        try:
+            node = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+        except OSError:  # a class of an interactive session
+            return
+    for field, text in pairwise(node.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            with suppress(ValueError):  # it is no text
+                yield ast.unparse(field.target), " ".join(ast.literal_eval(text.value).split())

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dgltrees._checksums import file_checksum
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, file_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.settings import DataSettings, Files
 

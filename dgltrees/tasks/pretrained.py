@@ -20,8 +20,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder, freeze_layers
 from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
 from dgltrees.models.pretrained import PretrainedEncoder
-from dgltrees.models.pretrained_files import encoder_files, read_transformer
-from dgltrees.models.subwords import SubwordTokenizer
+from dgltrees.models.subwords import SubwordTokenizer, encoder_files, read_transformer
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
 from dgltrees.trees import Forest, Vocabulary

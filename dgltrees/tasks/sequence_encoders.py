@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from dgltrees.models.classifier import Classifier
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
-from dgltrees.models.sequence_encoder import SequenceEncoder
-from dgltrees.models.transformer_encoder import TransformerEncoder
+from dgltrees.models.sequence_encoder import SequenceEncoder, TransformerEncoder
 from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Count, Fraction, Options, Part
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._checksums import checksum
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, checksum
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, WordSettings

@@ -18,8 +18,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from dgltrees._checksums import check_sum, checksum
-from dgltrees._files import PathLike, check_is_file, remove_leftovers, replacing
+from dgltrees._files import (
+    PathLike,
+    check_is_file,
+    check_sum,
+    checksum,
+    remove_leftovers,
+    replacing,
+)
 from dgltrees.errors import ConfigError
 
 __all__ = [

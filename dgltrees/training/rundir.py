@@ -12,16 +12,19 @@ from urllib.parse import unquote
 
 from torch import Tensor
 
-from dgltrees._checksums import (
+from dgltrees._files import (
+    PathLike,
+    check_is_file,
     check_sum,
     checked_values,
     checksum,
     file_checksum,
+    file_name,
+    replacing,
     with_checksum,
 )
-from dgltrees._files import PathLike, check_is_file, file_name, replacing
 from dgltrees.errors import ConfigError
-from dgltrees.models.pretrained_files import encoder_files
+from dgltrees.models.subwords import encoder_files
 from dgltrees.settings.layers import Settings, flat
 from dgltrees.settings.yaml import load_yaml
 from dgltrees.tasks.files import ROLES, data_files, fingerprint

@@ -83,29 +83,23 @@ def check_columns(
         TreeError: a column does not.
     """
     for name, column in columns.items():
+
+        def error(rule: str, name: str = name) -> TreeError:
+            return TreeError(f"expected column {name!r} to {rule}", file=file)
+
         rows = len(column) if column.ndim else 0
         if rows != num_nodes:
-            raise TreeError(
-                f"expected column {name!r} to have a row per node, {num_nodes}, got {rows} rows",
-                file=file,
-            )
+            raise error(f"have a row per node, {num_nodes}, got {rows} rows")
         if column.dtype.kind not in "biufcUS":
-            raise TreeError(
-                f"expected column {name!r} to hold numbers or text, got {column.dtype}", file=file
-            )
+            raise error(f"hold numbers or text, got {column.dtype}")
         if name in vocabs and column.size:
             if column.dtype.kind not in "iu":
-                raise TreeError(
-                    f"expected column {name!r} to hold ids of its vocabulary, integers, got "
-                    f"{column.dtype}",
-                    file=file,
-                )
+                raise error(f"hold ids of its vocabulary, integers, got {column.dtype}")
             low, high = int(column.min()), int(column.max())
             if low < -1 or high >= len(vocabs[name]):
-                raise TreeError(
-                    f"expected column {name!r} to hold -1 or ids of the {len(vocabs[name])} names "
-                    f"of its vocabulary, got {low if low < -1 else high}",
-                    file=file,
+                raise error(
+                    f"hold -1 or ids of the {len(vocabs[name])} names of its vocabulary, got "
+                    f"{low if low < -1 else high}"
                 )
 
 

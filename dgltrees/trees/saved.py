@@ -12,8 +12,15 @@ import numpy as np
 from numpy.lib.format import open_memmap, read_array
 from numpy.typing import NDArray
 
-from dgltrees._checksums import check_sum, checked_values, file_checksum, with_checksum
-from dgltrees._files import check_is_file, file_name, replacing
+from dgltrees._files import (
+    check_is_file,
+    check_sum,
+    checked_values,
+    file_checksum,
+    file_name,
+    replacing,
+    with_checksum,
+)
 from dgltrees.errors import TreeError
 from dgltrees.trees.vocabulary import Vocabulary
 

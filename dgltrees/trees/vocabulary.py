@@ -118,34 +118,30 @@ class Vocabulary:
                 string, or a name occurs twice.
         """
         names: list[str] = []
+
+        def error(message: str, line: int) -> TreeError:
+            return TreeError(message, file=path, line=line)
+
         with open(path, encoding="utf-8") as file:
             header = file.readline()
             if not header.startswith(_HEADER + " "):
-                raise TreeError(
+                raise error(
                     f"expected a vocabulary whose first line begins with {_HEADER!r}, "
                     f"got {header[:40]!r}",
-                    file=path,
-                    line=1,
+                    1,
                 )
             try:
                 unknown = json.loads(header[len(_HEADER) :])["unknown"]
             except (ValueError, KeyError, TypeError, RecursionError):
-                raise TreeError(
-                    f"expected {_HEADER} and a JSON object with 'unknown', got {header[:60]!r}",
-                    file=path,
-                    line=1,
-                ) from None
+                message = f"expected {_HEADER} and a JSON object with 'unknown', got "
+                raise error(f"{message}{header[:60]!r}", 1) from None
             for number, line in enumerate(file, start=2):
                 try:
                     name = json.loads(line)
                 except (json.JSONDecodeError, RecursionError):
                     name = None
                 if not isinstance(name, str):
-                    raise TreeError(
-                        f"expected a JSON string, got {line.rstrip()[:40]!r}",
-                        file=path,
-                        line=number,
-                    )
+                    raise error(f"expected a JSON string, got {line.rstrip()[:40]!r}", number)
                 names.append(name)
         vocabulary = cls(names, unknown=unknown, frozen=True)
         if len(vocabulary) != len(names):

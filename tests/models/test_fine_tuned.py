@@ -10,8 +10,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import FineTunedWords, SubwordEncoder
 from dgltrees.models.fine_tuned import fine_tuned_parameters, freeze_layers
 from dgltrees.models.pretrained import PretrainedEncoder
-from dgltrees.models.pretrained_files import read_transformer
-from dgltrees.models.subwords import SubwordTokenizer
+from dgltrees.models.subwords import SubwordTokenizer, read_transformer
 from dgltrees.trees import Forest
 from tests.models.test_pretrained import PARTS, SENTENCES, folder  # noqa: F401  (a fixture)
 

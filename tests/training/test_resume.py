@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file, save_file
 
-from dgltrees._checksums import file_checksum, with_checksum
+from dgltrees._files import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
 from dgltrees.training.files import write_tensors

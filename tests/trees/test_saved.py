@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dgltrees import Forest, TreeError, Vocabulary
-from dgltrees._checksums import file_checksum, with_checksum
+from dgltrees._files import file_checksum, with_checksum
 
 Damage = Callable[[Path], Any]
 

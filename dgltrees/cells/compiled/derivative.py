@@ -197,21 +197,21 @@ class _Backwards:
             if parts and self.leads(assign.expr):
                 y = target if assign.merge is None else assign.expr
                 self.derive(assign.expr, self.total(parts), y)
-        for load, parts in self.outside.values():
-            self.store(load, self.total(parts))
+        totals = [(load, self.total(parts)) for load, parts in self.outside.values()]
+        for load, total in totals:  # after all that it loads
+            self.store(load, total)
         axes = self.forward.axes
         return Nest(self.forward.edges, axes, tuple(self.body)) if self.outside else None
 
-    def named(self, expr: Expr) -> Expr:
-        """A name for an expression, unless it is as short."""
-        if not isinstance(expr, Op):
+    def named(self, expr: Expr) -> Name:
+        """A name for an expression that has none."""
+        if isinstance(expr, Name):
             return expr
-        self.body.append(Assign(Name(next(self.numbers)), expr))
-        name = self.body[-1].target
-        assert isinstance(name, Name)
+        name = Name(next(self.numbers))
+        self.body.append(Assign(name, expr))
         return name
 
-    def total(self, parts: Sequence[Expr]) -> Expr:
+    def total(self, parts: Sequence[Expr]) -> Name:
         """The sum of the gradients that come to a number."""
         whole, *rest = parts
         for part in rest:
@@ -239,7 +239,7 @@ class _Backwards:
             return False
         return not isinstance(expr.source, Input) or expr.source in self.gradients.wanted
 
-    def store(self, load: Load, total: Expr) -> None:
+    def store(self, load: Load, total: Name) -> None:
         """Add to the gradient of a number, or write it."""
         axes, own = self.forward.axes, load.rows == "edge"
         depth = nesting(load, axes)

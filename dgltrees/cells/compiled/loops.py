@@ -20,6 +20,7 @@ __all__ = [
     "NODES",
     "OPERATIONS",
     "SLOT",
+    "ZERO",
     "Assign",
     "Axis",
     "Buffer",

@@ -16,6 +16,7 @@ from dgltrees.cells.compiled.loops import (
     ALL,
     OPERATIONS,
     SLOT,
+    ZERO,
     Assign,
     Axis,
     Buffer,
@@ -28,6 +29,7 @@ from dgltrees.cells.compiled.loops import (
     Lookup,
     Name,
     Nest,
+    Op,
     Phase,
     Position,
     Product,
@@ -170,12 +172,14 @@ class Code:
         lines: list[str] = []
         for number, run in enumerate(runs(steps)):
             nests = [step for step in run if isinstance(step, Nest)]
-            if nests:
-                body, needs = printed_nests(nests, self.layout)
-                lines.append(self.function(f"{phase.name}_{number}", body, needs))
+            lines += [self.nests(f"{phase.name}_{number}", nests)] if nests else []
             for step in run:
                 lines += self.product(step) if isinstance(step, Product) else []
         return lines
+
+    def nests(self, name: str, nests: Sequence[Nest]) -> str:
+        """A call of a function of nests, in one loop over the nodes of a level."""
+        return self.function(name, *printed_nests(nests, self.layout))
 
     def product(self, p: Product) -> list[str]:
         """The call of a product; on the lowest level of inner nodes, if it is zero there, none."""
@@ -188,10 +192,10 @@ class Code:
         otherwise = "pass" if p.onto else f"{target}[:] = 0"
         return ["if level >= above:", f"    {call}", "else:", f"    {otherwise}"]
 
-    def level(self, levels: str, calls: Sequence[tuple[Phase, Sequence[str]]]) -> None:
-        """A loop over levels, whose rows are of one type each."""
-        with self.main.block(f"for level in range({levels}):"):
-            self.main("start, stop, kind = levels[level]")
+    def each(self, item: str, span: str, calls: Sequence[tuple[Phase, Sequence[str]]]) -> None:
+        """A loop over levels, or over runs of them, whose rows are of one type each."""
+        with self.main.block(f"for {item} in range({span}):"):
+            self.main(f"start, stop, kind = {item}s[{item}]")
             for phase, lines in calls:
                 if phase.kind is None or not lines:
                     self.main(*lines)
@@ -239,7 +243,9 @@ def printed_up(program: Program, layout: Layout) -> str:
     calls = {phase: code.steps(phase, started(steps)) for phase, steps in program.steps.items()}
     code.given([code.states("given", "copy({columns}, {outside}[order[v]])"), *calls[ALL]])
     for rows, levels in (("leaf", "leaf, low"), ("inner", "low, high")):
-        code.level(levels, [(phase, calls[phase]) for phase in (*program.phases(rows), ALL)])
+        code.each(
+            "level", levels, [(phase, calls[phase]) for phase in (*program.phases(rows), ALL)]
+        )
     code.main("start, stop, kind = given, last, 0")
     code.main(code.states("states", "copy({outside}[order[v]], {columns})"))
     return str(code)
@@ -253,13 +259,16 @@ def printed_down(program: Program, derivative: Derivative, layout: Layout) -> st
     calls = {phase: code.steps(phase, steps) for phase, steps in derivative.steps.items()}
     out("".join(f"D{i.number}, " for i in program.inputs.values()) + "= totals")
     out("base, edge_base = first, edges[first]")
-    code.given([cleared(code, "clear_given", program.kept)])
-    out("start, stop, kind = first, last, 0")
-    out(cleared(code, "clear", derivative.cleared - program.kept))
+    code.given([code.nests("clear_given", cleared(program.kept))])
+    others = derivative.cleared - program.kept
+    if others:
+        out("start, stop, kind = first, last, 0", code.nests("clear", cleared(others)))
     out("start, stop, kind = given, last, 0")
     out(code.states("outside", "outside_gradient({columns}, {outside}, order[v])", True))
     for rows, levels in (("inner", "high - 1, low - 1, -1"), ("leaf", "low - 1, leaf - 1, -1")):
-        code.level(levels, [(phase, calls[phase]) for phase in (ALL, *program.phases(rows))])
+        code.each(
+            "level", levels, [(phase, calls[phase]) for phase in (ALL, *program.phases(rows))]
+        )
     code.given([*calls[ALL], code.states("given", "add({outside}[order[v]], {columns})", True)])
     for phase, weights in derivative.weights.items():
         by_type = [w for w in weights if w.product.weight.rows == "type" or phase.kind is not None]
@@ -269,7 +278,8 @@ def printed_down(program: Program, derivative: Derivative, layout: Layout) -> st
             if some:
                 out(f"start, stop, kind = {rows}, 0", *(_of_weight(code, w) for w in some))
         if by_type:
-            _by_type(code, phase, [_of_weight(code, w) for w in by_type])
+            lines = [_of_weight(code, w) for w in by_type]
+            code.each("run", RUNS[phase.rows], [(phase, lines)])
     return str(code)
 
 
@@ -279,32 +289,14 @@ def _of_weight(code: Code, w: WeightGradient) -> str:
     return f"multiply_transposed({x}, {y}, {matrix(w.product, gradient=True)}, space)"
 
 
-def _by_type(code: Code, phase: Phase, lines: Sequence[str]) -> None:
-    """Gradients of weights over the rows of each type."""
-    with code.main.block(f"for run in range({RUNS[phase.rows]}):"):
-        code.main("start, stop, kind = runs[run]")
-        if phase.kind is None:
-            code.main(*lines)
-            return
-        with code.main.block(f"if kind == {phase.kind}:"):
-            code.main(*lines)
-
-
-def cleared(code: Code, name: str, buffers: set[Buffer]) -> str:
-    """A call that clears the gradients of buffers."""
-    out, needs = Text(), set[str]()
-    for rows, head in (
-        ("node", "for v in range(start, stop):"),
-        ("edge", "for e in range(edges[start], edges[stop]):"),
-    ):
-        for buffer in sorted((b for b in buffers if b.rows == rows), key=lambda b: b.number):
-            row = row_of(Load(Gradient(buffer), rows, 0, ()))
-            begin = code.layout.offsets[Gradient(buffer)]
-            if not needs.intersection(row.needs):
-                out(head)
-            out(f"    clear({row.code[:-1]}, {begin}:{begin + buffer.width}])")
-            needs.update(row.needs, ["edges"] if rows == "edge" else [])
-    return code.function(name, out, needs)
+def cleared(buffers: Iterable[Buffer]) -> list[Nest]:
+    """Nests that clear the gradients of buffers."""
+    nests = []
+    for buffer in sorted(buffers, key=lambda b: (b.rows != "node", b.number)):
+        column = Axis(buffer.width)
+        target = Load(Gradient(buffer), buffer.rows, 0, ((column, 1),))
+        nests.append(Nest(buffer.rows == "edge", (column,), (Assign(target, ZERO),)))
+    return nests
 
 
 def printed_nests(nests: Sequence[Nest], layout: Layout) -> tuple[Text, set[str]]:
@@ -411,23 +403,23 @@ class Body:
         return name
 
     def number(self, expr: Expr) -> tuple[str, int]:
-        """The variable or literal that holds an expression, and how many loops it is in."""
-        if isinstance(expr, Const):
-            return f"number({expr.value!r})".replace("inf", "np.inf"), 0
+        """The variable that holds an expression, and how many loops it is in."""
         if isinstance(expr, (Degree, Position)):
             return "degree" if isinstance(expr, Degree) else "place", 0
         if isinstance(expr, Name):
             return self.known[expr]
-        if isinstance(expr, Load):
-            if expr.key not in self.known:
-                depth = nesting(expr, self.nest.axes)
-                self.known[expr.key] = self.define(self.place(expr), depth), depth
-            return self.known[expr.key]
-        args = [self.number(arg) for arg in expr.args]  # type: ignore[attr-defined]
-        key = (expr.name, *(code for code, _ in args))  # type: ignore[attr-defined]
-        if key not in self.known:
+        if isinstance(expr, Op):
+            args = [self.number(arg) for arg in expr.args]
+            key: object = (expr.name, *(code for code, _ in args))
             depth = max((depth for _, depth in args), default=0)
-            code = OPERATIONS[expr.name].code.format(*(code for code, _ in args))  # type: ignore[attr-defined]
+            code = OPERATIONS[expr.name].code.format(*(code for code, _ in args))
+        elif isinstance(expr, Load):
+            key, depth, code = expr.key, nesting(expr, self.nest.axes), self.place(expr)
+        else:
+            assert isinstance(expr, Const)
+            key = code = f"number({expr.value!r})".replace("inf", "np.inf")
+            depth = 0
+        if key not in self.known:
             self.known[key] = self.define(code, depth), depth
         return self.known[key]
 

@@ -24,14 +24,12 @@ from dgltrees.cells.compiled.check import (
     Shared,
     Work,
     degrees_of,
-)
-from dgltrees.cells.compiled.kernels import compiles
-from dgltrees.cells.compiled.loops import CompileError
-from dgltrees.cells.compiled.owner import (
     fingerprint,
     hooked,
     modules_of,
 )
+from dgltrees.cells.compiled.kernels import compiles
+from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import prepared

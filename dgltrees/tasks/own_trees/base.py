@@ -16,7 +16,7 @@ from dgltrees.errors import TreeError, called
 from dgltrees.formats.lines import gather
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options

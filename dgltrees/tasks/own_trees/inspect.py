@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dgltrees._files import PathLike, in_file
+from dgltrees._tables import aligned
 from dgltrees.draw import Drawing, draw
-from dgltrees.draw.strings import aligned
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout

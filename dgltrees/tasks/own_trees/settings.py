@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from dgltrees.cells import BaseCell
 from dgltrees.errors import called
-from dgltrees.formats.layout import Layout
-from dgltrees.models.encoding import Encoder
+from dgltrees.formats.format import Layout
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import Input
 from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Count, Fraction, NonNegative, Part, Positive, chosen
@@ -113,8 +113,8 @@ ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
         "convolution": "dgltrees.models.tree_convolution:ConvolutionEncoder",
         "lstm": "dgltrees.models.sequence_encoder:SequenceEncoder",
         "bilstm": "dgltrees.tasks.sequence_encoders:BidirectionalLSTM",
-        "transformer": "dgltrees.models.transformer_encoder:TransformerEncoder",
-        "bag": "dgltrees.models.bag_encoder:BagEncoder",
+        "transformer": "dgltrees.models.sequence_encoder:TransformerEncoder",
+        "bag": "dgltrees.models.sequence_encoder:BagEncoder",
     },
     subclass_of(Encoder, EncoderSettings),
 )

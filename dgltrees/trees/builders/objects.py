@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from operator import methodcaller
 from typing import Any
 
@@ -120,8 +121,8 @@ def from_objects(
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
     """The function of a getter, which finds out once per type of objects how it gets the value."""
     if not callable(getter):
-        by_type = _ByType(getter)
-        return lambda node: by_type[type(node)](node)
+        of_type: Callable[[type], Callable[[Any], Any]] = cache(partial(_function_of_type, getter))
+        return lambda node: of_type(type(node))(node)
 
     def call(node: Any) -> Any:
         try:
@@ -134,33 +135,22 @@ def getter_function(getter: Getter) -> Callable[[Any], Any]:
     return call
 
 
-class _ByType(dict[type, Callable[[Any], Any]]):
-    """For each type of objects the function that gets a key, an attribute or an item."""
+def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
+    """The function that gets a key, an attribute or an item of objects of a type."""
+    if issubclass(kind, Mapping):
+        return methodcaller("get", name)
+    if isinstance(name, int) and issubclass(kind, (list, tuple)):
+        return lambda node: node[name] if -len(node) <= name < len(node) else None
+    if isinstance(name, str) and (hasattr(kind, name) or not issubclass(kind, _PLAIN)):
+        return lambda node: getattr(node, name, None)
 
-    def __init__(self, name: Hashable) -> None:
-        super().__init__()
-        self.name = name
+    def refuse(node: Any) -> Any:
+        kinds = "an object or mapping" if isinstance(name, str) else "a list, tuple or mapping"
+        raise TreeError(
+            f"expected {kinds} to get {name!r} from, got {shown(node)}; give a function instead"
+        )
 
-    def __missing__(self, kind: type) -> Callable[[Any], Any]:
-        self[kind] = function = self._function(kind)
-        return function
-
-    def _function(self, kind: type) -> Callable[[Any], Any]:
-        name = self.name
-        if issubclass(kind, Mapping):
-            return methodcaller("get", name)
-        if isinstance(name, int) and issubclass(kind, (list, tuple)):
-            return lambda node: node[name] if -len(node) <= name < len(node) else None
-        if isinstance(name, str) and (hasattr(kind, name) or not issubclass(kind, _PLAIN)):
-            return lambda node: getattr(node, name, None)
-
-        def refuse(node: Any) -> Any:
-            kinds = "an object or mapping" if isinstance(name, str) else "a list, tuple or mapping"
-            raise TreeError(
-                f"expected {kinds} to get {name!r} from, got {shown(node)}; give a function instead"
-            )
-
-        return refuse
+    return refuse
 
 
 def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]:
@@ -205,7 +195,7 @@ def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
     """The values of a column."""
     get, values, kinds = getter_function(getter), [], set(map(type, lists.objects))
     if len(kinds) == 1 and not callable(getter):
-        get = _ByType(getter)[kinds.pop()]
+        get = _function_of_type(getter, kinds.pop())
     try:
         for node in lists.objects:
             values.append(get(node))

@@ -87,15 +87,9 @@ def typed_columns(
 
 
 def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> str:
-    """What all of some values are, one of ``KINDS``; ``""`` where all are missing.
+    """What all values are, one of ``KINDS``: ``kind``, or else that of the first value.
 
-    Arguments:
-        values: the values, None where one is missing.
-        error: makes the error that is raised from its message and the index of a value.
-        kind: the kind that they have to be; by default that of the first value.
-
-    Raises:
-        TreeError: a value is of another kind, or of none.
+    ``""`` where all are missing; an error where one is of another kind.
     """
     kinds = {each: kind_of(each) for each in set(map(type, values)) - {type(None)}}
     expected = f"a {kind}"
@@ -119,16 +113,9 @@ def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> s
 def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[Any]:
     """Truth values or numbers as an array ``(N,)``, vectors of one shape as ``(N, ...)``.
 
-    Integers are int64 where none is missing; where one is, they are floats, NaN where missing.
-
-    Arguments:
-        values: the values, None where one is missing.
-        kind: what they are.
-        error: makes the error that is raised from its message and the index of a value.
-
-    Raises:
-        TreeError: vectors differ in length or hold something else than numbers, or an integer is
-            too large for int64, or for a float without loss where one is needed.
+    Integers are int64 where none is missing; where one is, they are floats, NaN where missing. It
+    is an error if an integer is too large for int64, or for a float without loss where one is
+    needed, or as in :func:`_stack`.
     """
     if kind == "vector":
         if all(value is None for value in values):
@@ -154,7 +141,7 @@ def shown(value: Any) -> str:
 
 
 def _stack(values: Sequence[Any], error: RowError) -> NDArray[Any]:
-    """The rows ``(N, ...)`` of vectors of one shape."""
+    """The rows ``(N, ...)`` of vectors; an error where they differ in shape or hold no numbers."""
     rows: list[Any] = []
     shape: tuple[int, ...] | None = None
     for row, value in enumerate(values):

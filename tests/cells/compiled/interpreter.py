@@ -37,7 +37,6 @@ _NAMES: dict[str, Any] = {
     "multiply_transposed": lambda A, B, C, space: _multiply(A.T, B, C, 1.0, space),
     "copy": lambda x, y: np.copyto(x, y),
     "add": lambda x, y: np.add(x, y, out=x),
-    "clear": lambda x: x.fill(0),
     "outside_gradient": lambda x, y, node: np.copyto(x, y[node] if len(y) else 0),
     "sigmoid": _sigmoid,
     "larger": lambda x, y: x if x > y or x != x else y,

@@ -1,4 +1,4 @@
-"""The page on the compiler shows what its code prints: python -m tests.cells.compiled.test_page."""
+"""The page on the compiler shows what its code prints; run as a module, this file writes it."""
 
 from __future__ import annotations
 

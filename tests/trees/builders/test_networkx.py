@@ -7,34 +7,10 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
 
 from dgltrees import TreeError
-from dgltrees.trees import Forest, Vocabulary
-from dgltrees.trees.builders import from_networkx, to_networkx
+from dgltrees.trees.builders import from_networkx
 from tests.trees.nested import names_of
-from tests.worlds import chain, forests, star
-
-
-@given(forest=forests())
-def test_a_forest_comes_back(forest: Forest) -> None:
-    label = (np.arange(forest.num_nodes) % 4 - 1).astype(np.int32)
-    weight = np.arange(forest.num_nodes) / 4
-    forest = Forest(
-        forest.parent,
-        forest.pos,
-        forest.offsets,
-        {"label": label, "weight": weight},
-        {"label": Vocabulary("abc", frozen=True)},
-    )
-    graphs = [to_networkx(forest, tree) for tree in range(len(forest))]
-    assert all(networkx.is_arborescence(graph) for graph in graphs)
-    again = from_networkx(*graphs, vocabs=forest.vocabs if (label >= 0).any() else None)
-    for name in ("parent", "pos", "offsets"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
-    np.testing.assert_array_equal(again.columns["weight"], weight)
-    if (label >= 0).any():
-        np.testing.assert_array_equal(again.columns["label"], label)
 
 
 def test_positions_by_order_of_successors() -> None:
@@ -43,13 +19,6 @@ def test_positions_by_order_of_successors() -> None:
     assert forest.parent.tolist() == [-1, 0, 0, 2]
     assert forest.pos.tolist() == [0, 0, 1, 0]
     assert not forest.columns
-
-
-def test_deep_and_wide() -> None:
-    for forest in (chain(100_000), star(100_000)):
-        again = from_networkx(to_networkx(forest))
-        np.testing.assert_array_equal(again.parent, forest.parent)
-        np.testing.assert_array_equal(again.pos, forest.pos)
 
 
 def graph(*edges: tuple[Any, ...], **attributes: dict[Any, Any]) -> networkx.DiGraph:

@@ -22,7 +22,7 @@ from dgltrees.cells.compiled.kernels import ROUTINES, address_of
 from dgltrees.cells.compiled.kernels.numbers import MATH
 
 __all__ = [
-    *("add", "clear", "copy", "multiply", "multiply_by_transposed", "multiply_transposed"),
+    *("add", "copy", "multiply", "multiply_by_transposed", "multiply_transposed"),
     *("outside_gradient", "scratch"),
 ]
 
@@ -100,13 +100,6 @@ def add(total, x):
 
 
 @njit(**MATH)
-def clear(total):
-    """``total = 0``."""
-    for j in range(len(total)):
-        total[j] = 0
-
-
-@njit(**MATH)
 def copy(total, x):
     """``total = x``."""
     for j in range(len(total)):
@@ -119,7 +112,8 @@ def outside_gradient(total, grads, node):
     if len(grads):
         copy(total, grads[node])
     else:
-        clear(total)
+        for j in range(len(total)):
+            total[j] = 0
 
 
 # The call, and one line before machine code is made, since the first step then takes a minute.

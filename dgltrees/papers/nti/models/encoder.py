@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
-from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.leaves import (

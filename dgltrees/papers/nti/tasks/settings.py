@@ -12,7 +12,7 @@ from dgltrees.cells import CELLS, BaseCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.heads import MLP, PairHead
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root

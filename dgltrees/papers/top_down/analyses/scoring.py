@@ -25,7 +25,7 @@ from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.papers.top_down.models.biaffine import BiaffineParser
 from dgltrees.papers.top_down.models.language_model import LanguageModel
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.settings import TreeLMSettings
+from dgltrees.papers.top_down.tasks.reading import TreeLMSettings
 from dgltrees.papers.top_down.tasks.tree_lm import Objective
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest

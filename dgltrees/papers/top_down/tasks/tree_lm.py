@@ -30,15 +30,13 @@ from dgltrees.papers.top_down.models.language_model import (
     SequenceLM,
 )
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.reading import LABEL, stream_trees
-from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
-from dgltrees.settings import Options
+from dgltrees.papers.top_down.tasks.reading import LABEL, TreeLMSettings, stream_trees
+from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 
-__all__ = ["TREE_LM", "LanguageModelTask", "Objective"]
-
+__all__ = ["TREE_LM", "LanguageModelTask", "Objective", "TreeLMModel"]
 
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
@@ -72,6 +70,66 @@ class Objective(nn.Module):
         objective = self.nce if self.nce is not None and self.training else softmax_nll
         loss: Tensor = objective(h, self.model.output, words)
         return loss, node, self.model.label_scores(h, words)
+
+
+@dataclass(frozen=True)
+class TopDownSettings:
+    """A language model along a tree, top-down."""
+
+    left_dependents: bool = False
+    """Use an LdTreeLSTM, which reads left dependents before it generates right ones."""
+    shared: bool = False
+    """Use one LSTM for all four types of edges; by default each has its own."""
+    labels: bool = False
+    """Predict each word's dependency label after it."""
+    stops: bool = False
+    """Generate a tree's shape too, by START and STOP; perplexity stays that of the words."""
+
+
+@dataclass(frozen=True)
+class SequenceSettings:
+    """A language model along the words of a sentence."""
+
+    end: bool = False
+    """Predict the end of each sentence too; perplexity stays that of the words."""
+
+
+@dataclass(frozen=True)
+class NoiseSettings:
+    """Noise-contrastive estimation."""
+
+    noise: Count = 20
+    """Noise words that are drawn for each word."""
+
+
+@dataclass(frozen=True)
+class TreeLMModel:
+    """A language model over trees, or over their words alone."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "language_model": {
+            "tree": TopDownSettings,
+            "sequence": SequenceSettings,
+            "bidirectional": None,
+        },
+        "objective": {"nll": None, "nce": NoiseSettings},
+    }
+
+    language_model: str = "tree"
+    """What a word is predicted from: its ancestors and siblings (tree), the words before it
+    (sequence), or those on both sides (bidirectional)."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+    layers: Count = 1
+    """Layers of the LSTMs."""
+    tied: bool = False
+    """Use the word vectors as output embeddings."""
+    output_dropout: Fraction = 0.0
+    """Probability of dropout between the top layer and the output layer."""
+    objective: str = "nll"
+    """Training loss: full softmax (nll), or noise-contrastive estimation (nce)."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,17 @@
+"""Tables as text."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+
+__all__ = ["aligned"]
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> Iterator[str]:
+    """The lines of a table; columns are set to the left, those of ``right`` to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        cells = enumerate(zip(row, widths))
+        yield "  ".join(
+            text.rjust(width) if k in right else text.ljust(width) for k, (text, width) in cells
+        ).rstrip()

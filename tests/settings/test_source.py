@@ -1,0 +1,115 @@
+"""The reader of sources gives the options that importing gives, and imports no torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from dgltrees.cells import AGGREGATORS, CELLS
+from dgltrees.cli import COMMANDS
+from dgltrees.formats.synthetic import GENERATORS
+from dgltrees.registry import Registry
+from dgltrees.settings import options_of
+from dgltrees.settings.layers import section_sources
+from dgltrees.settings.options import fixed_parts
+from dgltrees.settings.tasks import TASKS
+from dgltrees.tasks.own_trees.settings import ENCODERS
+from dgltrees.tasks.sequence_encoders import SENTENCE_ENCODERS
+
+TABLES = {
+    "dgltrees.cells:CELLS": CELLS,
+    "dgltrees.cells:AGGREGATORS": AGGREGATORS,
+    "dgltrees.tasks.own_trees.settings:ENCODERS": ENCODERS,
+    "dgltrees.tasks.sequence_encoders:SENTENCE_ENCODERS": SENTENCE_ENCODERS,
+    "dgltrees.formats.synthetic:GENERATORS": GENERATORS,
+    "dgltrees.cli:COMMANDS": COMMANDS,
+    "dgltrees.settings.tasks:TASKS": TASKS,
+}
+READ = """
+import json, sys
+from dgltrees.settings.source import read, reading_sources
+assert "torch" not in sys.modules
+options_of_table = read("tests.settings.test_source:options_of_table")
+with reading_sources():
+    print(json.dumps({place: options_of_table(read(place)) for place in sys.argv[1:]}))
+assert "torch" not in sys.modules
+"""
+
+
+def described(source: Any) -> list[list[str]]:
+    """Name, type, default and sentence of the options of a class or function and of its parts."""
+    queue, seen, rows = [source], set(), []
+    while queue:
+        part = queue.pop(0)
+        if part is None or part in seen:
+            continue
+        seen.add(part)
+        queue += fixed_parts(part).values()
+        for option in options_of(part).values():
+            row = [part.__name__, option.name, option.words, repr(option.default), option.sentence]
+            rows.append([each for each in row if " object at " not in each])
+            for choice in (option.choices or {}).values():
+                queue += choice if isinstance(choice, tuple) else [choice]
+    return rows
+
+
+def options_of_table(table: Registry[Any]) -> dict[str, Any]:
+    """The options of each object of a registry; of a task those of its sections."""
+    rows: dict[str, Any] = {}
+    for name in table:
+        entry = table[name]
+        if hasattr(entry, "metrics"):
+            sources = section_sources(entry)
+            rows[name] = {section: described(source) for section, source in sources.items()}
+        elif not isinstance(entry, Mapping):
+            rows[name] = described(entry)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def read_from_source() -> dict[str, Any]:
+    """The options of all tables, as a process without torch reads them."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ, *TABLES], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("place", TABLES)
+def test_sources_have_the_options_of_what_they_define(
+    place: str, read_from_source: dict[str, Any]
+) -> None:
+    assert read_from_source[place] == options_of_table(TABLES[place])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("presets", "listops-hosvd-c10-r5"),
+        ("show listops-hosvd-c10-r5", "rank: 5"),
+        ("show listop", "did you mean listops"),
+        ("--help", "usage: dgltrees COMMAND"),
+        ("make --help", "listops"),
+        ("make listops --help", "--overwrite"),
+        ("draw --help", "jsonl, nodes, arrow"),
+        ("train listops-hosvd-c10-r5 --help", "--model.rank"),
+        ("trian", "did you mean train?"),
+        ("train listop --out x", "no preset 'listop'"),
+        ("train listops --out x --model.rnk 3", "model.rnk is not read by the task listops"),
+        ("train listops --otu x", "has no flag --otu; did you mean --out?"),
+    ],
+)
+def test_helps_lists_and_mistakes_need_no_torch(words: str, message: str) -> None:
+    code = "import sys; from dgltrees.cli import main; main(); assert 'torch' not in sys.modules"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words.split()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert message in done.stdout + done.stderr
