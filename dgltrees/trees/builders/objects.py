@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -120,19 +120,27 @@ def from_objects(
 
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
     """The function of a getter, which finds out once per type of objects how it gets the value."""
-    if not callable(getter):
-        of_type: Callable[[type], Callable[[Any], Any]] = cache(partial(_function_of_type, getter))
-        return lambda node: of_type(type(node))(node)
+    if callable(getter):
+        return partial(_result_of, getter)
+    functions: dict[type, Callable[[Any], Any]] = {}
 
-    def call(node: Any) -> Any:
-        try:
-            return getter(node)
-        except TreeError:
-            raise
-        except Exception as error:
-            raise TreeError(f"its function failed with {type(error).__name__}: {error}") from error
+    def get(node: Any) -> Any:
+        kind = type(node)
+        if kind not in functions:
+            functions[kind] = _function_of_type(getter, kind)
+        return functions[kind](node)
 
-    return call
+    return get
+
+
+def _result_of(function: Callable[[Any], Any], node: Any) -> Any:
+    """What a user's function returns for an object; its failure is an error of ours."""
+    try:
+        return function(node)
+    except TreeError:
+        raise
+    except Exception as error:
+        raise TreeError(f"its function failed with {type(error).__name__}: {error}") from error
 
 
 def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
