@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dgltrees.cells.compiled.way import explain_compile
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
+    from dgltrees.formats import read
     from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
@@ -43,6 +44,7 @@ __all__ = [
     "inspect_trees",
     "load",
     "prop_nodes_topo",
+    "read",
     "traverse",
 ]
 
@@ -51,6 +53,7 @@ _MODULES = {
     "dgltrees.cells.compiled.way": ("explain_compile",),
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
+    "dgltrees.formats": ("read",),
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),

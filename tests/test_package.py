@@ -16,23 +16,12 @@ from dgltrees._files import replacing
 
 ROOT = Path(dgltrees.__file__).parent
 ROOMS = [
-    *(
-        "errors",
-        "_files",
-        "_json",
-        "_yaml",
-        "_dgl",
-        "_progress",
-        "_shortcuts",
-        "values",
-        "registry",
-        "constructors",
-        "options",
-    ),
+    *("errors", "_files", "_json", "_dgl", "_progress", "_shortcuts", "_tables", "_collector"),
+    *("registry", "settings"),
     *("trees", "trees.builders"),
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),
-    *("models", "metrics", "tasks", "settings", "training", "estimators", "analyses", "bench"),
+    *("models", "metrics", "tasks", "training", "estimators", "analyses", "bench"),
     *("commands", "cli", "papers"),
 ]
 """Every room imports from those before it, and from itself."""

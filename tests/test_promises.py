@@ -32,7 +32,7 @@ PROMISES = {
         *("dgltrees/settings/presets.py", "tests/tasks/test_task.py"),
     ],
     "a format": [
-        *("dgltrees/formats/parents.py", "dgltrees/formats/table.py"),
+        *("dgltrees/formats/parents.py", "dgltrees/formats/format.py"),
         "tests/formats/table.py",
     ],
     "a command": ["dgltrees/commands/count.py", "dgltrees/cli.py"],
@@ -42,7 +42,7 @@ PROMISES = {
 TABLES = [
     *("tests/test_cli.py::test_wrong_settings_leave_nothing_behind", "tests/tasks/test_task.py"),
     *("tests/settings/test_catalog.py", "tests/training/test_every_setting.py"),
-    *("tests/cells/test_laws.py", "tests/cells/test_options.py", "tests/formats/test_table.py"),
+    *("tests/cells/test_laws.py", "tests/cells/test_options.py", "tests/formats/test_format.py"),
     "tests/cells/aggregators/test_dense.py",
 ]
 """The tests that walk the tables."""

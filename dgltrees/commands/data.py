@@ -9,7 +9,7 @@ from typing import Any
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings import Count
 from dgltrees.tasks.own_trees.inspect import inspect_trees

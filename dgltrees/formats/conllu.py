@@ -2,6 +2,10 @@
 
 Universal Dependencies, https://universaldependencies.org/format.html; Buchholz & Marsi, "CoNLL-X
 Shared Task on Multilingual Dependency Parsing", CoNLL 2006.
+
+The reader checks what CoNLL-U says of the lines of a sentence. A changed tag, label or head is not
+detected, as long as the heads still are a tree; nor a changed word in a sentence without the
+comment ``# text = ...``.
 """
 
 from __future__ import annotations
@@ -10,137 +14,210 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
+from unicodedata import normalize
 
 import numpy as np
-from conllu import Metadata, Token, TokenList, parse_token_and_metadata
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
-from dgltrees.formats.conllu_checks import FIELDS, check_lines, check_text, words_of
-from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import LineError, error_in
+from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = [
-    "CONLLU",
-    "CONLLU_COLUMNS",
-    "conllu_blocks",
-    "conllu_sentences",
-    "read_conllu",
-    "stream_conllu",
-    "write_conllu",
-]
+__all__ = ["CONLLU", "CONLLU_COLUMNS", "conllu_blocks", "conllu_sentences", "write_conllu"]
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
-_PARSED_BY_DEFAULT = ("id", "xpos", "feats", "head", "deps", "misc")  # by the library conllu
-_UNPARSED = {field: (lambda fields, i: fields[i]) for field in _PARSED_BY_DEFAULT}
+
+_ID, _FORM, _UPOS, _XPOS, _HEAD, _DEPREL = 0, 1, 3, 4, 6, 7  # of ten columns
+_NAMES = {"upos": _UPOS, "xpos": _XPOS, "deprel": _DEPREL}
+# Python makes no numbers of more than 4,300 digits.
+_RANGE = re.compile(  # a multiword token, such as 3-4
+    r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})", re.ASCII
+)
+_EMPTY = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)  # an empty node, such as 8.1
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]| {2}|^\s|\s$|^$")  # in a name
 
-
-def read_conllu(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    lower: bool = False,
-    min_count: int = 1,
-    max_words: int | None = None,
-    single_root: bool = True,
-) -> Examples:
-    """All sentences of one or several CoNLL-U files; see :func:`stream_conllu`.
-
-    Arguments:
-        min_count: words that occur less often in these files become ``<unk>``, and the vocabulary
-            of words is frozen; 1, the default, keeps every word.
-
-    Raises:
-        ConfigError: ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
-    """
-    stream = stream_conllu(
-        paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
-    )
-    return read_sentences(stream, vocabs, min_count)
-
-
-def stream_conllu(
-    paths: PathLike | Sequence[PathLike],
-    trees: int = 10_000,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    lower: bool = False,
-    max_words: int | None = None,
-    single_root: bool = True,
-) -> Iterator[Examples]:
-    """The sentences of one or several CoNLL-U files as dependency trees, ``trees`` at a time.
-
-    Node 0 of a tree is ROOT, node i is the i-th word, and a node's parent is its head. Multiword
-    tokens (``3-4``) and empty nodes (``8.1``) are not in the tree. In CoNLL-X files, ``upos`` and
-    ``xpos`` are the coarse and the fine tag.
-
-    Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``, ``xpos`` and ``deprel``, -1 at
-    ROOT and where the file has ``_``. There are no example columns.
-
-    Arguments:
-        paths: a file, or files in the order to read them; no chunk holds sentences of two files.
-        trees: sentences per chunk; the last chunk of a file may have fewer.
-        vocabs: vocabularies to use, by column; where a name is missing from a frozen one it is an
-            error, or becomes the vocabulary's unknown name. All chunks share them.
-        lower: turn words to lower case.
-        max_words: leave out longer sentences; a warning per file says how many.
-        single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
-            CoNLL-X allows it.
-
-    Raises:
-        TreeError: with file and line: a file is empty or not UTF-8, a line does not have ten
-            columns, a sentence has no words, or not those of its comment ``# text = ...``, ids are
-            not 1, 2, 3 and so on, a multiword token, empty node or comment is out of place, a head
-            is not a number or out of range, there is a cycle, no root or a second one, or a name is
-            not in a frozen vocabulary; or all sentences are too long.
-        ConfigError: there is no file, or a limit is below 1.
-    """
-    return stream_sentences(
-        conllu_sentences,
-        CONLLU_COLUMNS,
-        paths,
-        trees,
-        vocabs=vocabs,
-        lower=lower,
-        max_words=max_words,
-        single_root=single_root,
-    )
+Row = tuple[int, list[str]]
+"""The number of a line, and its ten columns."""
 
 
 def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file one by one, with the columns of :data:`CONLLU_COLUMNS`.
+
+    Multiword tokens (``3-4``) and empty nodes (``8.1``) are left out. In CoNLL-X files, ``upos``
+    and ``xpos`` are the coarse and the fine tag. Where the file has ``_`` there is no name.
 
     Arguments:
         path: the file.
         heads: whether to read the heads, which may otherwise be anything, such as ``_``.
 
     Raises:
-        TreeError: with file and line: as :func:`stream_conllu`; heads out of range, cycles and
-            roots are not checked.
+        TreeError: with file and line: the file is empty or not UTF-8, a line does not have ten
+            columns, a sentence has no words, or not those of its comment ``# text = ...``, ids are
+            not 1, 2, 3 and so on, a multiword token, empty node or comment is out of place, or a
+            head is not a number. Heads out of range, cycles and roots are not checked.
     """
+    error = error_in(path)
     for block in blocks(path):
-        lines = check_lines(block, path)
-        whole = "\n".join(text for _, text in block)
-        parsed = parse_token_and_metadata(whole, fields=FIELDS, field_parsers=_UNPARSED)
-        all_rows = [*zip(lines, parsed)]
-        rows = words_of(all_rows, path, block[0][0])
-        check_text(all_rows, parsed.metadata.get("text"), path)
+        rows, comments = _rows(block, error)
+        words = _words(rows, block[0][0], error)
+        _check_text(rows, comments.get("text"), error)
         yield Sentence(
-            words=[token["form"] for _, token in rows],
-            heads=[head_of(token["head"], path, line) for line, token in rows] if heads else [],
+            words=[row[_FORM] for _, row in words],
+            heads=[head_of(row[_HEAD], line, error) for line, row in words] if heads else [],
             columns={
-                name: [None if token[name] == "_" else token[name] for _, token in rows]
-                for name in CONLLU_COLUMNS[1:]
+                name: [None if row[at] == "_" else row[at] for _, row in words]
+                for name, at in _NAMES.items()
             },
-            lines=[line for line, _ in rows],
+            lines=[line for line, _ in words],
             line=block[0][0],
-            comments=parsed.metadata,
+            comments=comments,
         )
+
+
+def _rows(block: Sequence[tuple[int, str]], error: LineError) -> tuple[list[Row], dict[str, str]]:
+    """The rows of a sentence, each line checked by itself, and its comments ``# key = value``.
+
+    Raises:
+        TreeError: with file and line: a line has not ten columns, an empty one or a control
+            character; a comment comes after a word, or there is a second ``sent_id`` or ``text``.
+    """
+    rows: list[Row] = []
+    comments: dict[str, str] = {}
+    for line, text in block:
+        if fault := _CONTROL.search(text):
+            raise error(f"expected text without control characters, got {fault[0]!r}", line)
+        if not text.startswith("#"):
+            rows.append((line, _columns(text, line, error)))
+            continue
+        if rows:
+            raise error(
+                f"expected comments above the words of a sentence, got {text[:60]!r} behind one; "
+                "is a blank line missing?",
+                line,
+            )
+        key, equals, value = (part.strip() for part in text[1:].partition("="))
+        if key in ("sent_id", "text") and key in comments and equals:
+            raise error(f"expected one comment '# {key} = ...' of a sentence, got a second", line)
+        if key and equals:
+            comments[key] = value
+    return rows, {key: value for key, value in comments.items() if value}
+
+
+def _columns(text: str, line: int, error: LineError) -> list[str]:
+    columns = text.split("\t")
+    if len(columns) != 10:
+        hint = "" if len(columns) > 1 else "; is this a CoNLL-U file?"
+        raise error(f"expected ten columns with tabs between them, got {len(columns)}{hint}", line)
+    if "  " in text or not all(map(str.strip, columns)):
+        raise error(
+            "expected columns that are not empty and have no two spaces in a row, got "
+            f"{text[:60]!r}; an empty column is _",
+            line,
+        )
+    columns[_ID] = columns[_ID].lstrip()
+    return columns
+
+
+def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
+    """The rows of words, without multiword tokens and empty nodes.
+
+    Arguments:
+        rows: all rows of a sentence.
+        first: the number of the sentence's first line.
+        error: makes the errors.
+
+    Raises:
+        TreeError: with file and line: there is no word; words are not numbered 1, 2, 3; a multiword
+            token is not above its words, or is within another; empty nodes after word 8 are not
+            8.1, 8.2, 8.3.
+    """
+    words: list[Row] = []
+    covered, nodes, token = 0, 0, first  # the last word of a multiword token; empty nodes
+    for line, row in rows:
+        number, count = row[_ID], len(words)
+        if number == str(count + 1):
+            words.append((line, row))
+            nodes = 0
+        elif match := _RANGE.fullmatch(number):
+            begin, end = int(match[1]), int(match[2])
+            if not covered < begin == count + 1 <= end:
+                raise error(
+                    "expected a token of several words above the first of them and outside of "
+                    f"others, such as {count + 1}-{count + 2}, got {number!r}",
+                    line,
+                )
+            covered, token = end, line
+        elif match := _EMPTY.fullmatch(number):
+            nodes += 1
+            if (int(match[1]), int(match[2])) != (count, nodes):
+                raise error(f"expected the empty node {count}.{nodes}, got {number!r}", line)
+        else:
+            hint = "; is a blank line missing above?" if number == "1" else ""
+            raise error(
+                f"expected the integer id {count + 1}, or one such as 3-4 or 8.1, got "
+                f"{number!r}{hint}",
+                line,
+            )
+    if not words:
+        raise error("expected a word in every sentence, got an empty sentence", first)
+    if covered > len(words):
+        raise error(
+            f"expected a token of several words with all of them below, got one up to word "
+            f"{covered} of {len(words)}",
+            token,
+        )
+    return words
+
+
+def _check_text(rows: Sequence[Row], text: str | None, error: LineError) -> None:
+    """Check that a sentence's tokens are its text, but for spaces.
+
+    Arguments:
+        rows: all rows of a sentence, as :func:`_words` takes them.
+        text: the comment ``# text = ...``; with None, or where all words are ``_``, which stands
+            for words that may not be published, nothing is checked.
+        error: makes the errors.
+
+    Raises:
+        TreeError: with file and line: they are not.
+    """
+    if text is None:
+        return
+    tokens: list[tuple[int, str]] = []
+    covered = 0
+    for line, row in rows:
+        if match := _RANGE.fullmatch(row[_ID]):
+            covered = int(match[2])
+        elif _EMPTY.fullmatch(row[_ID]) or int(row[_ID]) <= covered:
+            continue
+        tokens.append((line, _without_spaces(row[_FORM])))
+    if all(form == "_" for _, form in tokens):
+        return
+    whole, at = _without_spaces(text), 0
+    for line, form in tokens:
+        if not whole.startswith(form, at):
+            raise error(
+                "expected a word of the sentence's text, which goes on with "
+                f"{whole[at:][:20]!r} here, got {form[:60]!r}; correct one of them, or leave out "
+                "the comment '# text = ...'",
+                line,
+            )
+        at += len(form)
+    if at < len(whole):
+        raise error(
+            f"expected all words of the sentence's text, got none for its end {whole[at:][:60]!r}; "
+            "are lines missing? If not, correct the comment '# text = ...', or leave it out",
+            tokens[-1][0],
+        )
+
+
+def _without_spaces(text: str) -> str:
+    return normalize("NFC", "".join(text.split()))
 
 
 def write_conllu(
@@ -149,7 +226,7 @@ def write_conllu(
     *,
     comments: Sequence[Mapping[str, object]] | None = None,
 ) -> None:
-    """Write a dependency forest as a CoNLL-U file, which :func:`read_conllu` reads back.
+    """Write a dependency forest as a CoNLL-U file, which ``read(path, "conllu")`` reads back.
 
     Arguments:
         forest, comments: see :func:`conllu_blocks`.
@@ -177,8 +254,7 @@ def conllu_blocks(
     Raises:
         TreeError: node 0 of a tree is not its root, a tree has no words, a node has no word, a
             name has a control character (tabs and line ends too), double or outer space, a comment
-            has a line end, or the
-            number of comments is not that of trees.
+            has a line end, or the number of comments is not that of trees.
     """
     _check_forest(forest)
     _check_comments(forest, comments)
@@ -186,27 +262,15 @@ def conllu_blocks(
     parent = forest.parent.tolist()
     for tree, comment in zip(range(len(forest)), comments or repeat({})):
         first, stop = forest.offsets[tree : tree + 2].tolist()
-        tokens = [
-            _token(node - first, parent[node], *(names[node] for names in columns))
-            for node in range(first + 1, stop)
+        lines = [
+            f"# {key} = {value}" if str(value) else f"# {key}" for key, value in comment.items()
         ]
-        metadata = Metadata({key: str(value) for key, value in comment.items()})
-        yield TokenList(tokens, metadata).serialize()
-
-
-def _token(number: int, head: int, word: str, upos: str, xpos: str, deprel: str) -> Token:
-    return Token(
-        id=number,
-        form=word,
-        lemma=None,
-        upos=upos,
-        xpos=xpos,
-        feats=None,
-        head=head,
-        deprel=deprel,
-        deps=None,
-        misc=None,
-    )
+        for node in range(first + 1, stop):
+            word, upos, xpos, deprel = (names[node] for names in columns)
+            lines.append(
+                f"{node - first}\t{word}\t_\t{upos}\t{xpos}\t_\t{parent[node]}\t{deprel}\t_\t_"
+            )
+        yield "\n".join(lines) + "\n\n"
 
 
 def _names(forest: Forest, column: str) -> list[str]:
@@ -250,14 +314,14 @@ def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | N
                 raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)
 
 
-def _write_conllu(examples: Examples, path: PathLike) -> None:
+def _write(examples: Examples, path: PathLike) -> None:
     write_conllu(examples.forest, path)
 
 
 CONLLU = Format(
     "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
-    partial(stream_conllu, single_root=False),
-    _write_conllu,
+    partial(stream_sentences, conllu_sentences, CONLLU_COLUMNS),
+    _write,
     suffixes=(".conllu", ".conll"),
     first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
     dependencies=True,

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import check_chunk_size, gather
-from dgltrees.formats.table import (
+from dgltrees.formats.format import (
     FORMATS,
     Format,
+    Layout,
     check_layout,
     format_by_suffix,
     guess_format,
 )
+from dgltrees.formats.lines import gather
 from dgltrees.formats.tables import Table
 from dgltrees.formats.values import as_example_columns
 from dgltrees.trees.examples import Examples
@@ -45,9 +45,7 @@ def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
 
     Raises:
         TreeError: what ``Forest.load`` raises, or the forest has no tree.
-        ConfigError: ``trees`` is below 1.
     """
-    check_chunk_size(trees)
     forest = Forest.load(path)
     if len(forest) == 0:
         raise TreeError("expected at least one tree, got an empty forest", file=path)
@@ -95,9 +93,7 @@ def stream_folder(
         TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, or with line
             names a file twice or one that there is not, or has a column that a file has too; or
             what a file's format raises.
-        ConfigError: ``trees`` is below 1.
     """
-    check_chunk_size(trees)
     folder = Path(path)
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != LABELS)
     streams = [(file, stream) for file in files if (stream := stream_of(file)) is not None]

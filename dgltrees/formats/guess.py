@@ -10,7 +10,7 @@ from typing import Any
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
 from dgltrees.formats.lines import open_bytes, record_chunks
 from dgltrees.formats.records import parse_json
 from dgltrees.formats.tables import Table

@@ -1,4 +1,4 @@
-"""JSON Lines: a record per line, with a tree of objects in objects."""
+"""JSON with a tree of objects in objects per record: JSON Lines, and documents that are a list."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from numpy.typing import NDArray
 
 from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, replacing
+from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import gather, record_chunks
+from dgltrees.formats.format import Format, Layout
+from dgltrees.formats.lines import empty_file, open_bytes, record_chunks
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.table import Format
+from dgltrees.trees.builders.brackets import render
+from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["JSONL", "read_jsonl", "stream_jsonl", "write_jsonl"]
-
-
-def read_jsonl(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
-    """All trees of a JSON Lines file; see :func:`stream_jsonl`."""
-    return gather(stream_jsonl(path, layout=layout))
+__all__ = ["JSONL", "JSON_RECORDS", "stream_json_records", "stream_jsonl", "write_jsonl"]
 
 
 def stream_jsonl(
@@ -42,15 +39,13 @@ def stream_jsonl(
     Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
 
     Arguments:
-        path: the file, which may be packed with gzip.
-        trees: the most lines per chunk.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         layout: ``children``, ``tree`` and ``names`` are read.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is no JSON or too deep
             for Python's ``json``, a root or node is no object, a column is not of one kind, or no
             node has ``layout.children``, but some have other lists of objects.
-        ConfigError: ``trees`` is below 1.
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
@@ -59,6 +54,43 @@ def stream_jsonl(
             examples = records.examples(values, lines)
             del values
         yield examples
+    records.check_children()
+
+
+def stream_json_records(
+    path: PathLike,
+    trees: int = 10_000,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The trees of a JSON document that is a list of objects, ``trees`` of these at a time.
+
+    An object is what a line is in :func:`stream_jsonl`, with the same
+    columns; ``line`` is its number from 1. The document is read whole.
+
+    Arguments:
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
+        layout: ``children``, ``tree`` and ``names`` are read.
+
+    Raises:
+        TreeError: the file is no list of JSON objects, or what ``stream_jsonl`` raises, with the
+            number of the record in place of the line.
+    """
+    with open_bytes(path) as file:
+        data = file.read()
+    check_utf8(data, path, 1)
+    if not data.strip():
+        raise empty_file(path)
+    try:
+        values = load_json(data.decode("utf-8"))
+    except JSONError as error:
+        raise TreeError(str(error), file=path, line=error.line) from None
+    if not isinstance(values, list) or not values:
+        got = "an empty list" if values == [] else type(values).__name__
+        raise TreeError(f"expected a list of objects, got {got}", file=path, line=1)
+    records = Records(path, layout)
+    for start in range(0, len(values), trees):
+        part = values[start : start + trees]
+        yield records.examples(part, range(start + 1, start + 1 + len(part)))
     records.check_children()
 
 
@@ -95,21 +127,19 @@ def write_jsonl(examples: Examples, path: PathLike, layout: Layout = Layout()) -
             f"expected {layout.children!r} for the children alone, got a column of this name; "
             "give the layout another key for them"
         )
+    targets = examples.targets.names if len(examples.targets) else None
     members = _members(
-        len(examples),
         {
-            name: _values(
-                column,
-                examples.targets.names if name == "target" and len(examples.targets) else None,
-            )
+            name: _values(column, targets if name == "target" else None)
             for name, column in beside.items()
         },
+        len(examples),
     )
+    trees = _texts(forest, layout.children)
+    sides = [trees[side :: examples.arity] for side in range(examples.arity)]
     with replacing(path) as file:
-        for example, first in enumerate(range(0, len(forest), examples.arity)):
-            trees = range(first, first + examples.arity)
-            texts = ["".join(_pieces(forest.tree(tree), layout.children)) for tree in trees]
-            file.write((_record(members[example], paths, texts) if paths else texts[0]) + "\n")
+        for texts, others in zip(zip(*sides), members):
+            file.write((_record(others, paths, texts) if paths else texts[0]) + "\n")
 
 
 def _record(members: str, paths: Sequence[Sequence[str]], texts: Sequence[str]) -> str:
@@ -131,42 +161,27 @@ def _object(members: str, nested: Mapping[str, Any]) -> str:
     return f"{{{', '.join([*([members] if members else []), *more])}}}"
 
 
-def _pieces(tree: Forest, children: str) -> Iterator[str]:
-    """The text of a tree in pieces."""
-    vocabs = tree.vocabs
-    members = _members(
-        tree.num_nodes,
-        {
-            name: _values(column, vocabs[name].names if name in vocabs else None)
-            for name, column in tree.columns.items()
-        },
-    )
+def _texts(forest: Forest, children: str) -> list[str]:
+    """The text of each tree."""
+    names = {name: vocab.names for name, vocab in forest.vocabs.items()}
+    columns = {n: _values(column, names.get(n)) for n, column in forest.columns.items()}
+    members = _members(columns, forest.num_nodes)
+    up = forest.global_parent
+    order = np.lexsort((forest.pos, up))
+    before = np.full(len(up), -1)  # the position of the sibling before each node
+    follows = (up[order][1:] == up[order][:-1]) & (up[order][1:] >= 0)
+    before[order[1:][follows]] = forest.pos[order[:-1][follows]]
+    gaps = np.where(up < 0, 0, forest.pos - before - 1).tolist()
     key = json.dumps(children)
-    below: list[list[int]] = [[] for _ in range(tree.num_nodes)]
-    for node in np.lexsort((tree.pos, tree.parent)).tolist():
-        if tree.parent[node] >= 0:
-            up = below[tree.parent[node]]
-            up += [-1] * (int(tree.pos[node]) - len(up))
-            up.append(node)
-    stack: list[Any] = [int(tree.roots[0])]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif item < 0:
-            yield "null"
-        elif not below[item]:
-            yield f"{{{members[item]}}}"
-        else:
-            yield f"{{{members[item]}{', ' if members[item] else ''}{key}: ["
-            stack.append("]}")
-            for place, child in reversed(list(enumerate(below[item]))):
-                stack.append(child)
-                if place:
-                    stack.append(", ")
+    enter = [
+        f"{', ' if place >= 0 else ''}{'null, ' * gap}{{{own}"
+        + (f"{', ' if own else ''}{key}: [" if degree else "")
+        for own, place, gap, degree in zip(members, before.tolist(), gaps, forest.degree.tolist())
+    ]
+    return render(forest, enter, np.where(forest.degree > 0, "]}", "}"))
 
 
-def _members(rows: int, columns: dict[str, Sequence[Any]]) -> list[str]:
+def _members(columns: Mapping[str, Sequence[Any]], rows: int) -> list[str]:
     """The members of an object per row, without the braces."""
     texts: list[list[str]] = [[] for _ in range(rows)]
     for name, values in columns.items():
@@ -194,5 +209,11 @@ JSONL = Format(
     write_jsonl,
     suffixes=(".jsonl", ".ndjson"),
     first_line=r"\[?\{.*\}\]?$",
+    layout=("children", "tree", "names"),
+)
+
+JSON_RECORDS = Format(
+    "A JSON document that is a list of records, each with a tree of objects in objects.",
+    stream_json_records,
     layout=("children", "tree", "names"),
 )

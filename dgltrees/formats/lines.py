@@ -10,39 +10,34 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file, replacing
+from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.scan import Brackets, check_utf8
+from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples, align
-from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import within
 
 __all__ = [
+    "LineError",
     "check_chunk_size",
-    "check_nodes",
-    "choose",
     "chunks",
     "empty_file",
-    "fields_of_lines",
+    "error_in",
     "files_of",
     "first_line",
     "gather",
-    "labels_of_lines",
     "line_chunks",
     "not_utf8",
     "numbered_lines",
     "open_bytes",
     "record_chunks",
     "tree_chunks",
-    "write_lines",
 ]
 
 T = TypeVar("T")
+
+LineError = Callable[[str, int | None], TreeError]
+"""Makes the error of a line of a file."""
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -99,6 +94,11 @@ def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
     if not files:
         raise ConfigError("expected at least one file, got none")
     return files
+
+
+def error_in(path: PathLike) -> LineError:
+    """What makes the error of a line of a file, from a message and the number of the line."""
+    return lambda message, line: TreeError(message, file=path, line=line)
 
 
 def empty_file(path: PathLike, what: str = "tree", line: int | None = 1) -> TreeError:
@@ -236,106 +236,6 @@ def _chunks_of_text(
         raise empty_file(path)
 
 
-def fields_of_lines(
-    brackets: Brackets,
-    fields: int,
-    form: str,
-    *,
-    label: int | None = None,
-    labeled: bool = True,
-) -> NDArray[np.int64]:
-    """The number of each item's field in its line, from 0, or -1 inside a bracket; ``(M,)``.
-
-    Every item outside all brackets is a field of its own.
-
-    Arguments:
-        brackets: the ``M`` items of a text.
-        fields: how many fields each line has that is not blank.
-        form: what such a line looks like, for the error.
-        label: the number of the field that is the label of the line, if there is one.
-        labeled: whether every line must have its label.
-
-    Raises:
-        TreeError: with file and line: a line has more or fewer fields.
-    """
-    outside = np.flatnonzero(brackets.depth == 0)
-    line = np.searchsorted(brackets.ends, brackets.start[outside])
-    count = np.bincount(line, minlength=len(brackets.ends))
-    unlabeled = (count == fields - 1) if label is not None else np.zeros(len(count), bool)
-    wrong = (count != fields) & (count != 0) & (~unlabeled | labeled)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        cause = "is it cut off, or of another format?"
-        if unlabeled[row]:
-            cause = f"training and evaluation need labels; if it has one, {cause}"
-        raise TreeError(
-            f"expected a line of the form {form}, with {fields} "
-            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; {cause}",
-            file=brackets.file,
-            line=brackets.first_line + row,
-        )
-    field = np.full(len(brackets.depth), -1)
-    place = within(count[count > 0])
-    field[outside] = place + (unlabeled[line] & (place >= (0 if label is None else label)))
-    return field
-
-
-def labels_of_lines(
-    brackets: Brackets, is_label: NDArray[np.bool_], numbers: NDArray[np.integer[Any]]
-) -> NDArray[np.int64]:
-    """The label of each line that is not blank, ``(E,)``; -1 where it has none.
-
-    Arguments:
-        brackets: the ``M`` items of a text.
-        is_label: ``(M,)`` which items are labels, outside all brackets, at most one per line.
-        numbers: ``(M,)`` what each label says.
-    """
-    outside = np.flatnonzero(brackets.depth == 0)
-    line = np.searchsorted(brackets.ends, brackets.start[outside])
-    example = np.cumsum(np.diff(line, prepend=-1) > 0) - 1
-    labels = np.full(int(example[-1]) + 1 if len(example) else 0, -1, np.int64)
-    chosen = is_label[outside]
-    labels[example[chosen]] = numbers[outside[chosen]]
-    return labels
-
-
 def gather(stream: Iterable[Examples], names: Sequence[str] = ()) -> Examples:
     """All examples of a stream as one data set; see :func:`~dgltrees.trees.examples.align`."""
     return Examples.concat(align(list(stream), names))
-
-
-def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:
-    """``texts[row]`` per row; sums of such arrays join the texts row by row."""
-    return np.array(texts, object)[rows.astype(np.int64)]
-
-
-def check_nodes(forest: Forest, wrong: NDArray[np.bool_], rule: str) -> None:
-    """Check that a format can express every node of a forest.
-
-    Arguments:
-        forest: ``N`` nodes.
-        wrong: ``(N,)`` which nodes it cannot express.
-        rule: what the format expects of a node, ``expected ...``.
-
-    Raises:
-        TreeError: with tree and node: the first such node.
-    """
-    if wrong.any():
-        node = int(np.argmax(wrong))
-        tree = int(forest.tree_of_node[node])
-        raise TreeError(f"{rule}, got another", tree=tree, node=node - int(forest.offsets[tree]))
-
-
-def write_lines(examples: Examples, path: PathLike, trees: Sequence[str]) -> None:
-    """Write a line per example: the name of its class, then its trees, with tabs between them.
-
-    Arguments:
-        examples: with the example column ``target``.
-        path: the file; it is replaced once all is written.
-        trees: each tree of ``examples.forest`` as text.
-    """
-    names = examples.targets.decode(examples.columns["target"])
-    sides = [trees[side :: examples.arity] for side in range(examples.arity)]
-    with replacing(path) as file:
-        for fields in zip(names, *sides):
-            file.write("\t".join(text.rstrip() for text in fields) + "\n")

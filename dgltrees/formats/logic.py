@@ -8,32 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import (
+from dgltrees.formats.brackets import (
+    Grammar,
+    at_brackets,
     check_nodes,
     choose,
-    fields_of_lines,
-    gather,
     labels_of_lines,
-    line_chunks,
     write_lines,
 )
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, items_in, render
-from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
     "LOGIC",
-    "LOGIC_FORM",
+    "LOGIC_GRAMMAR",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "LOGIC_VARIABLES",
     "LOGIC_WORDS",
     "parse_logic",
-    "read_logic",
     "stream_logic",
     "write_logic",
 ]
@@ -42,13 +41,8 @@ LOGIC_OPERATORS = ("and", "not", "or")
 LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
 LOGIC_VARIABLES = tuple("abcdef")
 LOGIC_WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
-LOGIC_FORM = "relation TAB sentence TAB sentence"
+LOGIC_GRAMMAR = Grammar("relation TAB sentence TAB sentence", 3, label=0)
 _NOT = LOGIC_WORDS["not"]
-
-
-def read_logic(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All pairs of a file of logical relations; see :func:`stream_logic`."""
-    return gather(stream_logic(path, labeled=labeled))
 
 
 def stream_logic(
@@ -65,28 +59,25 @@ def stream_logic(
     sentences' numbers of operators. Examples have arity 2.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have a relation; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced or of another form, or a relation, operator or variable is unknown.
-        ConfigError: ``trees`` is below 1.
     """
-    for data, line in line_chunks(path, trees):
-        yield parse_logic(scan(data, file=path, first_line=line), labeled)
+    for items, is_relation in LOGIC_GRAMMAR.lines(path, trees, labeled=labeled):
+        yield parse_logic(items, is_relation)
 
 
-def parse_logic(items: Brackets, labeled: bool) -> Examples:
+def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
     """The pairs of some lines; see :func:`stream_logic`.
 
     Arguments:
-        items: the brackets and words of the lines.
-        labeled: whether every line must have a relation.
+        items: the ``M`` brackets and words of the lines.
+        is_relation: ``(M,)`` which of them are relations.
     """
     is_open, up, place = items.is_open, items.parent, items.place
-    is_relation = fields_of_lines(items, 3, LOGIC_FORM, label=0, labeled=labeled) == 0
     relations = {name: i for i, name in enumerate(LOGIC_RELATIONS)}
     relation = items.look_up(is_relation, relations, "a relation")
     target = labels_of_lines(items, is_relation, relation)
@@ -101,8 +92,7 @@ def parse_logic(items: Brackets, labeled: bool) -> Examples:
         is_open & (count != 2),
         lambda i: f"expected '( not S )' or '( S ( or S ) )', got a bracket of {count[i]} parts",
     )
-    head = np.full(len(word), -1)  # the operator at the beginning of a bracket
-    head[up[is_op]] = word[is_op]
+    head = at_brackets(items, is_op, word)  # the operator at the beginning of a bracket
     is_not = head == _NOT
     is_tail = (head >= 0) & ~is_not  # the inner bracket ( or S )
     is_pair = is_open & (head < 0)  # the outer bracket ( S ( or S ) )
@@ -111,8 +101,7 @@ def parse_logic(items: Brackets, labeled: bool) -> Examples:
         is_tail != (inside_pair & (place == 1)),
         lambda i: "expected '( S ( or S ) )': 'and' or 'or' begins the second bracket of a pair",
     )
-    op = np.where(is_not, _NOT, -1)
-    op[up[is_tail]] = head[is_tail]
+    op = np.where(is_not, _NOT, at_brackets(items, is_tail, head))
     parent = np.where((up >= 0) & is_tail[up], up[up], up)
     node = ~is_relation & ~is_op & ~is_tail
     forest = assemble(
@@ -138,7 +127,7 @@ def parse_logic(items: Brackets, labeled: bool) -> Examples:
 
 
 def write_logic(examples: Examples, path: PathLike) -> None:
-    """Write logic pairs as a file, which :func:`read_logic` reads back.
+    """Write logic pairs as a file, which :func:`stream_logic` reads back.
 
     Arguments:
         examples: pairs with the columns that :func:`stream_logic` lists.

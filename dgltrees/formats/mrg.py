@@ -11,24 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import files_of, gather, tree_chunks
-from dgltrees.formats.table import Format
-from dgltrees.trees.builders.brackets import assemble, check_children, items_in
+from dgltrees.formats.brackets import at_brackets
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import files_of, tree_chunks
+from dgltrees.trees.builders.brackets import assemble, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["MRG", "read_mrg", "stream_mrg"]
-
-
-def read_mrg(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
-) -> Examples:
-    """All trees of one or several ``.mrg`` files; see :func:`stream_mrg`."""
-    return gather(stream_mrg(paths, vocabs=vocabs, max_children=max_children))
+__all__ = ["MRG", "stream_mrg"]
 
 
 def stream_mrg(
@@ -36,12 +27,11 @@ def stream_mrg(
     trees: int = 10_000,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Iterator[Examples]:
     """The trees of one or several ``.mrg`` files, about ``trees`` at a time.
 
     A tree is ``( (S (NP (NNP Vinken)) (VP ...)) )`` over any number of lines. The outer bracket
-    without a label is optional and not a node. ``(NNP Vinken)`` is one leaf. A word beside other
+    without a label is optional and not a node. ``(NNP Vinken)`` is one leaf. A word next to other
     constituents, as in ``(NP old (NN man))``, is a leaf without a label.
 
     Node columns: ``label``, the constituent or tag, -1 for none; ``word``, the word of a leaf or
@@ -53,22 +43,21 @@ def stream_mrg(
         vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or one of the two; where a
             name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
             name. All chunks share them.
-        max_children: the most children that a node may have; None for any number.
 
     Raises:
         TreeError: with file and line: a file is empty or not UTF-8, a bracket is unbalanced or has
-            no label, text stands outside all brackets, a label has nothing below it, a name is not
-            in a frozen vocabulary, or a node has too many children.
+            no label, text is outside all brackets, a label has nothing below it, or a name is not
+            in a frozen vocabulary.
         ConfigError: there is no file, or ``trees`` is below 1.
     """
     vocabs = vocabs_for(vocabs, "label", "word")
     for file in files_of(paths):
         for data, line in tree_chunks(file, trees):
             items = scan(data, by_line=False, file=file, first_line=line)
-            yield _parse(items, vocabs, max_children)
+            yield _parse(items, vocabs)
 
 
-def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: int | None) -> Examples:
+def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary]) -> Examples:
     is_open, up = items.is_open, items.parent
     items.refuse(~is_open & (up < 0), lambda i: f"expected a tree in brackets, got {items.text(i)}")
     is_head = ~is_open & (items.place == 0)
@@ -86,13 +75,11 @@ def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: int 
     items.refuse(
         labeled & (count == 1), lambda _: "expected a word or constituents after a label, got none"
     )
-    check_children(items, count - labeled, max_children)
     is_word = ~is_open & ~is_head
     is_leaf_word = is_word & (count[up] == 2)  # (label word) is one node
-    label = np.full(len(up), -1, np.int32)
-    label[up[is_head]] = items.encode(is_head, vocabs["label"])[is_head]
+    label = at_brackets(items, is_head, items.encode(is_head, vocabs["label"]))
     word = items.encode(is_word, vocabs["word"])
-    word[up[is_leaf_word]] = word[is_leaf_word]
+    word = np.maximum(word, at_brackets(items, is_leaf_word, word))
     forest = assemble(
         labeled | (is_word & ~is_leaf_word),
         np.where((up >= 0) & is_wrapper[up], -1, up),

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import lists_in_rows
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import check_chunk_size, gather
-from dgltrees.formats.table import TABLES, Format
+from dgltrees.formats.format import TABLES, Format, Layout
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
 from dgltrees.trees.builders.tables import parents_of_ids
@@ -22,7 +20,7 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import parents_of_depths
 
-__all__ = ["NODES", "is_node_table", "read_nodes", "stream_nodes"]
+__all__ = ["NODES", "is_node_table", "stream_nodes"]
 
 _USUAL = {
     "tree_id": ("tree", "tree_id"),
@@ -36,11 +34,6 @@ def is_node_table(header: Sequence[str], layout: Layout) -> bool:
     """Whether a table has a column of parents or depths, by its usual name or the layout."""
     usual = (*_USUAL["parent"], *_USUAL["depth"])
     return bool(layout.parent or layout.depth) or any(name in header for name in usual)
-
-
-def read_nodes(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
-    """All trees of a node table; see :func:`stream_nodes`."""
-    return gather(stream_nodes(path, layout=layout))
 
 
 def stream_nodes(
@@ -71,7 +64,6 @@ def stream_nodes(
             has a cycle, or a column is not of one kind.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    check_chunk_size(trees)
     table = Table(path, layout.names)
     nodes = _Nodes(table, layout)
     for batch, starts in nodes.trees():

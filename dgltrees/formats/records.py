@@ -11,7 +11,8 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
+from dgltrees.formats.lines import error_in
 from dgltrees.formats.values import (
     ColumnTypes,
     FileColumn,
@@ -48,7 +49,7 @@ class Records:
     """
 
     def __init__(self, path: PathLike, layout: Layout) -> None:
-        self.path, self.layout = path, layout
+        self.error, self.layout = error_in(path), layout
         self.paths = [path.split(".") for path in layout.paths] or [[]]
         self.nodes, self.beside = (ColumnTypes(path, layout.names) for _ in range(2))
         self._has_children = False
@@ -84,7 +85,7 @@ class Records:
             lists = walk(roots, self._children)
         except TreeError as error:
             line = lines[(error.tree or 0) // arity]
-            raise TreeError(error.message, file=self.path, line=line) from error.__cause__
+            raise self.error(error.message, line) from error.__cause__
         nodes, offsets = lists.objects, np.array(lists.offsets)
         children = self.layout.children
 
@@ -108,11 +109,7 @@ class Records:
         if self.layout.paths:
             for name, column in self.beside.of_objects(records, lines.__getitem__).items():
                 if name in beside:
-                    raise TreeError(
-                        f"expected every column once, got {name!r} twice",
-                        file=self.path,
-                        line=lines[0],
-                    )
+                    raise self.error(f"expected every column once, got {name!r} twice", lines[0])
                 beside[name] = column
         return Examples(forest, as_example_columns(beside, lines), arity)
 
@@ -134,12 +131,11 @@ class Records:
                 of objects.
         """
         if self._other_lists and not self._has_children:
-            raise TreeError(
+            raise self.error(
                 f"expected nodes with their children under {self.layout.children!r}, got lists of "
                 f"objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
                 "name the key of the children",
-                file=self.path,
-                line=min(self._other_lists.values()),
+                min(self._other_lists.values()),
             )
 
     def _take_root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:
@@ -148,20 +144,15 @@ class Records:
         for key in keys:
             if not isinstance(value, dict) or key not in value:
                 got = f"the keys {', '.join(value)}" if isinstance(value, dict) else shown(value)
-                raise TreeError(
+                raise self.error(
                     f"expected the root under {'.'.join(keys)!r}, got {got}"
                     f"{f' under {place!r}' if place else ''}",
-                    file=self.path,
-                    line=line,
+                    line,
                 )
             parent, value, place = value, value[key], f"{place}.{key}" if place else key
         if not isinstance(value, dict):
             where = f" under {place!r}" if place else ""
-            raise TreeError(
-                f"expected an object for the root{where}, got {shown(value)}",
-                file=self.path,
-                line=line,
-            )
+            raise self.error(f"expected an object for the root{where}, got {shown(value)}", line)
         if keys:
             del parent[keys[-1]]
         return value

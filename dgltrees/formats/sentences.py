@@ -1,34 +1,39 @@
-"""Sentences with heads, from files of any format, as dependency forests."""
+"""Sentences with heads, from files of any format, as dependency forests; and their lengths."""
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lengths import leave_out_long, too_long
-from dgltrees.formats.lines import chunks, empty_file, files_of, gather, numbered_lines
+from dgltrees.formats.lines import LineError, chunks, empty_file, files_of, numbered_lines
 from dgltrees.trees.builders.sentences import from_heads
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
-from dgltrees.trees.words import frequent_words, recode
 
 __all__ = [
-    "Parse",
     "Sentence",
+    "SentenceParser",
     "blocks",
+    "check_max_words",
     "forest_of",
     "head_of",
-    "read_sentences",
+    "leave_out_long",
     "sentence_forest",
     "stream_sentences",
+    "too_long",
 ]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,10 @@ class Sentence:
     columns: Mapping[str, Sequence[str | None]]
     lines: Sequence[int]
     line: int
-    comments: Mapping[str, str | None]
+    comments: Mapping[str, str]
 
 
-Parse = Callable[[PathLike], Iterator[Sentence]]
+SentenceParser = Callable[[PathLike], Iterator[Sentence]]
 """Reads a file sentence by sentence."""
 
 
@@ -78,18 +83,17 @@ def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
         raise empty_file(path)
 
 
-def head_of(text: str, path: PathLike, line: int) -> int:
+def head_of(text: str, line: int, error: LineError) -> int:
     """The number of a head from its text.
 
     Raises:
         TreeError: with file and line: the text is not a number, or the number is negative or huge.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise TreeError(
+        raise error(
             f"expected the number of a word, or 0 for the root, as a head, got {text!r}"
             + ("; give the heads, as `dgltrees parse` does with a trained parser" * (text == "_")),
-            file=path,
-            line=line,
+            line,
         )
     return int(text)
 
@@ -140,23 +144,39 @@ def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
 
 
 def stream_sentences(
-    parse: Parse,
+    parse: SentenceParser,
     columns: Sequence[str],
     paths: PathLike | Sequence[PathLike],
-    trees: int,
+    trees: int = 10_000,
     *,
-    vocabs: Mapping[str, Vocabulary] | None,
-    lower: bool,
-    max_words: int | None,
-    single_root: bool,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    lower: bool = False,
+    max_words: int | None = None,
+    single_root: bool = False,
 ) -> Iterator[Examples]:
     """The sentences of one or several files as dependency trees, at most ``trees`` at a time.
+
+    Node 0 of a tree is ROOT, node i is the i-th word, and a node's parent is its head. Node
+    columns: ``word``, which is ``<root>`` at ROOT; the other ``columns``, -1 at ROOT and where a
+    word has no name. There are no example columns.
 
     Arguments:
         parse: reads one file.
         columns: the columns of names that its sentences have, ``word`` among them.
-        paths, trees, vocabs, lower, max_words, single_root: see
-            :func:`~dgltrees.formats.stream_conllu`.
+        paths: a file, or files in the order to read them; no chunk holds sentences of two files.
+        trees: sentences per chunk; the last chunk of a file may have fewer.
+        vocabs: vocabularies to use, by column; where a name is missing from a frozen one it is an
+            error, or becomes the vocabulary's unknown name. All chunks share them.
+        lower: turn words to lower case.
+        max_words: leave out longer sentences; a warning per file says how many.
+        single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
+            CoNLL-X allows it.
+
+    Raises:
+        TreeError: with file and line: what ``parse`` raises, a head is out of range, there is a
+            cycle, no root or a second one, or a name is not in a frozen vocabulary; or all
+            sentences are too long.
+        ConfigError: there is no file, or a limit is below 1.
     """
     files = files_of(paths)
     vocabs = vocabs_for(vocabs, *columns)
@@ -172,26 +192,60 @@ def stream_sentences(
         raise too_long(max_words, file=files[0])
 
 
-def read_sentences(
-    stream: Iterable[Examples], vocabs: Mapping[str, Vocabulary] | None, min_count: int
-) -> Examples:
-    """All examples of a stream, with ``<unk>`` for rare words.
+def leave_out_long(
+    sentences: Iterable[T],
+    length: Callable[[T], int],
+    max_words: int | None,
+    *,
+    file: PathLike | None = None,
+    unit: str = "words",
+) -> Iterator[T]:
+    """The sentences of at most ``max_words`` words; a warning at the end counts the others.
 
     Arguments:
-        stream: what :func:`stream_sentences` yields with the same ``vocabs``.
-        vocabs: the vocabularies that the user chose.
-        min_count: words that occur less often in the stream become ``<unk>``; 1 keeps every word.
+        sentences: in any form.
+        length: gives the number of words of a sentence.
+        max_words: the limit; None for none.
+        file: where the sentences stand, for the warning.
+        unit: what is counted, for the warning.
 
     Raises:
-        ConfigError: ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
+        ConfigError: ``max_words`` is below 1.
     """
-    if min_count < 1 or (min_count > 1 and "word" in (vocabs or {})):
-        raise ConfigError(
-            f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
-            f"got {min_count}"
+    check_max_words(max_words)
+    total = long = 0
+    for sentence in sentences:
+        total += 1
+        if max_words is not None and length(sentence) > max_words:
+            long += 1
+        else:
+            yield sentence
+    if long:
+        warnings.warn(
+            ("" if file is None else f"{os.fspath(file)}: ")
+            + f"left out {long} of {total} sentences, which have more than {max_words} {unit}",
+            stacklevel=2,
         )
-    examples = gather(stream)
-    if min_count == 1:
-        return examples
-    words = frequent_words([examples.forest], min_count)
-    return Examples(recode(examples.forest, {"word": words}))
+
+
+def too_long(
+    max_words: int | None,
+    got: object = "none",
+    *,
+    file: PathLike,
+    line: int | None = None,
+    unit: str = "words",
+    cure: str = "raise max_words",
+) -> TreeError:
+    """The error of a sentence over the limit, or of a file where every sentence is."""
+    return TreeError(
+        f"expected a sentence of at most {max_words} {unit}, got {got}; {cure}",
+        file=file,
+        line=line,
+    )
+
+
+def check_max_words(max_words: int | None) -> None:
+    """Raise ConfigError if the most words of a sentence are fewer than one."""
+    if max_words is not None and max_words < 1:
+        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")

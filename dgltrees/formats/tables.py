@@ -1,4 +1,4 @@
-"""Tables, batch by batch: CSV and TSV, Parquet, and Arrow (extra ``arrow``)."""
+"""Tables: CSV and TSV, Parquet, and Arrow (extra ``arrow``), and trees in their cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.arrow_files import arrow_batches, arrow_schema, is_arrow, numpy_column
-from dgltrees.formats.lines import chunks, empty_file, not_utf8, open_bytes
+from dgltrees.formats.arrow import arrow_batches, arrow_schema, is_arrow, numpy_column
+from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.lines import (
+    chunks,
+    empty_file,
+    error_in,
+    not_utf8,
+    open_bytes,
+)
+from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
+from dgltrees.trees.examples import Examples
 
-__all__ = ["Batch", "Table"]
+__all__ = ["ROWS", "Batch", "Table", "stream_rows"]
 
 _ROWS = 2**14  # of a batch
 
@@ -71,6 +80,7 @@ class Table:
 
     def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
         self.path, self.names = path, names
+        self.error = error_in(path)
         self.is_text = not is_arrow(path)
         self.header: list[str]
         self.header_line: int | None = None
@@ -90,11 +100,7 @@ class Table:
         """
         twice = next((name for name in self.header if self.header.count(name) > 1), None)
         if twice is not None:
-            raise TreeError(
-                f"expected every column once, got {twice!r} twice",
-                file=self.path,
-                line=self.header_line,
-            )
+            raise self.error(f"expected every column once, got {twice!r} twice", self.header_line)
         batches = self._text_batches(rows) if self.is_text else self._arrow_batches(rows)
         empty = True
         for batch in batches:
@@ -136,19 +142,16 @@ class Table:
                     if len(row) == width:
                         yield line, row
                     elif row:
-                        raise TreeError(
+                        raise self.error(
                             f"expected {width} cells, as many as the first line has, "
                             f"got {len(row)}",
-                            file=self.path,
-                            line=line,
+                            line,
                         )
                     line = before + reader.line_num + 1
             except UnicodeDecodeError as error:
                 raise not_utf8(self.path, error) from None
             except csv.Error as error:
-                raise TreeError(
-                    f"expected a row of CSV, got: {error}", file=self.path, line=line
-                ) from None
+                raise self.error(f"expected a row of CSV, got: {error}", line) from None
 
     def _arrow_batches(self, rows: int) -> Iterator[Batch]:
         first = 1
@@ -178,3 +181,61 @@ def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
         header = next(csv.reader([line], delimiter=delimiter))
         names = [name or f"column {i}" for i, name in enumerate(header)]
         yield names, csv.reader(text, delimiter=delimiter, strict=True), number
+
+
+def stream_rows(
+    path: PathLike,
+    trees: int = 10_000,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
+
+    ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:
+    ``json.Plan`` is what the column ``json`` has under ``Plan``; for pairs of trees there are two.
+    Trees are as in :func:`~dgltrees.formats.jsonl.stream_jsonl`.
+
+    Node columns: the members of the nodes. Example columns: ``line``, the other columns, and by
+    names such as ``json.Execution Time`` what stands in the JSON beside the tree.
+
+    Arguments:
+        path: CSV, TSV, Parquet or Arrow; see :class:`Table`.
+        trees: the most rows per chunk.
+        layout: ``tree``, ``children`` and ``names`` are read.
+
+    Raises:
+        TreeError: with file and line: ``layout.tree`` names no column, the file is empty or
+            damaged, a cell is no JSON, or what ``stream_jsonl`` raises.
+        ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
+    """
+    table = Table(path, layout.names)
+    paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
+    columns = [path.partition(".")[0] for path in paths]
+    if not columns or not {*columns} <= {*table.header}:
+        got = ", ".join(paths) or "none"
+        raise TreeError(
+            "expected the layout's tree to name the column that holds the trees as JSON, such as "
+            f"json or json.Plan, got {got}; the columns are {', '.join(table.header)} (for "
+            "a table with a row per node, name its column of parents or depths as the layout's "
+            "parent or depth, as in --parent COLUMN)",
+            file=path,
+            line=table.header_line,
+        )
+    others = [name for name in table.header if name not in columns]
+    records = Records(path, replace(layout, tree=[*paths]))
+    for batch in table.batches(min(trees, 1000)):
+        lines = batch.lines.tolist()
+        values: list[dict[str, Any]] = [{} for _ in lines]
+        for column in dict.fromkeys(columns):
+            for value, cell, line in zip(values, batch.cells[column].tolist(), lines):
+                value[column] = parse_json(str(cell), path, line)
+        yield records.examples(values, lines, table.columns(batch, others))
+    records.check_children()
+
+
+ROWS = Format(
+    "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
+    stream_rows,
+    suffixes=TABLES,
+    layout=("tree", "children", "names"),
+    text=False,
+)

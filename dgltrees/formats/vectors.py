@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
-from dgltrees.formats.arrow_files import pyarrow_or_error
+from dgltrees.formats.arrow import pyarrow_or_error
 
 __all__ = ["writer_of_vectors"]
 

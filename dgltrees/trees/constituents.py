@@ -63,7 +63,7 @@ def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
     """The leaves of trees in order, and the constituents that end and begin before each.
 
     Arguments:
-        forest: constituent trees whose leaves are the words, as ``read_mrg`` returns them.
+        forest: constituent trees whose leaves are the words, as in the format ``mrg``.
 
     Returns:
         three arrays, ``(N,)`` each.

@@ -10,7 +10,11 @@ __all__ = ["EDGE_TYPES", "OPERATIONS", "EdgeType", "Flow", "Operation"]
 
 
 class EdgeType(IntEnum):
-    """The source of a generated dependent (head or sibling), and its side of the head."""
+    """The source of a generated dependent (head or sibling), and its side of the head.
+
+    The four types of edges along which a dependency tree is generated: Zhang, Lu & Lapata,
+    "Top-down Tree Long Short-Term Memory Networks", NAACL 2016, section 2.1.
+    """
 
     LEFT = 0  # from the head to its nearest left dependent
     RIGHT = 1  # from the head to its nearest right dependent
@@ -26,7 +30,7 @@ EDGE_TYPES = Vocabulary(map(str, EdgeType), frozen=True)
 
 
 class Operation(IntEnum):
-    """The operation of a step (the paper's section 2), or the kind of a node before the steps."""
+    """The operation of a step (RRNet, section 2), or the kind of a node before the steps."""
 
     START = 0  # no step: the initial state
     SPLIT = 1  # begin a sub-tree and push the state of its parent on the stack

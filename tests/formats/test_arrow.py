@@ -16,8 +16,7 @@ from dgltrees.formats import (
     FORMATS,
     Layout,
     guess_format,
-    read_arrow,
-    stream_arrow,
+    read,
     write_arrow,
     write_parquet,
 )
@@ -63,7 +62,7 @@ def test_lists_as_others_write_them(tmp_path: Path, suffix: str) -> None:
     assert examples.columns["label"].tolist() == ["a", None]
     np.testing.assert_array_equal(examples.columns["seconds"], [1, np.nan])
     for trees in (1, 5):
-        chunks = list(stream_arrow(path, trees))
+        chunks = list(FORMATS["arrow"].chunks(path, trees))
         assert max(map(len, chunks)) <= trees
         assert_same(gather(chunks), examples)
 
@@ -72,7 +71,7 @@ def test_nothing_is_copied(tmp_path: Path) -> None:
     parents = pa.array([[-1, 0], [-1]], pa.list_(pa.int32()))
     table = pa.table({"parent": parents, "x": [[1.0, 2.0], [3.0]]})
     feather.write_feather(table, str(tmp_path / "a.arrow"), compression="uncompressed")
-    forest = next(stream_arrow(tmp_path / "a.arrow")).forest
+    forest = next(FORMATS["arrow"].chunks(tmp_path / "a.arrow")).forest
     for array in (forest.parent, forest.columns["x"]):
         assert not array.flags.owndata
         assert not array.flags.writeable
@@ -115,23 +114,25 @@ def test_rows_that_are_no_trees(tmp_path: Path, change: dict[str, Any], message:
     rows = {name: ROWS[name] for name in ("parent", "op", "label")}
     path = save(tmp_path / "a.parquet", {**rows, **change})
     with pytest.raises(TreeError) as caught:
-        read_arrow(path)
+        read(path, "arrow")
     assert str(caught.value).startswith(f"{path}{message}")
 
 
 def test_files_that_hold_nothing(tmp_path: Path) -> None:
     empty = pa.table({"parent": pa.array([], pa.list_(pa.int32()))})
     with pytest.raises(TreeError, match="expected at least one tree, got an empty file"):
-        read_arrow(save(tmp_path / "a.parquet", empty))
+        read(save(tmp_path / "a.parquet", empty), "arrow")
     path = save(tmp_path / "b.parquet", {**ROWS})
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(TreeError, match="expected a Parquet or Arrow file, got a damaged one"):
-        read_arrow(path)
+        read(path, "arrow")
 
 
 def test_another_name_and_any_type_as_names(tmp_path: Path) -> None:
     rows = {"up": ROWS["parent"], "at": [[1, None, 3], [4]]}
-    forest = read_arrow(save(tmp_path / "a.arrow", rows), Layout(parent="up", names=("at",))).forest
+    forest = read(
+        save(tmp_path / "a.arrow", rows), "arrow", layout=Layout(parent="up", names=("at",))
+    ).forest
     assert names_of(forest, "at") == ["1", None, "3", "4"]
 
 
@@ -164,7 +165,7 @@ def test_any_forest_is_written_and_read_back(
     beside = {"line": np.arange(1, len(trees) + 1), "y": numbers[: len(trees)].astype(float)}
     examples = Examples(forest, {**beside, "text": texts})
     write(examples, tmp_path / "trees")
-    assert_same(read_arrow(tmp_path / "trees"), examples)
+    assert_same(read(tmp_path / "trees", "arrow"), examples)
 
 
 def test_columns_that_clash(tmp_path: Path) -> None:

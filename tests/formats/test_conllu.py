@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, Forest, TreeError
-from dgltrees.formats import read_conllu, stream_conllu, write_conllu
+from dgltrees.formats import FORMATS, read, write_conllu
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
 from tests.trees.dependencies import random_heads
@@ -34,7 +34,7 @@ def line(number: object, word: str, head: object, label: str = "dep") -> str:
 
 
 def test_a_file_by_hand(tmp_path: Path) -> None:
-    examples = read_conllu(write(tmp_path, SLEEP))
+    examples = read(write(tmp_path, SLEEP), "conllu")
     forest = examples.forest
     assert not examples.columns
     assert forest.sizes.tolist() == [5, 3]
@@ -51,55 +51,55 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
 def test_ends_of_lines_a_byte_order_mark_and_blank_lines(tmp_path: Path, end: str) -> None:
     text = f"\ufeff\n{SLEEP}\n\n\n".replace("\n", end)
     (tmp_path / "a").mkdir()
-    assert_same(read_conllu(write(tmp_path / "a", text)), read_conllu(write(tmp_path, SLEEP)))
+    assert_same(read(write(tmp_path / "a", text), "conllu"), read(write(tmp_path, SLEEP), "conllu"))
 
 
 @pytest.mark.parametrize("trees", [1, 2, 50])
 def test_chunks_never_hold_sentences_of_two_files(tmp_path: Path, trees: int) -> None:
     path = write(tmp_path, SLEEP)
-    chunks = list(stream_conllu([path, path], trees=trees))
+    chunks = list(FORMATS["conllu"].chunks([path, path], trees=trees))
     assert len(chunks) == 2 * -(-2 // trees)
-    assert_same(type(chunks[0]).concat(chunks), read_conllu([path, path]))
+    assert_same(type(chunks[0]).concat(chunks), read([path, path], "conllu"))
 
 
 def test_a_stream_reads_a_chunk_at_a_time(tmp_path: Path) -> None:
-    chunks = stream_conllu(write(tmp_path, f"{SLEEP}\nbad"), trees=1)
+    chunks = FORMATS["conllu"].chunks(write(tmp_path, f"{SLEEP}\nbad"), trees=1)
     assert [len(next(chunks)), len(next(chunks))] == [1, 1]
     with pytest.raises(TreeError, match=r":13: "):
         next(chunks)
 
 
 def test_words_in_lower_case(tmp_path: Path) -> None:
-    forest = read_conllu(write(tmp_path, SLEEP), lower=True).forest
+    forest = read(write(tmp_path, SLEEP), "conllu", lower=True).forest
     assert names_of(forest, "word")[1:5] == ["de", "le", "chat", "dort"]
     assert names_of(forest, "upos")[1] == "ADP"
 
 
 def test_rare_words_become_unknown(tmp_path: Path) -> None:
     path = write(tmp_path, SLEEP)
-    train = read_conllu(path, min_count=2).forest
+    train = read(path, "conllu", min_count=2).forest
     assert train.vocabs["word"].names == ["<root>", "Chat", "<unk>"]
     unk = "<unk>"
     assert names_of(train, "word") == ["<root>", unk, unk, "Chat", unk, "<root>", "Chat", unk]
-    dev = read_conllu(path, vocabs=train.vocabs).forest
+    dev = read(path, "conllu", vocabs=train.vocabs).forest
     np.testing.assert_array_equal(dev.columns["word"], train.columns["word"])
     for wrong, vocabs in ((2, train.vocabs), (0, None)):
         with pytest.raises(ConfigError, match=f"expected min_count to be 1 where .* got {wrong}"):
-            read_conllu(path, vocabs=vocabs, min_count=wrong)
+            read(path, "conllu", vocabs=vocabs, min_count=wrong)
 
 
 def test_root_stays_a_word_however_rare(tmp_path: Path) -> None:
-    words = read_conllu(write(tmp_path, SLEEP), min_count=9).forest.vocabs["word"]
+    words = read(write(tmp_path, SLEEP), "conllu", min_count=9).forest.vocabs["word"]
     assert words.names == ["<root>", "<unk>"]
 
 
 def test_words_are_counted_over_a_stream(tmp_path: Path) -> None:
     path = write(tmp_path, SLEEP)
-    stream = (chunk.forest for chunk in stream_conllu(path, trees=1))
-    assert frequent_words(stream, 2) == read_conllu(path, min_count=2).forest.vocabs["word"]
-    forest = read_conllu(path).forest
+    stream = (chunk.forest for chunk in FORMATS["conllu"].chunks(path, trees=1))
+    assert frequent_words(stream, 2) == read(path, "conllu", min_count=2).forest.vocabs["word"]
+    forest = read(path, "conllu").forest
     with pytest.raises(TreeError, match="expected forests that share a vocabulary 'word'"):
-        frequent_words([forest.tree(1), read_conllu(path, lower=True).forest], 2)
+        frequent_words([forest.tree(1), read(path, "conllu", lower=True).forest], 2)
     with pytest.raises(TreeError, match="expected at least one forest, got none"):
         frequent_words([], 2)
     with pytest.raises(TreeError, match="expected a vocabulary 'lemma', got "):
@@ -112,27 +112,27 @@ def test_long_sentences_are_left_out_and_counted(tmp_path: Path) -> None:
     path = write(tmp_path, SLEEP)
     message = "data.txt: left out 1 of 2 sentences, which have more than 3 words"
     with pytest.warns(UserWarning, match=message):
-        forest = read_conllu(path, max_words=3).forest
+        forest = read(path, "conllu", max_words=3).forest
     assert names_of(forest, "word") == ["<root>", "Chat", "!"]
     assert len(forest.vocabs["word"]) == 3
-    assert len(read_conllu(path, max_words=4)) == 2  # without a warning
+    assert len(read(path, "conllu", max_words=4)) == 2  # without a warning
     with (
         pytest.warns(UserWarning, match="left out 2 of 2"),
         pytest.raises(TreeError, match="expected a sentence of at most 1 words, got none"),
     ):
-        read_conllu(path, max_words=1)
+        read(path, "conllu", max_words=1)
 
 
 def test_several_roots_where_they_are_allowed(tmp_path: Path) -> None:
     path = write(tmp_path, line(1, "a", 0) + line(2, "b", 1) + line(3, "c", 0))
-    assert read_conllu(path, single_root=False).forest.parent.tolist() == [-1, 0, 1, 0]
+    assert read(path, "conllu", single_root=False).forest.parent.tolist() == [-1, 0, 1, 0]
 
 
 def test_conll_x(tmp_path: Path) -> None:
     text = (
         "1\tUm\tum\tart\tindef\t<arti>|M\t2\t>N\t_\t_\n2\tsonho\tsonho\tn\tn\tM|S\t0\tSTA\t0\tX\n"
     )
-    forest = read_conllu(write(tmp_path, text)).forest
+    forest = read(write(tmp_path, text), "conllu").forest
     assert names_of(forest, "upos") == [None, "art", "n"]
     assert names_of(forest, "xpos") == [None, "indef", "n"]
 
@@ -186,7 +186,7 @@ def test_a_text_may_have_other_spaces_or_be_left_out(tmp_path: Path) -> None:
         "# text = _\n" + line(1, "_", 0) + line(2, "_", 1),
     ]
     texts[0] += line(3, "c", 1)
-    examples = read_conllu(write(tmp_path, "\n".join(texts)))
+    examples = read(write(tmp_path, "\n".join(texts)), "conllu")
     assert examples.forest.sizes.tolist() == [4, 2, 2, 3]
 
 
@@ -199,7 +199,7 @@ def test_bad_lines(
     bad = text if isinstance(text, bytes) else text.encode()
     path = write(tmp_path, good + bad + b"\n" + good)
     with pytest.raises(TreeError) as caught:
-        list(stream_conllu(path, trees=trees))
+        list(FORMATS["conllu"].chunks(path, trees=trees, single_root=True))
     assert str(caught.value).startswith(f"{path}:{number + good.count(10)}: ")
     assert message in str(caught.value)
 
@@ -207,7 +207,7 @@ def test_bad_lines(
 def test_a_tag_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     vocabs = {"upos": Vocabulary(["ADP", "DET", "NOUN"], frozen=True)}
     with pytest.raises(TreeError, match=r":8: expected one of the 3 known names .*, got 'VERB'"):
-        read_conllu(write(tmp_path, SLEEP), vocabs=vocabs)
+        read(write(tmp_path, SLEEP), "conllu", vocabs=vocabs)
 
 
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "P", "S", "N"]), min_size=1)
@@ -234,20 +234,20 @@ def test_a_written_file_has_the_bytes_that_were_read(
             text += f"{i}\t{word}\t_\t{upos}\t{xpos}\t_\t{head}\t{label}\t_\t_\n"
         text += "\n"
     path = write(folder, text)
-    examples = read_conllu(path)
+    examples = read(path, "conllu")
     write_conllu(examples.forest, folder / "again.conllu")
     assert (folder / "again.conllu").read_bytes() == path.read_bytes()
 
 
 def test_comments_are_written(tmp_path: Path) -> None:
-    forest = read_conllu(write(tmp_path, SLEEP)).forest.tree(1)
+    forest = read(write(tmp_path, SLEEP), "conllu").forest.tree(1)
     write_conllu(forest, tmp_path / "a", comments=[{"sent_id": "x", "score": 0.0}])
     text = (tmp_path / "a").read_text(encoding="utf-8")
     assert text.startswith("# sent_id = x\n# score = 0.0\n1\tChat\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n")
 
 
 def test_forests_that_cannot_be_written(tmp_path: Path) -> None:
-    forest = read_conllu(write(tmp_path, SLEEP)).forest
+    forest = read(write(tmp_path, SLEEP), "conllu").forest
     path = tmp_path / "a"
     bad = Vocabulary(["<root>", "a\x15b"])
     ids = np.array([0, 1])

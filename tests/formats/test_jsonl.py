@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read_jsonl, stream_jsonl, write_jsonl
+from dgltrees.formats import FORMATS, Layout, guess_format, read, write_jsonl
 from dgltrees.formats.lines import gather
 from dgltrees.trees import Examples, Forest
 from tests.trees.nested import assert_same, names_of, write
@@ -36,7 +36,7 @@ def lines(*records: Any) -> str:
 
 
 def test_a_plan_with_its_time(tmp_path: Path) -> None:
-    examples = read_jsonl(write(tmp_path, lines(PLAN, [{"Plan": {"Rows": 1}}])), PLANS)
+    examples = read(write(tmp_path, lines(PLAN, [{"Plan": {"Rows": 1}}])), "jsonl", layout=PLANS)
     forest = examples.forest
     assert forest.parent.tolist() == [-1, 0, 0, -1]
     assert forest.offsets.tolist() == [0, 3, 4]
@@ -57,14 +57,14 @@ def test_pairs_of_trees_and_what_stands_beside_them(tmp_path: Path) -> None:
         {"a": {"n": 1, "children": [{"n": 2}]}, "q": {"b": {"n": 3}, "kind": "x"}, "score": 0.5},
         {"a": {"n": 4}, "q": {"b": {"n": 5, "children": [{"n": 6}]}, "kind": "y"}, "score": 2},
     ]
-    examples = read_jsonl(write(tmp_path, lines(*records)), layout)
+    examples = read(write(tmp_path, lines(*records)), "jsonl", layout=layout)
     assert (len(examples), examples.arity) == (2, 2)
     assert examples.forest.columns["n"].tolist() == [1, 2, 3, 4, 5, 6]
     assert examples.forest.offsets.tolist() == [0, 2, 3, 4, 6]
     assert examples.columns["score"].tolist() == [0.5, 2]
     assert examples.columns["q.kind"].tolist() == ["x", "y"]
     write_jsonl(examples, tmp_path / "again.jsonl", layout)
-    again = read_jsonl(tmp_path / "again.jsonl", layout)
+    again = read(tmp_path / "again.jsonl", "jsonl", layout=layout)
     assert (again.arity, list(again.columns)) == (2, list(examples.columns))
     assert again.forest.to_objects(3) == examples.forest.to_objects(3)
 
@@ -81,12 +81,14 @@ def test_pairs_of_trees_and_what_stands_beside_them(tmp_path: Path) -> None:
 def test_wrong_pairs_are_named_by_their_line(tmp_path: Path, record: Any, message: str) -> None:
     right = {"a": {"n": 1}, "q": {"b": {"n": 2}}}
     with pytest.raises(TreeError, match=message):
-        read_jsonl(write(tmp_path, lines(right, right, record)), Layout(tree=["a", "q.b"]))
+        read(
+            write(tmp_path, lines(right, right, record)), "jsonl", layout=Layout(tree=["a", "q.b"])
+        )
 
 
 def test_positions_numbers_and_blank_lines(tmp_path: Path) -> None:
     text = '\ufeff{"n": 1, "children": [null, {"n": 2}]}\n\n \n{"n": 3}\n'
-    examples = read_jsonl(write(tmp_path, text))
+    examples = read(write(tmp_path, text), "jsonl")
     assert examples.forest.pos.tolist() == [0, 1, 0]
     assert examples.forest.columns["n"].dtype == np.int64
     assert examples.columns["line"].tolist() == [1, 4]
@@ -99,13 +101,13 @@ def test_gzip(tmp_path: Path) -> None:
     assert len(FORMATS["jsonl"].read(path, layout=PLANS)) == 2
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(TreeError, match="expected gzip, got a damaged file"):
-        read_jsonl(path, PLANS)
+        read(path, "jsonl", layout=PLANS)
 
 
 def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dgltrees.formats.lines._CHUNK", 100)
     path = write(tmp_path, lines(*[{"text": "a" * 60}] * 5))
-    assert [len(chunk) for chunk in stream_jsonl(path)] == [2, 2, 1]
+    assert [len(chunk) for chunk in FORMATS["jsonl"].chunks(path)] == [2, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_records_that_are_no_trees(
     path = write(tmp_path, lines(*records))
     for trees in (1, 100):
         with pytest.raises(TreeError) as caught:
-            list(stream_jsonl(path, trees, layout))
+            list(FORMATS["jsonl"].chunks(path, trees, layout))
         assert str(caught.value).startswith(f"{path}{message}")
 
 
@@ -138,18 +140,18 @@ def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_text('{"children": [{"x": 1}]}\n{"Plans": [{"x": 2}]}\n')
     with pytest.warns(UserWarning, match="under 'Plans' are read as names; children are under 'ch"):
-        assert read_jsonl(path).forest.sizes.tolist() == [2, 1]
+        assert read(path, "jsonl").forest.sizes.tolist() == [2, 1]
 
 
 def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:
     deep = '{"children": [' * 100_000 + "]}" * 100_000
     with pytest.raises(TreeError, match=r"data.txt:2: expected JSON that Python's json can read"):
-        read_jsonl(write(tmp_path, '{"a": 1}\n' + deep))
+        read(write(tmp_path, '{"a": 1}\n' + deep), "jsonl")
 
 
 def test_columns_of_names_hold_anything(tmp_path: Path) -> None:
     path = write(tmp_path, lines({"code": 7}, {"code": "7b"}, {"code": [1]}, {"code": {"a": 1}}))
-    forest = read_jsonl(path, Layout(names=("code",))).forest
+    forest = read(path, "jsonl", layout=Layout(names=("code",))).forest
     assert names_of(forest, "code") == ["7", "7b", "[1]", '{"a": 1}']
 
 
@@ -205,7 +207,7 @@ NODES = st.recursive(
 )
 def test_any_records_are_written_and_read_back(tmp_path: Path, records: list[Any]) -> None:
     path, layout = write(tmp_path, lines(*records)), Layout(tree="tree")
-    whole = read_jsonl(path, layout)
-    assert_same(gather(stream_jsonl(path, 1, layout)), whole)
+    whole = read(path, "jsonl", layout=layout)
+    assert_same(gather(FORMATS["jsonl"].chunks(path, 1, layout)), whole)
     write_jsonl(whole, tmp_path / "again", layout)
-    assert_same(read_jsonl(tmp_path / "again", layout), whole)
+    assert_same(read(tmp_path / "again", "jsonl", layout=layout), whole)

@@ -10,7 +10,7 @@ from hypothesis import given
 from dgltrees import TreeError
 from dgltrees.formats import (
     LOGIC_OPERATORS,
-    read_logic,
+    read,
     write_logic,
 )
 from tests.formats.logic_pairs import BAD_LINES, PAIRS, Pair, lines, operators
@@ -21,7 +21,7 @@ from tests.trees.nested import arrays, assert_shape, write
 def test_reads_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]
 ) -> None:
-    examples = read_logic(write(tmp_path_factory.mktemp("d"), lines(pairs)))
+    examples = read(write(tmp_path_factory.mktemp("d"), lines(pairs)), "logic")
     trees = [tree for _, left, right in pairs for tree in (left, right)]
     assert len(examples) == len(pairs)
     assert_shape(examples.forest, trees)
@@ -43,12 +43,12 @@ def test_reads_what_was_written(
 @given(pairs=PAIRS)
 def test_writes_what_was_read(tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]) -> None:
     folder = tmp_path_factory.mktemp("d")
-    write_logic(read_logic(write(folder, lines(pairs))), folder / "again")
+    write_logic(read(write(folder, lines(pairs)), "logic"), folder / "again")
     assert (folder / "again").read_bytes() == lines(pairs).encode()
 
 
 def test_a_node_that_does_not_fit_its_operator_is_not_written(tmp_path: Path) -> None:
-    examples = read_logic(write(tmp_path, "#\ta\t( not b )\n"))
+    examples = read(write(tmp_path, "#\ta\t( not b )\n"), "logic")
     examples.forest.columns["op"][1] = LOGIC_OPERATORS.index("and")
     with pytest.raises(TreeError, match=r"^tree 1, node 0: expected two children below 'and'"):
         write_logic(examples, tmp_path / "again")
@@ -56,12 +56,12 @@ def test_a_node_that_does_not_fit_its_operator_is_not_written(tmp_path: Path) ->
 
 def test_operators_are_those_of_the_longer_sentence(tmp_path: Path) -> None:
     text = "#\ta\tb\n<\t( not ( a ( and b ) ) )\t( not c )\n>\ta\t( ( not a ) ( or ( not b ) ) )\n"
-    assert read_logic(write(tmp_path, text)).columns["operators"].tolist() == [0, 2, 3]
+    assert read(write(tmp_path, text), "logic").columns["operators"].tolist() == [0, 2, 3]
 
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES)
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f"=\ta\ta\n{line}\n")
     with pytest.raises(TreeError, match=re.escape(message)) as caught:
-        read_logic(path)
+        read(path, "logic")
     assert str(caught.value).startswith(f"{path}:2: ")

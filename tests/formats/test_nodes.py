@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read_nodes, stream_nodes
+from dgltrees.formats import FORMATS, Layout, guess_format, read
+from dgltrees.formats.format import TABLES
 from dgltrees.formats.lines import gather
-from dgltrees.formats.table import TABLES
 from tests.trees.nested import Tree, arrays, assert_same, names_of, nested, write
 
 PLANS = (
@@ -23,7 +23,7 @@ PLANS = (
 def test_preorder_and_depth(tmp_path: Path) -> None:
     path = write(tmp_path, PLANS)
     for layout in (Layout(), Layout(tree_id="query"), Layout(tree_id="query", depth="depth")):
-        examples = read_nodes(path, layout)
+        examples = read(path, "nodes", layout=layout)
         forest = examples.forest
         assert forest.parent.tolist() == [-1, 0, 1, 1, -1]
         assert forest.pos.tolist() == [0, 0, 0, 1, 0]
@@ -39,7 +39,7 @@ def test_preorder_and_depth(tmp_path: Path) -> None:
 def test_rows_sorted_by_node(tmp_path: Path) -> None:
     text = "tree,at,depth\na,3,1\na,1,0\na,2,1\n"
     layout = Layout(tree_id="tree", node_id="at")
-    examples = read_nodes(write(tmp_path, text), layout)
+    examples = read(write(tmp_path, text), "nodes", layout=layout)
     assert examples.forest.parent.tolist() == [-1, 0, 0]
     assert list(examples.forest.columns) == []
 
@@ -55,7 +55,7 @@ def test_rows_sorted_by_node(tmp_path: Path) -> None:
     ],
 )
 def test_parents(tmp_path: Path, text: str, parent: list[int]) -> None:
-    assert read_nodes(write(tmp_path, text)).forest.parent.tolist() == parent
+    assert read(write(tmp_path, text), "nodes").forest.parent.tolist() == parent
 
 
 HEAD = "tree,id,parent,x\n"
@@ -137,13 +137,13 @@ def test_rows_that_are_no_trees(
 ) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
-        read_nodes(path, layout)
+        read(path, "nodes", layout=layout)
     assert str(caught.value).startswith(f"{path}{message}")
 
 
 def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
     path = write(tmp_path, HEAD + "a,1,,1\nb,1,,x\n")
-    assert names_of(read_nodes(path, Layout(names=("x",))).forest, "x") == ["1", "x"]
+    assert names_of(read(path, "nodes", layout=Layout(names=("x",))).forest, "x") == ["1", "x"]
 
 
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
@@ -154,10 +154,10 @@ def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
 def test_trees_across_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     path = write(tmp_path, PLANS)
-    whole = [read_nodes(path, layout) for layout in (Layout(), Layout(tree_id="query"))]
+    whole = [read(path, "nodes", layout=layout) for layout in (Layout(), Layout(tree_id="query"))]
     monkeypatch.setattr("dgltrees.formats.tables.Table.batches.__defaults__", (rows,))
     for examples, layout in zip(whole, (Layout(), Layout(tree_id="query"))):
-        assert_same(gather(stream_nodes(path, 1, layout)), examples)
+        assert_same(gather(FORMATS["nodes"].chunks(path, 1, layout)), examples)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -177,7 +177,7 @@ def test_any_rows_in_any_order(tmp_path: Path, trees: list[Tree], random: Any, i
             up = code(parent[i]) if parent[i] >= 0 else ""
             text += f"{number},{code(i)},{up},{labels[i]}\n"
         expected += [order.index(parent[i]) if parent[i] >= 0 else -1 for i in order]
-    assert read_nodes(write(tmp_path, text)).forest.parent.tolist() == expected
+    assert read(write(tmp_path, text), "nodes").forest.parent.tolist() == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -190,7 +190,7 @@ def test_any_depths(tmp_path: Path, trees: list[Tree]) -> None:
         start = i if up < 0 else start
         depths.append(0 if up < 0 else depths[start + up] + 1)
     text = "depth\n" + "".join(f"{depth}\n" for depth in depths)
-    forest = read_nodes(write(tmp_path, text)).forest
+    forest = read(write(tmp_path, text), "nodes").forest
     assert forest.parent.tolist() == parent
     assert forest.pos.tolist() == pos
 
@@ -198,14 +198,14 @@ def test_any_depths(tmp_path: Path, trees: list[Tree]) -> None:
 def test_parquet(tmp_path: Path) -> None:
     from pyarrow import csv, feather, parquet
 
-    plain = read_nodes(write(tmp_path, PLANS), Layout(tree_id="query"))
+    plain = read(write(tmp_path, PLANS), "nodes", layout=Layout(tree_id="query"))
     table = csv.read_csv(write(tmp_path, PLANS))
     parquet.write_table(table, tmp_path / "a.parquet")
     feather.write_feather(table, str(tmp_path / "a.arrow"))
     for suffix in TABLES[1:3]:
         path = tmp_path / f"a{suffix}"
         assert guess_format(path) == "nodes"
-        examples = read_nodes(path, Layout(tree_id="query"))
+        examples = read(path, "nodes", layout=Layout(tree_id="query"))
         assert examples.columns["line"].tolist() == [1, 5]
         examples.columns["line"][:] += 1  # rows of a table from 1, lines of text behind a header
         assert_same(examples, plain)
@@ -239,7 +239,7 @@ def test_rows_of_parquet_that_are_no_trees(
     layout = Layout(depth="depth" if "depth" in rows else None, names=names)
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
     with pytest.raises(TreeError) as caught:
-        read_nodes(tmp_path / "a.parquet", layout)
+        read(tmp_path / "a.parquet", "nodes", layout=layout)
     assert str(caught.value).startswith(f"{tmp_path / 'a.parquet'}{message}")
 
 
@@ -250,5 +250,5 @@ def test_ids_of_parquet_as_names(tmp_path: Path) -> None:
     ids = [2**60 + i for i in range(3)]
     rows = {"id": ids, "parent": [None, *ids[:2]]}
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
-    examples = read_nodes(tmp_path / "a.parquet", Layout(names=("parent",)))
+    examples = read(tmp_path / "a.parquet", "nodes", layout=Layout(names=("parent",)))
     assert examples.forest.parent.tolist() == [-1, 0, 1]

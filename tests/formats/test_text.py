@@ -1,14 +1,26 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import sentences_of_lines, sentences_of_text
+from dgltrees.formats import (
+    sentences_of_lines,
+    sentences_of_text,
+    split_sentences,
+    text,
+    tokenize,
+)
 from dgltrees.formats.sentences import Sentence
 from tests.trees.nested import write
+
+needs_spacy = pytest.mark.skipif(find_spec("spacy") is None, reason="needs spaCy")
 
 
 def test_a_sentence_per_line(tmp_path: Path) -> None:
@@ -50,3 +62,62 @@ def test_encodings(tmp_path: Path) -> None:
 def test_an_empty_file(tmp_path: Path, read: Callable[[Path], Iterator[Sentence]]) -> None:
     with pytest.raises(TreeError, match="expected at least one sentence, got an empty file"):
         list(read(write(tmp_path, "\n \n")))
+
+
+@needs_spacy
+@pytest.mark.parametrize(
+    ("given_text", "words"),
+    [
+        ("The end.", "The end ."),
+        ("Mr. and Mrs. Lake, of the U.S., left.", "Mr. and Mrs. Lake , of the U.S. , left ."),
+        ("J. Lake's dog didn't bark; they'd know.", "J. Lake 's dog did n't bark ; they 'd know ."),
+        ("It was I. He can’t.", "It was I . He ca n’t ."),
+        ("A well-known--and old--rule...", "A well - known -- and old -- rule ..."),
+        ("1,214 cars at 10:30 for $3.50", "1,214 cars at 10:30 for $ 3.50"),
+        ("“Stop!” (she _never_ said)", "“ Stop ! ” ( she never said )"),
+        ("Where  the U.S.\ngoes", "Where the U.S. goes"),
+        ("six o'clock , as it was", "six o'clock , as it was"),
+        ("", ""),
+    ],
+)
+def test_a_text_is_split_into_words(given_text: str, words: str) -> None:
+    assert tokenize(given_text) == words.split()
+
+
+@needs_spacy
+@given(written=st.text())
+def test_words_are_the_text_without_spaces_and_underscores(written: str) -> None:
+    letters = "".join(c for c in written if not c.isspace() and c != "_")
+    assert "".join(tokenize(written)) == letters
+    sentences = split_sentences(written)
+    assert "".join(word for words in sentences for word in words) == letters
+    assert all(sentences)
+
+
+@needs_spacy
+@pytest.mark.parametrize(
+    ("paragraph", "sentences"),
+    [
+        ("One. Two!  Three?", ["One .", "Two !", "Three ?"]),
+        ('"Is it?" said he. "No." So.', ['" Is it ? " said he .', '" No . "', "So ."]),
+        ("Dr. J. Lake met Lt. B. Sea. They left.", ["Dr. J. Lake met Lt. B. Sea .", "They left ."]),
+        ("It was I. We went... and came.", ["It was I .", "We went ... and came ."]),
+        ("In the U.S. Army they sing.", ["In the U.S. Army they sing ."]),
+        (
+            "It ended (at last.) “Come!” (He came.)",
+            ["It ended ( at last . )", "“ Come ! ”", "( He came . )"],
+        ),
+        ("no end", ["no end"]),
+        (" _ ", []),
+    ],
+)
+def test_a_paragraph_is_split_into_sentences(paragraph: str, sentences: list[str]) -> None:
+    assert [" ".join(words) for words in split_sentences(paragraph)] == sentences
+
+
+@needs_spacy
+def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    text._english.cache_clear()
+    with pytest.raises(ConfigError, match=r"needs spaCy: pip install 'dgltrees\[spacy\]'"):
+        tokenize("The end.")

@@ -17,9 +17,10 @@ import numpy as np
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.formats import FORMATS, Layout, sentences_of_text
-from dgltrees.papers.nti.data import read_entailment, read_wikiqa
-from dgltrees.papers.rrnet.data import read_logic_sequences
-from dgltrees.papers.top_down.data import read_kbest, read_questions
+from dgltrees.formats.lines import gather
+from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
+from dgltrees.papers.top_down.data.kbest import read_kbest
+from dgltrees.papers.top_down.data.questions import read_questions
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.tasks import get_task
 from dgltrees.trees import Examples
@@ -61,9 +62,11 @@ READERS = {
     "entailment": Reader("s[ni]*/*[1d].txt"),
     "wikiqa": Reader("wikiqa/*.txt"),
     "text": Reader("ptb_lm/*.txt"),
-    "snli": Reader("snli/*.jsonl", ".jsonl", read_entailment),
-    "wikiqa questions": Reader("wikiqa/*.txt", ".txt", read_wikiqa),
-    "logic sequences": Reader("lrt/train[456]", ".txt", read_logic_sequences),
+    "snli": Reader("snli/*.jsonl", ".jsonl", FORMATS["entailment"].read),
+    "wikiqa questions": Reader("wikiqa/*.txt", ".txt", FORMATS["wikiqa"].read),
+    "logic sequences": Reader(
+        "lrt/train[456]", ".txt", lambda path: gather(stream_logic_sequences(path))
+    ),
     "sst phrases": Reader("sst/*.txt", ".txt", _sst_phrases),
     "dp": Reader(b"The\tDT\t2\ndog\tNN\t3\nbarks\tVBZ\t0\n\nGo\tVB\t0\n\n"),
     "json": Reader(b'{"a": [1, 2.5, null, true, {"b": "text \\u00e9"}], "c": {}}\n'),

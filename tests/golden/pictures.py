@@ -12,10 +12,10 @@ import numpy as np
 from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.papers.nti.graphs import full_trees
 from dgltrees.papers.nti.pictures import draw_attention, tree_cells
-from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.trees.builders import from_brackets, from_heads
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.vocabulary import Vocabulary
 from tests.golden.rows import SAMPLES, run, sha
 

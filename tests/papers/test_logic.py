@@ -13,7 +13,7 @@ from tests.training.samples import SAMPLES, quick
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 pytest.importorskip("dgltrees.papers.tensor_tree_lstm", reason="needs the paper tensor_tree_lstm")
 
-from tests.papers.rrnet.tasks.test_logic_sequence import PRESETS, assert_equals_its_pairs, built
+from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pairs, built
 
 
 def splits(name: str) -> Splits:

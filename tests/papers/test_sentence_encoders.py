@@ -16,8 +16,8 @@ pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.papers.nti.tasks.test_fine_tuning import pairs
-from tests.papers.rrnet.analyses.test_policy_trees import assert_compared
-from tests.papers.rrnet.tasks.test_reading import POLICIES, built, settings
+from tests.papers.rrnet.tasks.test_symbols import POLICIES, built, settings
+from tests.papers.rrnet.test_analyses import assert_compared
 from tests.tasks.test_fine_tuning import encoder  # noqa: F401  (a fixture)
 from tests.tasks.test_model_settings import assert_model_refused
 

@@ -1,4 +1,4 @@
-"""Random draws that are the same on every machine and under every version of Python.
+"""Random draws and folders of files, the same on every machine and under every version of Python.
 
 Only ``random.Random.random`` is used, whose sequence for an integer seed is fixed by Python's
 documentation; the algorithms behind ``randrange``, ``choice`` and ``shuffle`` are not.
@@ -6,18 +6,36 @@ documentation; the algorithms behind ``randrange``, ``choice`` and ``shuffle`` a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
+import json
+import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
 
-__all__ = ["below", "distinct", "shuffle", "stream", "table"]
+__all__ = [
+    "MANIFEST",
+    "SPLITS",
+    "below",
+    "check_folder",
+    "check_sizes",
+    "cut",
+    "distinct",
+    "shuffle",
+    "stream",
+    "table",
+    "write_folder",
+]
 
 PATIENCE = 10_000
 """The number of successive draws without a new text after which `distinct` gives up."""
@@ -77,3 +95,126 @@ def distinct(draw: Callable[[], str | None], count: int, what: str) -> list[str]
                     f"{len(texts):,} the next {PATIENCE:,} draws gave nothing new; ask for fewer"
                 )
     return list(texts)
+
+
+SPLITS = ("train", "valid", "test")
+MANIFEST = "manifest.json"
+_MOST = 10_000_000
+
+
+def check_sizes(sizes: Sequence[int], what: str) -> None:
+    """Check the sizes of the three splits.
+
+    Arguments:
+        sizes: in the order of ``SPLITS``.
+        what: what the splits consist of, in the plural, for the error.
+
+    Raises:
+        ConfigError: a size is negative or above 10 million, which may not fit into memory, or all
+            are 0.
+    """
+    for split, size in zip(SPLITS, sizes):
+        if size < 0:
+            raise ConfigError(f"{split}: expected 0 {what} or more, got {size}")
+        if size > _MOST:
+            raise ConfigError(f"{split}: expected at most {_MOST:,} {what}, got {size:,}")
+    if not any(sizes):
+        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+
+
+def check_folder(out: PathLike, overwrite: bool) -> Path:
+    """The absolute path of the folder to write to, which need not exist.
+
+    Raises:
+        ConfigError: the path is a file, or the folder holds files and ``overwrite`` is false.
+    """
+    folder = Path(os.path.abspath(out))
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{os.fspath(out)}: expected a folder to write to, found a file")
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
+        raise ConfigError(
+            f"{os.fspath(out)}: expected a new or an empty folder, found files in it; "
+            "name another one, or set overwrite"
+        )
+    return folder
+
+
+def cut(items: Sequence[str], sizes: Sequence[int], name: str) -> dict[str, Sequence[str]]:
+    """Successive slices of ``items`` of these sizes, as the files of the three splits.
+
+    Arguments:
+        items: those of all splits.
+        sizes: in the order of ``SPLITS``.
+        name: of a file, with ``{}`` in place of the name of its split.
+    """
+    starts = itertools.accumulate(sizes, initial=0)
+    return {
+        name.format(split): items[start : start + size]
+        for split, start, size in zip(SPLITS, starts, sizes)
+    }
+
+
+def write_folder(
+    folder: Path, files: Mapping[str, Sequence[str]], header: Mapping[str, Any]
+) -> dict[str, Path]:
+    """Write text files and their manifest to a folder: all of them, or none if writing fails.
+
+    Files are UTF-8 with ``\\n`` behind every line. Files that an older manifest in the folder lists
+    are removed, so that splits of two runs never mix. The manifest is removed first and written
+    last.
+
+    Arguments:
+        folder: the folder; see `check_folder`.
+        files: the lines of each file, without line ends, by file name; a file without lines is not
+            written.
+        header: further items of the manifest: generator, version, settings.
+
+    Returns:
+        the paths of the files and the manifest, by file name without its suffix.
+
+    Raises:
+        ConfigError: the folder has a manifest that is not one of a generated data set.
+    """
+    stale = _listed(folder)
+    written = {name: lines for name, lines in files.items() if lines}
+    beside = folder if folder.is_dir() else folder.parent
+    beside.mkdir(parents=True, exist_ok=True)
+    with draft_folder(beside, folder.name) as draft:
+        entries = {name: _write(draft / name, lines) for name, lines in written.items()}
+        manifest = json.dumps({**header, "files": entries}, indent=2, ensure_ascii=False)
+        _write(draft / MANIFEST, [manifest])
+        folder.mkdir(exist_ok=True)
+        for name in [MANIFEST, *(name for name in stale if name not in written)]:
+            with contextlib.suppress(FileNotFoundError):
+                (folder / name).unlink()
+        for name in [*written, MANIFEST]:
+            os.replace(draft / name, folder / name)
+    return {Path(name).stem: folder / name for name in [*written, MANIFEST]}
+
+
+def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
+    """Write a file and return its entry in the manifest."""
+    data = "".join(f"{line}\n" for line in lines).encode("utf-8")
+    path.write_bytes(data)
+    return {
+        "lines": len(lines),
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+
+
+def _listed(folder: Path) -> list[str]:
+    """The names of the files in the folder's manifest; none if there is no manifest."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return []
+    try:
+        names = list(json.loads(path.read_text(encoding="utf-8"))["files"])
+    except (ValueError, KeyError, TypeError):
+        names = [""]
+    if any(name in ("", ".", "..") or Path(name).name != name for name in names):
+        raise ConfigError(
+            f"{path}: expected the manifest of a generated data set, found something else; "
+            "name another folder, or remove this file"
+        )
+    return names

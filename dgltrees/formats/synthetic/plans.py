@@ -15,8 +15,7 @@ from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import below, stream
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.formats.synthetic import draws
 from dgltrees.settings.values import Count, NonNegativeInt, Seed
 
 __all__ = ["make_plans"]
@@ -65,7 +64,7 @@ def make_plans(
         ConfigError: a setting is out of range, or the folder holds files.
     """
     sizes = [train, valid, test]
-    check_sizes(sizes, "plans")
+    draws.check_sizes(sizes, "plans")
     if max_tables < 1:
         raise ConfigError(f"max_tables: expected 1 table or more, got {max_tables}")
     if alternatives < 1 or any(size % alternatives for size in sizes):
@@ -73,18 +72,18 @@ def make_plans(
             f"alternatives: expected 1 or more, by which train, valid and test can be divided, got "
             f"{alternatives} with {', '.join(map(str, sizes))}"
         )
-    folder = check_folder(out, overwrite)
-    rng = stream("plans", seed)
+    folder = draws.check_folder(out, overwrite)
+    rng = draws.stream("plans", seed)
     lines: list[str] = []
     for query in range(sum(sizes) // alternatives):
-        tables = 1 + below(rng, max_tables)
+        tables = 1 + draws.below(rng, max_tables)
         if alternatives == 1:
             lines.append(_line(rng, [_scan(rng, *_table(rng)) for _ in range(tables)]))
             continue
         chosen = [_table(rng) for _ in range(tables)]
         for _ in range(alternatives):
             lines.append(_line(rng, [_scan(rng, *each) for each in chosen], f"q{query}"))
-    files = {f"{split}.jsonl": part for split, part in zip(SPLITS, cut(lines, sizes))}
+    files = draws.cut(lines, sizes, "{}.jsonl")
     settings = {
         "train": train,
         "valid": valid,
@@ -93,7 +92,7 @@ def make_plans(
         "max_tables": max_tables,
         "alternatives": alternatives,
     }
-    return write_folder(
+    return draws.write_folder(
         folder, files, {"generator": "plans", "version": VERSION, "settings": settings}
     )
 
@@ -105,7 +104,7 @@ Part = tuple[dict[str, Any], float, float]
 def _line(rng: random.Random, parts: list[Part], query: str = "") -> str:
     """One line of a file: the scans joined, with the name of the query if it has one."""
     while len(parts) > 1:  # any two inputs, in any order
-        first, second = (parts.pop(below(rng, len(parts))) for _ in range(2))
+        first, second = (parts.pop(draws.below(rng, len(parts))) for _ in range(2))
         parts.append(_join(rng, *first, *second))
     plan, _, seconds = parts[0]
     rounded = float(f"{seconds:.4g}")
@@ -116,7 +115,7 @@ def _line(rng: random.Random, parts: list[Part], query: str = "") -> str:
 
 def _table(rng: random.Random) -> tuple[str, float]:
     """A table, and how many of its rows a query wants."""
-    table = list(TABLES)[below(rng, len(TABLES))]
+    table = list(TABLES)[draws.below(rng, len(TABLES))]
     return table, max(1.0, TABLES[table] * rng.random() ** 3)
 
 
@@ -136,7 +135,7 @@ def _join(
     right_rows: float,
     right_seconds: float,
 ) -> Part:
-    name = JOINS[below(rng, len(JOINS))]
+    name = JOINS[draws.below(rng, len(JOINS))]
     rows = max(1.0, min(left_rows, right_rows) * (0.1 + rng.random()))
     if name == "Nested Loop":
         loops = min(left_rows, MOST_LOOPS)
@@ -150,4 +149,4 @@ def _join(
 
 def _estimates(rng: random.Random, rows: float) -> dict[str, int]:
     factor = 0.5 + 1.5 * rng.random()
-    return {"Plan Rows": int(rows * factor) + 1, "Plan Width": 4 * (1 + below(rng, 32))}
+    return {"Plan Rows": int(rows * factor) + 1, "Plan Width": 4 * (1 + draws.below(rng, 32))}

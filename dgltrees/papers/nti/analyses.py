@@ -37,24 +37,16 @@ __all__ = [
     "AttentionMap",
     "accuracy_by_padding",
     "attention_map",
-    "batches",
     "encodings",
     "examples_with_all_words",
     "pad_attention",
-    "sentence_settings",
     "sentences_with_all_words",
     "similar",
-    "tree_encoder",
-    "with_model_words",
 ]
 
 
-def sentence_settings(run: LoadedRun) -> SentenceSettings:
-    """The settings of the data of a run on plain sentences.
-
-    Raises:
-        ConfigError: the run has another task.
-    """
+def _settings(run: LoadedRun) -> SentenceSettings:
+    """The settings of the data of a run, which must be on plain sentences."""
     require(run, run.task, SentenceTask, "a run of snli, wikiqa or sst-phrases")
     return cast(SentenceSettings, run.settings.data)
 
@@ -70,7 +62,7 @@ def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Exampl
         ConfigError: the run has another task, or a pattern names no file.
         TreeError: a file is not what the task reads.
     """
-    sentence_settings(run)
+    _settings(run)
     values: dict[str, object] = {"test": [os.fspath(file) for file in files]}
     if "supervise" in run.settings.sections["data"]:
         values["supervise"] = "root"  # whole sentences, as in evaluation
@@ -89,7 +81,7 @@ def sentences_with_all_words(run: LoadedRun, texts: Sequence[str]) -> Forest:
     parts, words = [text.split() for text in texts], Vocabulary()
     ids = words.encode([word for part in parts for word in part])
     forest = chains([len(part) for part in parts], {"word": ids}, {"word": words})
-    return with_ids(forest, sentence_settings(run), _all_words(run))
+    return with_ids(forest, _settings(run), _all_words(run))
 
 
 def _all_words(run: LoadedRun) -> Vocabulary:
@@ -98,7 +90,7 @@ def _all_words(run: LoadedRun) -> Vocabulary:
     return Vocabulary(words.names, unknown=words.unknown)
 
 
-def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
+def _with_model_words(run: LoadedRun, forest: Forest) -> Forest:
     """Replace all words that the model does not know by the unknown word."""
     words, ids = run.vocabularies["word"], forest.columns["word"]
     unknown = words.encode([words.unknown or ""])[0]
@@ -106,31 +98,23 @@ def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
     return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
 
 
-def tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
-    """The encoder of a run, which must build trees over sentences.
-
-    Raises:
-        ConfigError: the run has another task, or its model builds no trees.
-    """
-    sentence_settings(run)
+def _tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
+    """The encoder of a run, which must build trees over plain sentences."""
+    _settings(run)
     encoder = getattr(run.model, "encoder", None)
     if isinstance(encoder, PairEncoder):
         return encoder
     return require(run, encoder, NTIEncoder, "a model that makes trees (model.encoder nti)")
 
 
-def batches(
-    run: LoadedRun, forest: Forest, *, arity: int = 1, max_nodes: int
+def _batches(
+    run: LoadedRun, forest: Forest, max_nodes: int, *, arity: int = 1
 ) -> Iterator[tuple[NDArray[np.int64], TreeBatch]]:
     """The ids of sentences and their batches with the words of the model, shortest first.
 
-    Arguments:
-        run: the run, on whose device the batches are.
-        forest: the sentences, with all their words.
-        arity: the number of sentences in succession that are in one batch.
-        max_nodes: the largest number of words in a batch.
+    ``arity`` sentences in succession stay together.
     """
-    encoded = with_model_words(run, forest)
+    encoded = _with_model_words(run, forest)
     sizes = encoded.sizes.reshape(-1, arity).sum(1)
     order = np.argsort(sizes, kind="stable")
     for ids in BatchSampler(sizes[order], max_nodes=max_nodes, shuffle=False):
@@ -146,14 +130,15 @@ def encodings(
 
     Arguments:
         run: a run whose model builds trees.
-        forest, max_nodes: see :func:`batches`.
+        forest: the sentences, with all their words.
+        max_nodes: the largest number of words in a batch.
 
     Raises:
         ConfigError: the model builds no trees.
     """
-    encoder = tree_encoder(run)
+    encoder = _tree_encoder(run)
     encode = encoder.encode_alone if isinstance(encoder, PairEncoder) else encoder
-    for ids, batch in batches(run, forest, max_nodes=max_nodes):
+    for ids, batch in _batches(run, forest, max_nodes):
         yield ids, encode(batch)
 
 
@@ -227,7 +212,7 @@ def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -
     pair = data.forest.select([2 * example, 2 * example + 1])
     names = pair.vocabs["word"].names
     words = [[names[i] for i in pair.tree(side).columns["word"]] for side in range(2)]
-    premise, hypothesis, weights = _attention(run, with_model_words(run, pair).batch())
+    premise, hypothesis, weights = _attention(run, _with_model_words(run, pair).batch())
     queries = _queries(hypothesis, weights).numpy()
     spans = hypothesis.batch.ndata["span"].cpu().numpy()[queries]
     phrases = [" ".join(words[1][first : last + 1]) for first, last in spans.tolist()]
@@ -259,7 +244,7 @@ def pad_attention(
         TreeError: a file is not what the task reads.
     """
     data, masses, shares = examples_with_all_words(run, files), [], []
-    for _, batch in batches(run, data.forest, arity=data.arity, max_nodes=max_nodes):
+    for _, batch in _batches(run, data.forest, max_nodes, arity=data.arity):
         premise, hypothesis, weights = _attention(run, batch)
         queries = _queries(hypothesis, weights).to(weights.device)
         tree = hypothesis.batch.tree_of_node.to(weights.device)[queries]
@@ -314,7 +299,7 @@ def accuracy_by_padding(
     """
     if step < 1:
         raise ConfigError(f"expected steps of at least 1, got {step}")
-    encoder = tree_encoder(run)
+    encoder = _tree_encoder(run)
     data = examples_with_all_words(run, files)
     shape = full_shape(encoder.make_trees(data.forest.sizes))
     if shape is None:
@@ -322,7 +307,7 @@ def accuracy_by_padding(
         raise ConfigError(f"expected full trees (model.trees full) at {path}, got {trees}")
     pads = np.maximum(np.asarray(shape.widths) - data.forest.sizes, 0)
     group = pads.reshape(-1, data.arity).sum(1) // step
-    encoded = replace(data, forest=with_model_words(run, data.forest))
+    encoded = replace(data, forest=_with_model_words(run, data.forest))
     correct = run.outputs(encoded)["prediction"] == run.task.targets(data)
     return [
         {
@@ -370,7 +355,7 @@ def similar(
             f"expected queries, a number of at least 1 and one of {' or '.join(KINDS)}, got "
             f"{len(queries)} queries, {number} and {of}"
         )
-    lower = sentence_settings(run).lower
+    lower = _settings(run).lower
     spelled = [" ".join(query.split()) for query in queries]
     spelled = [query.lower() if lower else query for query in spelled]  # as files are read
     directions = _root_directions(run, sentences_with_all_words(run, queries))  # (Q, c)

@@ -32,8 +32,8 @@ from dgltrees.draw.labels import MAX_TITLE
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.graphs.matching import match_splits
+from dgltrees.papers.rrnet.graphs import match_splits
+from dgltrees.trees.kinds import Operation
 
 __all__ = ["MAX_ENTRIES", "OperationStep", "OperationsDrawing", "draw_operations"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dgltrees.cells import BaseCell
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
 from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import Input
 from dgltrees.registry import Registry, subclass_of

@@ -112,6 +112,10 @@ def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
         enter: ``(N,)`` the string before the children of each node.
         leave: ``(N,)`` the string after them.
     """
+    # A walk that enters and leaves every node writes 2 N strings. The string of entering node v has
+    # the index 2 * rank(v) - depth(v), where the rank is its place in preorder: before it all nodes
+    # of lower rank were entered and all of these but its ancestors left. The string of leaving v
+    # comes 2 * size(v) - 1 later, where the size is that of its subtree.
     ranks, sizes = preorder(forest)
     entered = 2 * ranks - forest.depth
     pieces = np.empty(2 * forest.num_nodes, object)

@@ -47,11 +47,11 @@ def from_python(
     """
     return forest_of_nodes(
         (Member(None, parse_python(source, tree, file)) for tree, source in enumerate(sources)),
-        _children,
+        _syntax_children,
         {
             "label": lambda entry: type(entry.node).__name__,
             "field": lambda entry: entry.field,
-            "value": lambda entry: _value(entry.node),
+            "value": lambda entry: _syntax_value(entry.node),
         },
         vocabs,
         repeat_shared=True,  # Python's parser makes one node of all additions
@@ -90,7 +90,7 @@ def parse_python(
     raise TreeError(message, file=file, line=line, tree=tree)
 
 
-def _children(entry: Member) -> Sequence[Member | None]:
+def _syntax_children(entry: Member) -> Sequence[Member | None]:
     children: list[Member | None] = []
     for field, value in ast.iter_fields(entry.node):
         if isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
@@ -104,7 +104,7 @@ def _children(entry: Member) -> Sequence[Member | None]:
     return children
 
 
-def _value(node: ast.AST) -> str | None:
+def _syntax_value(node: ast.AST) -> str | None:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, int) and node.value.bit_length() > 1024:
             return hex(node.value)

@@ -142,19 +142,19 @@ def from_json(
     """
     check_vocabs(vocabs or {}, ("label", "value"))
     return forest_of_nodes(
-        (Member(None, _load(text, tree, file)) for tree, text in enumerate(texts)),
-        _children,
+        (Member(None, _load_document(text, tree, file)) for tree, text in enumerate(texts)),
+        _json_members,
         {
             "label": lambda member: member.field,
-            "kind": lambda member: _kind(member.node),
-            "value": lambda member: _value(member.node),
+            "kind": lambda member: _json_kind(member.node),
+            "value": lambda member: _json_value(member.node),
         },
         {**(vocabs or {}), "kind": Vocabulary(JSON_KINDS, frozen=True)},
         file=file,
     )
 
 
-def _load(text: str | bytes, tree: int, file: PathLike | None) -> Any:
+def _load_document(text: str | bytes, tree: int, file: PathLike | None) -> Any:
     try:
         return json.loads(
             text,
@@ -192,7 +192,7 @@ def _line_of_constant(text: str | bytes) -> int:
     return 1 + text.count("\n", 0, next(constants).start())
 
 
-def _children(member: Member) -> Sequence[Member]:
+def _json_members(member: Member) -> Sequence[Member]:
     if isinstance(member.node, _Object):
         return [Member(key, value) for key, value in member.node]
     if isinstance(member.node, list):
@@ -200,11 +200,11 @@ def _children(member: Member) -> Sequence[Member]:
     return ()
 
 
-def _kind(value: Any) -> str:
+def _json_kind(value: Any) -> str:
     return "null" if value is None else _KINDS[type(value)]
 
 
-def _value(value: Any) -> str | None:
+def _json_value(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str) else None

@@ -23,7 +23,7 @@ def from_nltk(
     *trees: nltk.Tree,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with one tree per ``nltk.Tree``, nodes in preorder, like that of ``read_mrg``.
+    """A forest with one tree per ``nltk.Tree``, nodes in preorder, like that of the format ``mrg``.
 
     A tree over a single word, ``(NNP Vinken)``, is one leaf; a word with siblings is a leaf without
     a label; an outermost tree with an empty label and a single child is left out.

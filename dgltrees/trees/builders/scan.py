@@ -1,4 +1,10 @@
-"""The scanner of all bracket formats: bracketed text as arrays."""
+"""The scanner of all bracket formats: bracketed text as arrays.
+
+A table maps each byte to its class. The *items* of a text are its opening brackets and its atoms,
+the words between brackets and white space. The depth of an item is a running count of brackets; the
+bracket that encloses it is the last one before it of one depth less, which one sort by depth finds
+for all items.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,9 @@ def parents_of_ids(
         two arrays: the parents, -1 where no row of the tree has the id; and the first row of the
         tree that has the id of each row, which is the row itself unless the id occurs twice.
     """
-    codes = dict(zip(dict.fromkeys(ids), count()))
+    codes = dict(zip(dict.fromkeys(ids), itertools.count()))
     code = np.fromiter(map(codes.__getitem__, ids), np.int64, len(ids))
-    parent_code = np.fromiter(map(codes.get, parent_ids, repeat(-1)), np.int64, len(ids))
+    parent_code = np.fromiter(map(codes.get, parent_ids, itertools.repeat(-1)), np.int64, len(ids))
     keys = tree * len(codes) + code
     order = keys.argsort(kind="stable")
     keys = keys[order]

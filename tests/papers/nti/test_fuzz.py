@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from dgltrees.formats import FORMATS
-from dgltrees.papers.nti.data import read_entailment, read_wikiqa
 from tests.fuzz.test_readers import damaged, sample
 
 READERS: dict[str, tuple[Callable[[Path], Any], str, str]] = {
     "sst": (FORMATS["sst"].read, "sst/train.txt", ".txt"),
-    "snli": (read_entailment, "snli/snli_1.0_train.jsonl", ".jsonl"),
-    "sick": (read_entailment, "sick/SICK_train_parsed.txt", ".txt"),
-    "wikiqa": (read_wikiqa, "wikiqa/WikiQASent-train.txt", ".txt"),
+    "snli": (FORMATS["entailment"].read, "snli/snli_1.0_train.jsonl", ".jsonl"),
+    "sick": (FORMATS["entailment"].read, "sick/SICK_train_parsed.txt", ".txt"),
+    "wikiqa": (FORMATS["wikiqa"].read, "wikiqa/WikiQASent-train.txt", ".txt"),
 }
 
 

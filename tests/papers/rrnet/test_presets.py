@@ -1,12 +1,19 @@
+"""Presets, the papers that they need, and runs of them."""
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from dgltrees import registry
+from dgltrees.cli import main
 from dgltrees.errors import ConfigError
 from dgltrees.settings.catalog import load_preset, paper_of, preset_names, preset_values
 from dgltrees.settings.tasks import TASKS
-from tests.settings.test_catalog import NTI
+from tests.settings.test_catalog import NTI, without_nti  # noqa: F401
+from tests.training.samples import SAMPLES
+from tests.training.test_loop_settings import course, settings_of, without_difference
 
 _ALL = {*preset_names()}
 
@@ -40,3 +47,34 @@ def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
         load_preset("logic-tree")
     paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
     assert str(error.value) == f"preset logic-tree: the task logic is of {paper}"
+
+
+def test_every_setting_of_the_loop_makes_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert without_difference("ptb-lstm", tmp_path, monkeypatch) == []
+
+
+def test_the_same_settings_make_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [course(settings_of("ptb-lstm"), tmp_path / name, monkeypatch) for name in "ab"]
+    assert runs[0] == runs[1]
+
+
+Capture = pytest.CaptureFixture[str]
+_QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
+
+
+@pytest.mark.skipif("sick-rrnet-trees" not in preset_names(), reason="needs the paper nti")
+def test_a_model_of_given_trees_names_the_file_without_trees(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    plain = tmp_path / "plain.txt"
+    plain.write_text("a dog runs\ta dog sleeps\n")
+    sick = ["--data.root", str(SAMPLES), "--data.limit", "12", "--model.embedding=4"]
+    out = str(tmp_path / "run")
+    assert main(["train", "sick-rrnet-trees", *sick, *_QUICK, "--out", out]) == 0
+    capsys.readouterr()
+    assert main(["predict", out, "--input", str(plain)]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"dgltrees: {plain}:1: expected node columns ")
+    assert "needs sentences with their trees" in message

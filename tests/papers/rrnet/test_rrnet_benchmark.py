@@ -18,8 +18,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from dgltrees import traverse
 from dgltrees.cells import RRNetCell
-from dgltrees.papers.rrnet.graphs import Operation, operation_graph
-from dgltrees.papers.rrnet.models import advance, initial_state
+from dgltrees.papers.rrnet.graphs import operation_graph
+from dgltrees.papers.rrnet.models.stepping import advance, initial_state
+from dgltrees.trees.kinds import Operation
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.benchmarks.test_speed import measure
 

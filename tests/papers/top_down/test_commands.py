@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dgltrees.cli import main
-from dgltrees.formats import read_conllu
-from dgltrees.papers.top_down.data import read_kbest
+from dgltrees.formats import read
+from dgltrees.papers.top_down.data.kbest import read_kbest
 from tests.test_cli import Capture, fails
 from tests.training.samples import SAMPLES, SENTENCES
 from tests.trees.nested import write
@@ -36,12 +36,12 @@ def test_parse_and_rerank(
     assert shown[0].split() == ["K", "uas", "las", "uas_no_punct", "las_no_punct", "oracle"]
     assert [line.split()[0] for line in shown[1:]] == ["1", "2", "3", "4"]
     assert set(json.loads(last)) == {"parser", "best"}
-    assert len(read_conllu(out).forest) == 5
+    assert len(read(out, "conllu").forest) == 5
 
     assert main([*argv, "--k", "1", "--weight", "0.5", "--out", out]) == 0
     kbest = read_kbest(lists)
     own = kbest.forest.select(kbest.offsets[:-1])
-    assert (read_conllu(out).forest.parent == own.parent).all()
+    assert (read(out, "conllu").forest.parent == own.parent).all()
 
 
 def test_parsing_a_folder_of_texts_is_resumed(
@@ -56,7 +56,7 @@ def test_parsing_a_folder_of_texts_is_resumed(
     assert main([*argv, "--input", *texts]) == 0
     assert (tmp_path / "trees" / "one.conllu").stat().st_mtime_ns == before
     assert len(capsys.readouterr().out.splitlines()) == 2
-    assert len(read_conllu(tmp_path / "trees" / "two.conllu").forest) == 2
+    assert len(read(tmp_path / "trees" / "two.conllu", "conllu").forest) == 2
     (tmp_path / "one.text").touch()
     assert main([*argv, "--input", texts[0], str(tmp_path / "one.text")]) == 2
     assert "expected inputs of different names" in capsys.readouterr().err

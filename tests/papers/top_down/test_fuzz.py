@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dgltrees.formats import FORMATS
-from dgltrees.papers.top_down.data import read_kbest, read_questions
+from dgltrees.papers.top_down.data.kbest import read_kbest
+from dgltrees.papers.top_down.data.questions import read_questions
 from tests.fuzz.test_readers import damaged
 
 READERS: dict[str, tuple[Callable[[Path], Any], bytes]] = {

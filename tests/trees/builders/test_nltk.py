@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.formats import read_mrg
+from dgltrees.formats import read
 from dgltrees.trees.builders import from_nltk
 from tests.trees.nested import write
 
@@ -18,12 +18,12 @@ TEXT = "( (S (NP (DT the) old (NN man)) (VP (VB sat)) (. .)) )"
 
 def test_the_reader_of_penn_brackets_gives_the_same(tmp_path: Path) -> None:
     built = from_nltk(nltk.Tree.fromstring(TEXT))
-    read = read_mrg(write(tmp_path, TEXT)).forest
-    np.testing.assert_array_equal(built.parent, read.parent)
-    np.testing.assert_array_equal(built.pos, read.pos)
+    trees = read(write(tmp_path, TEXT), "mrg").forest
+    np.testing.assert_array_equal(built.parent, trees.parent)
+    np.testing.assert_array_equal(built.pos, trees.pos)
     for name in ("label", "word"):
-        np.testing.assert_array_equal(built.columns[name], read.columns[name])
-        assert built.vocabs[name] == read.vocabs[name]
+        np.testing.assert_array_equal(built.columns[name], trees.columns[name])
+        assert built.vocabs[name] == trees.vocabs[name]
 
 
 def test_deep_and_wide() -> None:

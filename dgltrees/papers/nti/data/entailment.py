@@ -1,39 +1,33 @@
-"""Pairs of a premise and a hypothesis: the files of SNLI and SICK."""
+"""Pairs of a premise and a hypothesis: the files of SNLI and SICK.
+
+S. R. Bowman, G. Angeli, C. Potts and C. D. Manning, "A large annotated corpus for learning natural
+language inference", EMNLP 2015; M. Marelli and others, "A SICK cure for the evaluation of
+compositional distributional semantic models", LREC 2014.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any
 
 from dgltrees._files import PathLike
+from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.lengths import VERBATIM, WordRules
-from dgltrees.formats.lines import chunks, empty_file, gather, numbered_lines
-from dgltrees.formats.table import Format
-from dgltrees.papers.nti.data.pairs import Pair, pair_examples
-from dgltrees.papers.nti.data.sick import sick_pairs
-from dgltrees.papers.nti.data.snli import jsonl_pairs, line_pairs, tsv_pairs
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import LineError, chunks, empty_file, error_in, numbered_lines
+from dgltrees.formats.text import tokenize
+from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "read_entailment", "stream_entailment"]
+__all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "companions", "stream_entailment"]
 
 ENTAILMENT_LABELS = ("entailment", "neutral", "contradiction")
 _NO_LABEL = "-"
-
-
-def read_entailment(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    rules: WordRules = VERBATIM,
-    labeled: bool = True,
-) -> Examples:
-    """All pairs of a file; see :func:`stream_entailment`."""
-    return gather(stream_entailment(path, vocabs=vocabs, rules=rules, labeled=labeled))
 
 
 def stream_entailment(
@@ -57,14 +51,14 @@ def stream_entailment(
     :func:`~dgltrees.formats.tokenize`; fields ``sentence1`` and ``sentence2`` hold such text where
     a file of SNLI has no parses.
 
-    Node columns: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.sentences`); and
-    ``merges`` and ``splits``, the brackets that end and then those that begin before a word
-    (:mod:`dgltrees.trees.constituents`), -1 where a sentence has none. Example columns:
-    ``target``, the row of :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.
+    Node columns: ``word``; a sentence is a chain, see
+    :func:`~dgltrees.trees.builders.sentences.chains`; and ``merges`` and ``splits``, the brackets
+    that end and then those that begin before a word (:mod:`dgltrees.trees.constituents`), -1 where
+    a sentence has none. Example columns: ``target``, the row of :data:`ENTAILMENT_LABELS`, and
+    ``line``. Examples have arity 2.
 
     Arguments:
-        path: the file.
-        trees: pairs per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
             error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
         rules: how words are changed and long sentences treated.
@@ -74,7 +68,6 @@ def stream_entailment(
         TreeError: with file and line: the file is not UTF-8 or in none of the forms, a line is cut
             off, a sentence is empty or too long, a label is none of the three, or a word is not in
             a frozen vocabulary; or no pair has a label.
-        ConfigError: ``trees`` is below 1.
     """
     words = vocabs_for(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
@@ -92,16 +85,20 @@ def _pairs(path: PathLike, labeled: bool) -> Iterator[Pair]:
     """The pairs of a file in any of the forms."""
     name = Path(path).name
     if name.startswith("labels.") or (name.startswith("s1.") and not labeled):
-        return line_pairs(path)
+        return _pairs_of_files(path)
     lines = numbered_lines(path)
     first = next(lines, None)
     if first is None:
         return iter(())
-    rows = chain([first], lines)
+    rows, error = chain([first], lines), error_in(path)
     if name.endswith(".jsonl") or first[1].lstrip().startswith("{"):
-        return jsonl_pairs(rows, path, labeled)
-    has_names = {"gold_label", "sentence1_binary_parse", "sentence1"} & {*first[1].split("\t")}
-    return (tsv_pairs if has_names else sick_pairs)(rows, path, labeled)
+        read = _pairs_of_jsonl
+    elif {"gold_label", "sentence1_binary_parse", "sentence1"} & {*first[1].split("\t")}:
+        read = _pairs_of_fields
+    else:
+        read = _pairs_of_sick
+    texts = read(((number, line) for number, line in rows if line.strip()), error, labeled)
+    return (_pair(line, label, sides, error, labeled) for line, label, sides in texts)
 
 
 def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:
@@ -125,6 +122,141 @@ def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:
             f"({_NO_LABEL!r})",
             stacklevel=2,
         )
+
+
+def _pair(
+    line: int, label: str, sentences: tuple[str, str], error: LineError, labeled: bool
+) -> Pair:
+    """A pair of two sentences: in brackets, as all with labels are, or English text."""
+    words: list[list[str]] = []
+    parses: list[str | None] = []
+    for sentence in sentences:
+        if not (labeled or "(" in sentence or ")" in sentence):  # one word may do without
+            words.append(tokenize(sentence))
+            parses.append(None)
+            continue
+        opened, closed = sentence.count("("), sentence.count(")")
+        if opened != closed:
+            raise error(
+                f"expected a ')' for every '(', got {opened} and {closed}; is the line cut off?",
+                line,
+            )
+        words.append(sentence.replace("(", " ").replace(")", " ").split())
+        parses.append(sentence)
+    left, right = words
+    return Pair(line, label, left, right, parses)
+
+
+_Lines = Iterator[tuple[int, str]]
+_Texts = Iterator[tuple[int, str, tuple[str, str]]]
+"""The line, label and two sentences of each pair."""
+
+_LABEL = "gold_label"
+_FIELDS = (_LABEL, "sentence1_binary_parse", "sentence2_binary_parse")
+_TEXT = {"sentence1_binary_parse": "sentence1", "sentence2_binary_parse": "sentence2"}
+
+
+def _pairs_of_jsonl(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
+    """Those of SNLI's ``.jsonl``."""
+    for number, line in lines:
+        try:
+            values = load_json(line)
+        except ValueError as cause:
+            raise error(f"{cause}; is the line cut off?", number) from None
+        yield _of_fields(values if isinstance(values, dict) else {}, number, error, labeled)
+
+
+def _pairs_of_fields(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
+    """Those of SNLI's ``.txt``: fields separated by tabs, named by the first line."""
+    number, line = next(lines)
+    names = line.split("\t")
+    missing = [name for name in _FIELDS if name not in names and labeled]
+    if missing:
+        raise error(
+            f"expected a first line that names the fields {', '.join(_FIELDS)}, got none "
+            f"called {missing[0]}",
+            number,
+        )
+    for number, line in lines:
+        fields = line.split("\t")
+        if len(fields) != len(names):
+            raise error(
+                f"expected {len(names)} fields between tabs, got {len(fields)}; is the line "
+                "cut off?",
+                number,
+            )
+        yield _of_fields(dict(zip(names, fields)), number, error, labeled)
+
+
+def _of_fields(
+    values: Mapping[str, Any], line: int, error: LineError, labeled: bool
+) -> tuple[int, str, tuple[str, str]]:
+    if not labeled:
+        texts = {name: values.get(text) for name, text in _TEXT.items()}
+        values = {_LABEL: "", **texts, **values}
+    for name in _FIELDS:
+        if not isinstance(values.get(name), str):
+            raise error(f"expected text in the field {name}, got none", line)
+    label, left, right = (values[name] for name in _FIELDS)
+    return line, label, (left, right)
+
+
+def _pairs_of_sick(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
+    """Those of SICK: ``label TAB parse TAB parse``, with two further fields or none.
+
+    A first line that begins with ``%`` names the fields. Labels become lower case, as in SNLI.
+    """
+    for number, line in lines:
+        if number == 1 and line.startswith("%"):
+            continue
+        fields = line.split("\t")
+        if len(fields) == 2 and not labeled:
+            fields = ["", *fields]
+        if len(fields) not in (3, 5):
+            missing = "; training and evaluation need the label" * (len(fields) == 2)
+            raise error(
+                f"expected label TAB parse TAB parse, and two more fields or none, got "
+                f"{len(fields)} fields{missing}",
+                number,
+            )
+        yield number, fields[0].strip().lower(), (fields[1], fields[2])
+
+
+def companions(path: PathLike) -> list[Path]:
+    """The files ``s1.NAME`` and ``s2.NAME`` beside ``labels.NAME``, or ``s2.NAME`` beside the
+    first of these; none for any other name."""
+    path = Path(path)
+    first, _, name = path.name.partition(".")
+    beside = {"labels": ("s1", "s2"), "s1": ("s2",)}.get(first, ()) if name else ()
+    return [path.with_name(f"{side}.{name}") for side in beside]
+
+
+def _pairs_of_files(path: PathLike) -> Iterator[Pair]:
+    """The pairs of three files with a line per pair: ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``.
+
+    Words are separated by spaces. From ``s1.NAME``, the pairs of the last two, without labels.
+
+    Raises:
+        TreeError: with file and line: one file ends before another, or a line is not UTF-8; or a
+            file is missing.
+    """
+    files = [Path(path), *companions(path)]
+    for file in files:
+        if not file.exists():
+            raise TreeError(f"expected the file {file.name} beside it, got none", file=path)
+    for rows in zip_longest(*map(numbered_lines, files)):
+        if None in rows:
+            shorter, number = files[rows.index(None)], next(row[0] for row in rows if row)
+            others = " and ".join(os.fspath(f.name) for f, row in zip(files, rows) if row)
+            raise TreeError(
+                f"expected as many lines as in {others}, got {number - 1}; the files do not "
+                "belong together",
+                file=shorter,
+                line=number,
+            )
+        (_, left), (number, right) = rows[-2:]
+        label = rows[0][1].strip() if len(rows) == 3 else ""
+        yield Pair(number, label, left.split(), right.split())
 
 
 ENTAILMENT = Format(

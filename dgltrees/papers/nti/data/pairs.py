@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -10,20 +11,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.lengths import WordRules
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.lines import error_in
+from dgltrees.formats.sentences import check_max_words, too_long
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import ranges, starts
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
-__all__ = ["NO_LABEL", "Pair", "pair_examples"]
+__all__ = ["NO_LABEL", "VERBATIM", "Pair", "WordRules", "pair_examples"]
 
 NO_LABEL = ("", "-")
 """What stands in place of a class that a pair has not; ``-`` in SNLI."""
 
 _BRACKETS = {"(": 1, ")": -1}
+
+
+@dataclass(frozen=True)
+class WordRules:
+    """How a reader changes the words of each sentence.
+
+    Arguments:
+        lower: turn words to lower case.
+        max_words: the most words that a sentence may have; None for any number.
+        truncate: cut longer sentences to ``max_words`` words; otherwise they are an error.
+
+    Raises:
+        ConfigError: ``max_words`` is below 1, or ``truncate`` comes without it.
+    """
+
+    lower: bool = False
+    max_words: int | None = None
+    truncate: bool = False
+
+    def __post_init__(self) -> None:
+        check_max_words(self.max_words)
+        if self.truncate and self.max_words is None:
+            raise ConfigError("expected max_words with truncate, got none")
+
+    def __call__(self, words: Sequence[str], file: PathLike, line: int) -> list[str]:
+        """The words of one sentence, in lower case and cut as the rules say.
+
+        Raises:
+            TreeError: with file and line: the sentence has no words, or too many.
+        """
+        if not words:
+            raise TreeError(
+                "expected at least one word in a sentence, got none", file=file, line=line
+            )
+        words = words[: self.length(len(words), file, line)]
+        return [word.lower() for word in words] if self.lower else list(words)
+
+    def length(self, words: int, file: PathLike, line: int) -> int:
+        """The number of words that a sentence of ``words`` words is cut to.
+
+        Raises:
+            TreeError: with file and line: there are too many, and they are not to be cut.
+        """
+        if self.max_words is None or words <= self.max_words:
+            return words
+        if self.truncate:
+            return self.max_words
+        raise too_long(
+            self.max_words, words, cure="raise max_words, or truncate", file=file, line=line
+        )
+
+
+VERBATIM = WordRules()
+"""All words, as they are spelled."""
 
 
 class Pair(NamedTuple):
@@ -74,11 +130,13 @@ def pair_examples(
     target = np.full(len(pairs), -1, np.int64)
     rows = [i for i, pair in enumerate(pairs) if labeled or pair.target not in NO_LABEL]
     labels = [pairs[i].target for i in rows]
-    target[rows] = _encode(labels, classes, path, [lines[i] for i in rows])
+    error = error_in(path)
+    target[rows] = encode_names(labels, classes, lambda text, i: error(text, lines[rows[i]]))
     sentences = [side for pair in pairs for side in (pair.left, pair.right)]
     sizes = [len(sentence) for sentence in sentences]
     lines_of_words = np.repeat(np.repeat(lines, 2), sizes)
-    ids = _encode(list(chain.from_iterable(sentences)), words, path, lines_of_words)
+    texts = list(chain.from_iterable(sentences))
+    ids = encode_names(texts, words, lambda text, i: error(text, int(lines_of_words[i])))
     columns = {"word": ids, **(_constituents(pairs, sizes, path) if brackets else {})}
     forest = chains(sizes, columns, {"word": words})
     example_columns = {"target": target, "line": np.array(lines, np.int64)}
@@ -108,14 +166,3 @@ def _constituents(
         columns[name] = np.full(lengths.sum(), -1, np.int32)
         columns[name][places] = column[kept]
     return columns
-
-
-def _encode(
-    names: Sequence[str], vocab: Vocabulary, path: PathLike, lines: Iterable[int]
-) -> NDArray[np.int32]:
-    """The ids of names; ``lines`` are the lines on which they stand."""
-    try:
-        return vocab.encode(names)
-    except TreeError as error:
-        line = next(line for name, line in zip(names, lines) if name not in vocab)
-        raise TreeError(str(error), file=path, line=int(line)) from None

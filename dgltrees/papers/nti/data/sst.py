@@ -11,27 +11,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
-from dgltrees.formats.table import Format
-from dgltrees.trees.builders.brackets import assemble, check_children, find_heads, items_in
-from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.formats.brackets import Grammar, at_brackets
+from dgltrees.formats.format import Format
+from dgltrees.trees.builders.brackets import assemble, find_heads, items_in
+from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["SST", "SST_LABELS", "read_sst", "stream_sst"]
+__all__ = ["SST", "SST_LABELS", "stream_sst"]
 
 SST_LABELS = ("0", "1", "2", "3", "4")
-
-
-def read_sst(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
-    labeled: bool = True,
-) -> Examples:
-    """All trees of a file of the treebank; see :func:`stream_sst`."""
-    return gather(stream_sst(path, vocabs=vocabs, max_children=max_children, labeled=labeled))
+_GRAMMAR = Grammar("(label ...)")
 
 
 def stream_sst(
@@ -39,7 +29,6 @@ def stream_sst(
     trees: int = 10_000,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The trees of a file of the treebank, ``trees`` lines at a time.
@@ -50,27 +39,23 @@ def stream_sst(
     from 0 (very negative) to 4 (very positive). Example column: ``target``, the root's sentiment.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
             error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
-        max_children: the most children that a node may have; None for any number.
         labeled: whether every constituent must have a label; otherwise it may be left out, as in
             ``((The) ((good) (one)))``, and ``target`` is -1 there.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced, a label is not 0 to 4, a leaf has no word or two, a word is not in a
-            frozen vocabulary, or a node has too many children.
-        ConfigError: ``trees`` is below 1.
+            is unbalanced, a label is not 0 to 4, a leaf has no word or two, or a word is not in a
+            frozen vocabulary.
     """
     words = vocabs_for(vocabs, "word")["word"]
-    for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, file=path, first_line=line), words, max_children, labeled)
+    for items, _ in _GRAMMAR.lines(path, trees):
+        yield _examples(items, words, labeled)
 
 
-def _parse(items: Brackets, words: Vocabulary, max_children: int | None, labeled: bool) -> Examples:
-    fields_of_lines(items, 1, "(label ...)")
+def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> Examples:
     count = items_in(items)
     if labeled:
         is_head = find_heads(items, "a label")
@@ -88,13 +73,10 @@ def _parse(items: Brackets, words: Vocabulary, max_children: int | None, labeled
         items.is_open & (children == 0),
         lambda _: "expected a word or constituents after a label, got none",
     )
-    check_children(items, children, max_children)
     labels = {name: i for i, name in enumerate(SST_LABELS)}
-    target = np.full(len(is_head), -1, np.int64)
     what = "a label" if labeled else "a label or none (parses with tags are of the format mrg)"
-    target[items.parent[is_head]] = items.look_up(is_head, labels, what)[is_head]
-    word = np.full(len(is_head), -1, np.int32)
-    word[items.parent[is_word]] = items.encode(is_word, words)[is_word]
+    target = at_brackets(items, is_head, items.look_up(is_head, labels, what)).astype(np.int64)
+    word = at_brackets(items, is_word, items.encode(is_word, words))
     forest = assemble(
         items.is_open,
         items.parent,

@@ -15,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.english import tokenize
-from dgltrees.formats.lengths import VERBATIM, WordRules
-from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
-from dgltrees.formats.table import Format
-from dgltrees.papers.nti.data.pairs import Pair, pair_examples
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import LineError, check_chunk_size, empty_file, error_in, numbered_lines
+from dgltrees.formats.text import tokenize
+from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["WIKIQA", "WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
+__all__ = ["WIKIQA", "WIKIQA_LABELS", "stream_wikiqa"]
 
 WIKIQA_LABELS = ("0", "1")
 _FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
@@ -37,17 +35,6 @@ class _Row(NamedTuple):
     question: str  # the question itself in files without ids
     sentence: str | None  # None in files without ids
     pair: Pair
-
-
-def read_wikiqa(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    rules: WordRules = VERBATIM,
-    labeled: bool = True,
-) -> Examples:
-    """All questions of a file; see :func:`stream_wikiqa`."""
-    return gather(stream_wikiqa(path, vocabs=vocabs, rules=rules, labeled=labeled))
 
 
 def stream_wikiqa(
@@ -73,9 +60,8 @@ def stream_wikiqa(
     Examples have arity 2, the question first.
 
     Arguments:
-        path: the file.
-        trees: the least number of pairs per chunk; the pairs of a question are in one chunk.
-        vocabs, rules: see :func:`~dgltrees.papers.nti.data.stream_entailment`.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
+        vocabs, rules: see :func:`~dgltrees.papers.nti.data.entailment.stream_entailment`.
         labeled: whether every pair must have its label, the last field; otherwise ``target`` is -1
             without one.
 
@@ -97,33 +83,31 @@ def stream_wikiqa(
 
 def _rows(path: PathLike, rules: WordRules, labeled: bool) -> Iterator[_Row]:
     names: list[str] = []
+    error = error_in(path)
     for number, line in numbered_lines(path):
         fields = line.split("\t")
         if number == 1 and fields[0] == _FIELDS[0]:
             names = fields
             if not {*(_FIELDS if labeled else _FIELDS[:-1])} <= {*names}:
-                raise TreeError(
-                    f"expected the fields {', '.join(_FIELDS)}, got {', '.join(names)}",
-                    file=path,
-                    line=number,
+                raise error(
+                    f"expected the fields {', '.join(_FIELDS)}, got {', '.join(names)}", number
                 )
         elif line.strip():
-            row = _row(fields, names, path, number, labeled)
+            row = _row(fields, names, number, error, labeled)
             yield row._replace(pair=row.pair.cut(rules, path))
 
 
 def _row(
-    fields: Sequence[str], names: Sequence[str], path: PathLike, line: int, labeled: bool
+    fields: Sequence[str], names: Sequence[str], line: int, error: LineError, labeled: bool
 ) -> _Row:
     if not names and len(fields) == 2 and not labeled:
         fields = [*fields, ""]
     if len(fields) != (len(names) or 3):
-        raise TreeError(
+        raise error(
             f"expected {len(names) or 'question TAB sentence TAB 0/1, 3'} fields, got "
             f"{len(fields)}; is the line cut off, or without the label that training and "
             "evaluation need?",
-            file=path,
-            line=line,
+            line,
         )
     if not names:
         question, sentence, label = fields

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats import WordRules
 from dgltrees.models.inputs import Input
 from dgltrees.models.word_vectors import read_word_vectors
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.files import data_files

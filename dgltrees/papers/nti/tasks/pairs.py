@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
-from dgltrees.formats.lengths import WordRules
 from dgltrees.metrics.ranking import rank_within, ranking
-from dgltrees.papers.nti.data.entailment import stream_entailment
-from dgltrees.papers.nti.data.snli import companions
+from dgltrees.papers.nti.data.entailment import companions, stream_entailment
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,11 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, tokenize
 from dgltrees.formats.conllu import conllu_sentences
-from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.lines import chunks, empty_file, numbered_lines
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies, phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
@@ -72,6 +73,9 @@ class WordNodesModel(HeadSettings, TreeModel):
         return Classifier(encoder, EveryNode(), head)
 
 
+_Sentences = Iterator[tuple[int, Sequence[str]]]
+"""The number of the line of each sentence, and its words."""
+
 _NEUTRAL = 2
 _CLASSES = {
     False: Vocabulary(SST_LABELS, frozen=True),
@@ -111,10 +115,14 @@ def _binary(data: Examples, labeled: bool) -> Examples:
     """Negative (0) and positive (1); neutral nodes have no class, neutral sentences go."""
     if labeled:
         data = data.select(np.flatnonzero(data.columns["target"] != _NEUTRAL))
-    nodes = np.asarray(data.forest.columns["target"])
-    classes = np.where((nodes == _NEUTRAL) | (nodes < 0), -1, nodes > _NEUTRAL)
+    classes = _two_classes(data.forest.columns["target"])
     forest = replace(data.forest, columns={**data.forest.columns, "target": classes})
     return Examples(forest, {"target": classes[forest.roots]}, targets=_CLASSES[True])
+
+
+def _two_classes(target: NDArray[Any]) -> NDArray[np.int64]:
+    """Negative (0) and positive (1); -1 for neutral and for unknown."""
+    return np.where((target == _NEUTRAL) | (target < 0), -1, target > _NEUTRAL)
 
 
 @dataclass(frozen=True)
@@ -156,14 +164,14 @@ def _read_phrases(
     for data in stream_sst(path, trees, labeled=labeled):
         forest = data.forest
         target = np.asarray(forest.columns["target"])
-        if settings.binary:
-            target = np.where((target == _NEUTRAL) | (target < 0), -1, target > _NEUTRAL)
+        target = _two_classes(target) if settings.binary else target
         mask = target >= 0 if labeled else forest.parent < 0
         if settings.supervise == "root":
             mask &= forest.parent < 0
         sentences = _phrases(forest, np.flatnonzero(mask))
         sentences = _cut(sentences, first + forest.tree_of_node[mask], rules, path)
-        yield _examples(sentences, settings, target[mask].astype(np.int64))
+        classes = _CLASSES[settings.binary]
+        yield Examples(sentences, {"target": target[mask].astype(np.int64)}, targets=classes)
         first += len(forest)
 
 
@@ -200,14 +208,7 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLi
     return chains(np.minimum(forest.sizes, length), columns, forest.vocabs)
 
 
-def _examples(
-    sentences: Forest, settings: PhraseSettings, target: NDArray[np.int64] | None = None
-) -> Examples:
-    target = np.full(len(sentences), -1) if target is None else target
-    return Examples(sentences, {"target": target}, targets=_CLASSES[settings.binary])
-
-
-def _reader(sentences: Callable[[PathLike], Iterator[tuple[int, Sequence[str]]]]) -> Reader:
+def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
     """Reads sentences without sentiment, each with the number of its line."""
 
     def read(
@@ -219,28 +220,24 @@ def _reader(sentences: Callable[[PathLike], Iterator[tuple[int, Sequence[str]]]]
             empty = False
             vocab = Vocabulary()
             ids = vocab.encode(list(chain.from_iterable(chunk)))
-            yield _examples(
-                chains([len(each) for each in chunk], {"word": ids}, {"word": vocab}), settings
-            )
+            forest = chains([len(each) for each in chunk], {"word": ids}, {"word": vocab})
+            target = {"target": np.full(len(chunk), -1)}
+            yield Examples(forest, target, targets=_CLASSES[settings.binary])
         if empty:
             raise empty_file(path, "sentence")
 
     return sentence_reader(read)
 
 
-def _text(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
-    return ((n, tokenize(text)) for n, text in numbered_lines(path) if text.strip())
+def _lines(split: Callable[[str], Sequence[str]], path: PathLike) -> _Sentences:
+    return ((n, split(text)) for n, text in numbered_lines(path) if text.strip())
 
 
-def _lines(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
-    return ((n, text.split()) for n, text in numbered_lines(path) if text.strip())
-
-
-def _conllu(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+def _conllu(path: PathLike) -> _Sentences:
     return ((sentence.line, sentence.words) for sentence in conllu_sentences(path, heads=False))
 
 
-def _brackets(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+def _brackets(path: PathLike) -> _Sentences:
     for data in stream_mrg(path):
         names = np.array(data.forest.vocabs["word"].names, object)
         for tree in data.forest:
@@ -256,8 +253,8 @@ SST_PHRASES = SentenceTask(
         "sst": sentence_reader(_read_phrases),
         "mrg": _reader(_brackets),
         "conllu": _reader(_conllu),
-        "text": _reader(_text),
-        "lines": _reader(_lines),
+        "text": _reader(partial(_lines, tokenize)),
+        "lines": _reader(partial(_lines, str.split)),
     },
     max_children=1,
     reads=f"{FORMATS['sst'].description} To predict: mrg, conllu, or a sentence per line, as text "

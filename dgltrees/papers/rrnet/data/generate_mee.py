@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import shuffle, stream, table
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.formats.synthetic import draws
 from dgltrees.papers.rrnet.data.arithmetic import (
     LARGEST_VALUE,
     MOST_OPERATORS,
@@ -74,12 +73,12 @@ def make_mee(
     """
     sizes = [train, valid, test]
     _check(sizes, lengths)
-    folder = check_folder(out, overwrite)
+    folder = draws.check_folder(out, overwrite)
     files: dict[str, Sequence[str]] = {}
     for n in lengths:
-        lines = _distinct(stream("mee", seed, n), n, sum(sizes), positive)
-        shuffle(stream("mee", seed, n, "order"), lines)
-        files.update((f"{split}{n}.tsv", part) for split, part in zip(SPLITS, cut(lines, sizes)))
+        lines = _distinct(draws.stream("mee", seed, n), n, sum(sizes), positive)
+        draws.shuffle(draws.stream("mee", seed, n, "order"), lines)
+        files |= draws.cut(lines, sizes, f"{{}}{n}.tsv")
     settings = {
         "train": train,
         "valid": valid,
@@ -89,12 +88,12 @@ def make_mee(
         "positive": positive,
     }
     header = {"generator": "mee", "version": VERSION, "settings": settings}
-    return write_folder(folder, files, header)
+    return draws.write_folder(folder, files, header)
 
 
 def _check(sizes: Sequence[int], lengths: Sequence[int]) -> None:
     """Raise ConfigError for settings out of range."""
-    check_sizes(sizes, "expressions")
+    draws.check_sizes(sizes, "expressions")
     once = len(set(lengths)) == len(lengths) > 0
     if not once or not all(1 <= n <= MOST_OPERATORS for n in lengths):
         raise ConfigError(
@@ -142,7 +141,7 @@ def draw_expressions(rng: random.Random, n: int, count: int) -> Expressions:
     The operators are applied in a uniformly random order. So each of them is equally likely to be
     the last, which is the root; and likewise in every subexpression.
     """
-    uniform = table(rng, count, 3 * n + 1)
+    uniform = draws.table(rng, count, 3 * n + 1)
     order = np.argsort(uniform[:, :n], axis=1, kind="stable")
     operators = (uniform[:, n : 2 * n] * len(SYMBOLS)).astype(np.int64)
     digits = (uniform[:, 2 * n :] * 10).astype(np.int64)

@@ -11,26 +11,21 @@ from dataclasses import replace
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
-from dgltrees.formats.logic import LOGIC_FORM, LOGIC_WORDS, parse_logic
-from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.formats.lines import line_chunks
+from dgltrees.formats.logic import LOGIC_GRAMMAR, LOGIC_WORDS, parse_logic
+from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LOGIC_TOKENS", "read_logic_sequences", "stream_logic_sequences"]
+__all__ = ["LOGIC_TOKENS", "stream_logic_sequences"]
 
 LOGIC_TOKENS = (*LOGIC_WORDS, "(", ")")
 _OPEN, _CLOSE = len(LOGIC_WORDS), len(LOGIC_WORDS) + 1
 _OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
 _OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
-
-
-def read_logic_sequences(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
-    return gather(stream_logic_sequences(path, labeled=labeled))
 
 
 def stream_logic_sequences(
@@ -44,13 +39,13 @@ def stream_logic_sequences(
     :func:`~dgltrees.formats.logic.stream_logic`.
     """
     for data, line in line_chunks(path, trees):
-        items = scan(data, file=path, first_line=line)
-        yield replace(parse_logic(items, labeled), forest=_sequences(data, items))
+        items, is_relation = LOGIC_GRAMMAR.items(data, path, line, labeled=labeled)
+        yield replace(parse_logic(items, is_relation), forest=_sequences(data, items))
 
 
 def _sequences(data: bytes, items: Brackets) -> Forest:
     """The tokens of all sentences of ``data``; `parse_logic` has checked its ``items``."""
-    field = fields_of_lines(items, 3, LOGIC_FORM, label=0, labeled=False)
+    field = LOGIC_GRAMMAR.fields_of(items, labeled=False)
     relation = field == 0
     ids = [LOGIC_WORDS.get(name, -1) for name in items.names]  # -1 for relations
     word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.lines import gather, line_chunks
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import line_chunks
 from dgltrees.papers.rrnet.data.arithmetic import (
     CLOSE,
     LARGEST_VALUE,
@@ -25,13 +25,13 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     SMALLEST_VALUE,
     evaluate,
 )
-from dgltrees.papers.rrnet.graphs import OPERATIONS, Operation
 from dgltrees.trees.builders.scan import check_utf8, line_ends
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["MEE", "MEE_ALPHABET", "read_mee", "stream_mee"]
+__all__ = ["MEE", "MEE_ALPHABET", "stream_mee"]
 
 _END, _UNKNOWN = len(MEE_ALPHABET), len(MEE_ALPHABET) + 1
 _CODES = np.full(256, _UNKNOWN, np.int8)
@@ -40,11 +40,6 @@ _OPERATIONS = np.full(len(MEE_ALPHABET), Operation.RECUR, np.int32)
 _OPERATIONS[[OPEN, CLOSE]] = Operation.SPLIT, Operation.MERGE
 _MOST_CHARACTERS = 4 * MOST_OPERATORS + 1  # digits, operators and brackets
 _FORM = "a line of the form value TAB expression"
-
-
-def read_mee(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All expressions of a file; see :func:`stream_mee`."""
-    return gather(stream_mee(path, labeled=labeled))
 
 
 def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> Iterator[Examples]:
@@ -60,8 +55,7 @@ def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
     the number of operators.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have the value of its expression; otherwise ``target`` is
             what a line has, right or wrong, and -1 where a line is an expression alone.
 
@@ -70,7 +64,6 @@ def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
             TAB, a value is not a number from 10 to 99 or not the value of the expression, or an
             expression has another character, a bracket without exactly one operator, a remainder by
             zero, or more than 18 operators, whose value may not fit into 64 bits.
-        ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees, blank=True):
         yield _parse(data, path, line, labeled)

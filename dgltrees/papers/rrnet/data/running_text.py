@@ -1,7 +1,8 @@
-"""Running text with a sentence per line, as language models read it: word after word.
+"""Running text, as language models read it, word after word: lines of words, or parsed sentences.
 
 Mikolov, Karafiát, Burget, Černocký and Khudanpur, "Recurrent neural network based language model",
-INTERSPEECH 2010, have the Penn Treebank in this form.
+INTERSPEECH 2010, have the Penn Treebank in the first form; the second has the trees of the format
+``mrg``, and each word the brackets before it.
 """
 
 from __future__ import annotations
@@ -9,30 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
+import numpy as np
+
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import chunks, gather
-from dgltrees.formats.table import Format
+from dgltrees.errors import TreeError
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import chunks
+from dgltrees.formats.mrg import MRG
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.sentences import chains
+from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import over_subtrees
+from dgltrees.trees.segments import offsets_of, owner
 from dgltrees.trees.vocabulary import Vocabulary
-from dgltrees.trees.words import END, UNKNOWN
+from dgltrees.trees.words import END, UNKNOWN, recode
 
-__all__ = ["TEXT", "read_running_text", "stream_running_text"]
-
-
-def read_running_text(
-    path: PathLike, *, vocabs: Mapping[str, Vocabulary] | None = None
-) -> Examples:
-    """All lines of a text; see :func:`stream_running_text`."""
-    return gather(stream_running_text(path, vocabs=vocabs))
+__all__ = ["TEXT", "stream_running_text", "stream_running_trees", "surface_trees"]
 
 
 def stream_running_text(
-    path: PathLike,
-    trees: int = 10_000,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
+    path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[Examples]:
     """The lines of a text as chains of words, ``trees`` lines at a time.
 
@@ -40,23 +39,94 @@ def stream_running_text(
     words are left out. Node column: ``word``. There are no example columns.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and ``<eos>``
             first. Where a word is missing from a frozen one it becomes the vocabulary's unknown
             name. All chunks share one vocabulary.
 
     Raises:
         TreeError: with file and line: a line is not UTF-8; or the file has no words.
-        ConfigError: ``trees`` is below 1.
     """
-    words = (vocabs or {}).get("word")
-    if words is None:
-        words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
+    words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
     lines = ([*sentence.words, END] for sentence in sentences_of_lines(path))
     for chunk in chunks(lines, trees):
         ids = words.encode(list(chain.from_iterable(chunk)))
         yield Examples(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))
+
+
+def stream_running_trees(
+    path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
+) -> Iterator[Examples]:
+    """The sentences of a ``.mrg`` file as chains of words, with ``<eos>`` after the last of each.
+
+    Words that stand for nothing in the text, with the tag ``-NONE-``, are left out. Node columns:
+    ``word``, and ``merges`` and ``splits``, the sub-trees that end and then those that begin right
+    before it (:mod:`dgltrees.trees.constituents`); all end before ``<eos>``. There are no
+    example columns.
+
+    Arguments:
+        path, trees, vocabs: see :func:`stream_running_text`.
+
+    Raises:
+        TreeError: see :func:`~dgltrees.formats.mrg.stream_mrg`; or a sentence has no words.
+    """
+    words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
+    for part in MRG.chunks(path, trees):
+        yield _sentences(part.forest, words, path)
+
+
+def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> Examples:
+    forest = recode(surface_trees(forest, file=path), {"word": words})
+    leaves, merges, splits = constituent_counts(forest)
+    sizes = np.bincount(forest.tree_of_node[leaves], minlength=len(forest))
+    ends = sizes.cumsum()
+    still_open = np.bincount(owner(sizes), splits - merges, len(sizes)).astype(np.int64)
+    columns = {
+        "word": np.insert(forest.columns["word"][leaves], ends, words.encode([END])[0]),
+        MERGES: np.insert(merges, ends, still_open),
+        SPLITS: np.insert(splits, ends, 0),
+    }
+    try:
+        return Examples(chains(sizes + 1, columns, {"word": words}))
+    except TreeError as error:
+        raise TreeError(error.message, file=path, tree=error.tree) from None
+
+
+EMPTY = "-NONE-"
+"""The tag of what the Penn Treebank adds to a text: traces, and words that are understood."""
+
+
+def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
+    """The same trees without the leaves with the tag ``-NONE-``, and without nodes with no others.
+
+    Arguments:
+        forest: trees read from the format ``mrg``.
+        file: the file of the trees, for the error.
+
+    Raises:
+        TreeError: nothing of a tree is left.
+    """
+    names = np.array([*forest.vocabs["label"].names, ""], object)  # the last is that of -1
+    is_word = (forest.degree == 0) & (names[forest.columns["label"]] != EMPTY)
+    up = forest.global_parent
+    kept = over_subtrees(np.add, is_word.astype(np.int64), up) > 0
+    sizes = np.bincount(forest.tree_of_node[kept], minlength=len(forest))
+    if (sizes == 0).any():
+        raise TreeError(
+            f"expected a word without the tag {EMPTY} in every sentence, got none",
+            file=file,
+            tree=int(sizes.argmin()),
+        )
+    place, offsets = offsets_of(kept), offsets_of(sizes)
+    parent = np.where(up < 0, -1, place[up])[kept]
+    tree = forest.tree_of_node[kept]
+    return Forest.build(
+        np.where(parent < 0, -1, parent - offsets[tree]),
+        pos=forest.pos[kept],
+        offsets=offsets,
+        columns={name: column[kept] for name, column in forest.columns.items()},
+        vocabs=forest.vocabs,
+    )
 
 
 TEXT = Format(

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoder import Encoder
+from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.graphs.words import word_operations
-from dgltrees.papers.rrnet.models.choosing import Consume, Steps, choose
-from dgltrees.papers.rrnet.models.decisions import Decisions
-from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
-from dgltrees.papers.rrnet.models.fixed import FixedOperations, OnlyRecur
-from dgltrees.papers.rrnet.models.objectives import PolicyObjective
-from dgltrees.papers.rrnet.models.policy import Policy, legal
-from dgltrees.papers.rrnet.models.replay import Replay, Trajectories
-from dgltrees.papers.rrnet.models.rollout import OPERATION, Rollout
+from dgltrees.papers.rrnet.graphs import word_operations
+from dgltrees.papers.rrnet.models.objectives import PolicyObjective, Replay, Trajectories
+from dgltrees.papers.rrnet.models.policy import Decisions, FixedOperations, OnlyRecur, Policy, legal
 from dgltrees.papers.rrnet.models.sequences import (
+    OPERATION,
+    Rollout,
     final_state,
     largest_stack,
     legal_steps,
@@ -30,18 +25,32 @@ from dgltrees.papers.rrnet.models.sequences import (
     start_fields,
     step_sizes,
     steps_of,
+    supervised_tokens,
     with_starts,
     with_tokens,
 )
-from dgltrees.papers.rrnet.models.stepping import RRNetState, initial_state
-from dgltrees.papers.rrnet.models.supervision import supervised_tokens
+from dgltrees.papers.rrnet.models.stepping import Consume, RRNetState, Steps, choose, initial_state
 from dgltrees.settings import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.constituents import MERGES, SPLITS
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import lasts
 
-__all__ = ["RRNetEncoder"]
+__all__ = ["RRNetEncoder", "RRNetEncoding"]
+
+
+@dataclass(frozen=True)
+class RRNetEncoding(Encoding):
+    """The states of the operations on ``T`` sentences.
+
+    Attributes:
+        operations: ``(S,)`` int64, the operation at each token.
+        decisions: the decisions of the policy.
+    """
+
+    operations: Tensor | None = None
+    decisions: Decisions | None = None
 
 
 @checked

@@ -1,18 +1,64 @@
-"""The policy network, which scores the next operation."""
+"""What decides the operations: a policy network that scores the next one, or a fixed rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dgltrees.errors import TreeError
 from dgltrees.models.heads import MLP, wide
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.models.decisions import PolicyOutput
-from dgltrees.settings import checked
+from dgltrees.papers.rrnet.graphs import each_step
+from dgltrees.settings import Seed, checked
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.kinds import Operation
 
-__all__ = ["ACTIONS", "Policy", "legal", "legal_between_words"]
+__all__ = [
+    "ACTIONS",
+    "Decisions",
+    "FixedOperations",
+    "OnlyRecur",
+    "Policy",
+    "PolicyOutput",
+    "legal",
+    "legal_between_words",
+    "legalized",
+]
+
+
+class PolicyOutput(NamedTuple):
+    """The output of a policy for n states.
+
+    Attributes:
+        scores: ``(n, 3)``, the scores of the operations; those of illegal ones are very low.
+        values: ``(n,)``, the values of the states.
+    """
+
+    scores: Tensor
+    values: Tensor
+
+
+class Decisions(NamedTuple):
+    """The decisions of a policy on the S steps of T sequences, one sequence after the other.
+
+    Attributes:
+        scores: ``(S, 3)``, the scores of the operations.
+        values: ``(S,)``, the values of the states before each step.
+        actions: ``(S,)`` int64, the chosen operations minus 1.
+        sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence.
+        bootstrap: the policy's output for the ``T`` states after the last steps, if the sequences
+            continue; None if they end.
+    """
+
+    scores: Tensor
+    values: Tensor
+    actions: Tensor
+    sizes: Tensor
+    bootstrap: PolicyOutput | None = None
+
 
 ACTIONS = 3
 """SPLIT, RECUR and MERGE, the operations 1 to 3: action a is operation a + 1."""
@@ -100,3 +146,78 @@ def legal_between_words(open_trees: Tensor, max_open: int, last: Tensor, left: T
     """
     split, recur, merge = legal(open_trees, max_open).unbind(1)
     return torch.stack([split & left, recur & left, merge & (last != Operation.SPLIT)], 1)
+
+
+class OnlyRecur(nn.Module):
+    """A recur at every token, which makes the network an LSTM: Jacob et al. (2018), section 3.1.
+
+    The parameters of split and merge are not used.
+    """
+
+    def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
+        """RECUR for every token, ``(S,)``; for the arguments see :class:`FixedOperations`."""
+        recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
+        return recurs.to(batch.device)
+
+
+@checked
+class FixedOperations(nn.Module):
+    """A random but fixed operation for each token id; illegal ones become RECUR.
+
+    Jacob et al. (2018), section 3.1, call it a random deterministic policy.
+
+    Arguments:
+        column: the node column of token ids.
+        rows: the number of ids.
+        seed: of the draw.
+    """
+
+    operation: Tensor
+
+    def __init__(self, column: str, rows: int, seed: Seed = 0) -> None:
+        super().__init__()
+        self.column = column
+        table = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
+        self.register_buffer("operation", torch.from_numpy(table))
+
+    def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
+        """The operation of each token, ``(S,)``.
+
+        Arguments:
+            batch: the sentences.
+            max_open, opened: see :func:`legalized`.
+
+        Raises:
+            TreeError: the id of a token is out of range.
+        """
+        ids = batch.on_host(batch.ndata[self.column]).long()
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(self.operation):
+            raise TreeError(
+                f"expected ids of column {self.column!r} to be 0 to {len(self.operation) - 1}, got "
+                f"{int(ids.min())} to {int(ids.max())}"
+            )
+        operations = self.operation.cpu()[ids]
+        return legalized(operations, batch.sizes, max_open, opened).to(batch.device)
+
+
+def legalized(
+    operations: Tensor, sizes: Tensor, max_open: int, opened: Tensor | None = None
+) -> Tensor:
+    """Replace merges with an empty stack and splits with a full one by RECUR, ``(S,)``.
+
+    Arguments:
+        operations: ``(S,)``, sequence after sequence.
+        sizes: ``(T,)`` the number of steps of each sequence.
+        max_open: the most sub-trees that can be open at a time.
+        opened: ``(T,)``, the number that is open before the first step; None for 0.
+    """
+    ops = operations.numpy().copy()
+    open_trees = np.zeros(len(sizes), np.int64) if opened is None else opened.numpy().copy()
+    for rows, at in each_step(sizes.numpy()):
+        op, size = ops[at], open_trees[rows]
+        empty = (op == Operation.MERGE) & (size == 0)
+        full = (op == Operation.SPLIT) & (size == max_open)
+        op = np.where(empty | full, Operation.RECUR, op)
+        ops[at] = op
+        open_trees[rows] += (op == Operation.SPLIT).astype(np.int64) - (op == Operation.MERGE)
+    return torch.from_numpy(ops)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.graphs.graph import operation_graph
-from dgltrees.papers.rrnet.graphs.matching import match_splits
-from dgltrees.papers.rrnet.graphs.words import token_at
-from dgltrees.papers.rrnet.models.choosing import Consume, Steps
+from dgltrees.papers.rrnet.graphs import match_splits, operation_graph, token_at
 from dgltrees.papers.rrnet.models.policy import legal, legal_between_words
-from dgltrees.papers.rrnet.models.stepping import RRNetState
+from dgltrees.papers.rrnet.models.stepping import Consume, RRNetState, Steps
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
 __all__ = [
+    "OPERATION",
+    "Rollout",
     "final_state",
     "largest_stack",
     "legal_steps",
@@ -27,9 +27,30 @@ __all__ = [
     "start_fields",
     "step_sizes",
     "steps_of",
+    "supervised_tokens",
     "with_starts",
     "with_tokens",
 ]
+
+OPERATION = "op"
+"""The node column of operations in the data; 0 (START) where there is none."""
+
+
+class Rollout(NamedTuple):
+    """The operations at the tokens of ``T`` sentences.
+
+    Attributes:
+        graph: the graph of the operations: of each sentence START, then an OPEN for each sub-tree
+            that is open at its beginning, then the tokens. Its node field ``from_data`` is True
+            for operations from the data.
+        x_mask, h_mask: ``(T, m)`` and ``(T, d)``, the dropout masks of the decisions.
+        start: the state in which the sentences begin; None for zeros and an empty stack.
+    """
+
+    graph: TreeBatch
+    x_mask: Tensor | None
+    h_mask: Tensor | None
+    start: RRNetState | None = None
 
 
 def with_starts(
@@ -98,23 +119,21 @@ def largest_stack(steps: Steps, start: RRNetState | None = None) -> int:
 
 def steps_of(graph: TreeBatch) -> Tensor:
     """The nodes that are steps, ``(S,)``; cached with the graph."""
-    return graph.cache.get(
-        "steps",
-        lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
-        device=graph.device,
-    )
+
+    def steps() -> Tensor:
+        return torch.from_numpy(np.flatnonzero(_is_step(graph)))
+
+    return graph.cache.get("steps", steps, device=graph.device)
 
 
 def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
     """The place among the steps of each that consumes a token, ``(S,)``; cached with the graph."""
-    return graph.cache.get(
-        f"readers {consume}", lambda: _readers(graph, consume), device=graph.device
-    )
 
+    def readers() -> Tensor:
+        recurs = _operations(graph)[_is_step(graph)] == Operation.RECUR
+        return torch.from_numpy(np.flatnonzero(recurs | (consume == "step")))
 
-def _readers(graph: TreeBatch, consume: Consume) -> Tensor:
-    operations = graph.on_host(graph.ndata["op"]).numpy()[_is_step(graph)]
-    return torch.from_numpy(np.flatnonzero((operations == Operation.RECUR) | (consume == "step")))
+    return graph.cache.get(f"readers {consume}", readers, device=graph.device)
 
 
 def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
@@ -125,33 +144,30 @@ def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
         max_open: the most sub-trees that can be open at a time.
         consume: which operations consume their token.
     """
+
+    def tokens_left() -> Tensor:  # whether a RECUR comes at each step or after it
+        recurs, sizes = _operations(graph) == Operation.RECUR, graph.sizes.numpy()
+        so_far = running_sum(recurs, sizes)
+        left = so_far[lasts(sizes)].repeat(sizes) - so_far + recurs
+        return torch.from_numpy((left > 0)[_is_step(graph)])
+
     before = steps_of(graph) - 1
     open_trees = graph.ndata["open"].index_select(0, before)
     if consume == "step":
         return legal(open_trees, max_open)
-    left = graph.cache.get("left", lambda: _has_token(graph), device=graph.device)
-    return legal_between_words(
-        open_trees, max_open, graph.ndata["op"].index_select(0, before), left
-    )
-
-
-def _has_token(graph: TreeBatch) -> Tensor:
-    """Whether a RECUR comes at each step or after it, ``(L,)`` bool."""
-    recurs = graph.on_host(graph.ndata["op"]).numpy() == Operation.RECUR
-    sizes = graph.sizes.numpy()
-    so_far = running_sum(recurs, sizes)
-    left = so_far[lasts(sizes)].repeat(sizes) - so_far + recurs
-    return torch.from_numpy((left > 0)[_is_step(graph)])
+    left = graph.cache.get("left", tokens_left, device=graph.device)
+    last = graph.ndata["op"].index_select(0, before)
+    return legal_between_words(open_trees, max_open, last, left)
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
     """The number of steps of each sequence, ``(T,)`` int64 on the CPU; cached with the graph."""
-    return graph.cache.get("step_sizes", lambda: _count_steps(graph))
 
+    def sizes() -> Tensor:
+        sequence = owner(graph.sizes.numpy())[_is_step(graph)]
+        return torch.from_numpy(np.bincount(sequence, minlength=graph.num_trees))
 
-def _count_steps(graph: TreeBatch) -> Tensor:
-    sequence = owner(graph.sizes.numpy())
-    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
+    return graph.cache.get("step_sizes", sizes)
 
 
 def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
@@ -185,8 +201,7 @@ def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -
         states: the cell's state fields of all nodes.
         max_open: K, the most sub-trees that can be open at a time.
     """
-    operations = graph.on_host(graph.ndata["op"]).numpy()
-    matching = match_splits(operations, graph.sizes.numpy())
+    matching = match_splits(_operations(graph), graph.sizes.numpy())
     sequence = owner(graph.sizes.numpy())[matching.open]
     size = np.bincount(sequence, minlength=graph.num_trees)
     level = within(size)
@@ -209,7 +224,31 @@ def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -
     )
 
 
+def _operations(graph: TreeBatch) -> NDArray[np.int64]:
+    return np.asarray(graph.on_host(graph.ndata["op"]).numpy())
+
+
 def _is_step(graph: TreeBatch) -> NDArray[np.bool_]:
-    operations = graph.on_host(graph.ndata["op"]).numpy()
-    is_step: NDArray[np.bool_] = (operations != Operation.START) & (operations != Operation.OPEN)
-    return is_step
+    operations = _operations(graph)
+    return np.asarray((operations != Operation.START) & (operations != Operation.OPEN))
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def supervised_tokens(batch: TreeBatch, column: str, fraction: float) -> Tensor:
+    """Choose about this fraction of the sentences, and return a mask of their tokens, ``(S,)``.
+
+    A sentence is chosen by a hash of its tokens, so that the choice is the same in every epoch.
+
+    Arguments:
+        batch: sentences, ``S`` tokens in all.
+        column: the node column of token ids.
+        fraction: the fraction of sentences, 0 to 1.
+    """
+    ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
+    place = within(sizes).astype(np.uint64)
+    mixed = (ids.astype(np.uint64) + np.uint64(1)) * (place * _ODD + np.uint64(1)) ** np.uint64(3)
+    hashed = np.add.reduceat(mixed, starts(sizes)) * _ODD if len(sizes) else mixed
+    chosen = (hashed >> np.uint64(32)) < np.uint64(round(fraction * 2**32))
+    return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)

@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.lines import gather
-from dgltrees.papers.rrnet.data.running_text import stream_running_text
-from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
+from dgltrees.papers.rrnet.data.running_text import stream_running_text, stream_running_trees
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings

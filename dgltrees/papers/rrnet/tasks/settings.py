@@ -18,13 +18,11 @@ from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
-from dgltrees.papers.rrnet.models.choosing import Consume
-from dgltrees.papers.rrnet.models.classifier import PolicyClassifier
+from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.fixed import FixedOperations, OnlyRecur
-from dgltrees.papers.rrnet.models.number_decoder import NumberDecoder
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
-from dgltrees.papers.rrnet.models.policy import Policy
+from dgltrees.papers.rrnet.models.policy import FixedOperations, OnlyRecur, Policy
+from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.settings import (
     Count,
     Fraction,

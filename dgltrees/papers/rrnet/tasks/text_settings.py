@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dgltrees.models.inputs import WordEmbedding
-from dgltrees.papers.rrnet.models.choosing import Consume
-from dgltrees.papers.rrnet.models.language_model import StreamLM
-from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.papers.rrnet.models.language_model import LSTMStream, StreamLM
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, QLearning
+from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.papers.rrnet.tasks.settings import (
     Agent,
     Consumption,

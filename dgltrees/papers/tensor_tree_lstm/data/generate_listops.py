@@ -15,8 +15,7 @@ from typing import Literal
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.formats.synthetic import draws
 
 __all__ = ["make_listops"]
 
@@ -79,13 +78,13 @@ def make_listops(
     """
     sizes = [train, valid, test]
     _check(sizes, form, max_depth, max_arguments)
-    folder = check_folder(out, overwrite)
-    rng = stream("listops", seed)
-    lines = distinct(
+    folder = draws.check_folder(out, overwrite)
+    rng = draws.stream("listops", seed)
+    lines = draws.distinct(
         lambda: _draw(rng, form == "binary", max_depth, max_arguments), sum(sizes), "ListOps trees"
     )
-    shuffle(rng, lines)
-    files = {f"{split}.tsv": part for split, part in zip(SPLITS, cut(lines, sizes))}
+    draws.shuffle(rng, lines)
+    files = draws.cut(lines, sizes, "{}.tsv")
     settings = {
         "train": train,
         "valid": valid,
@@ -96,12 +95,12 @@ def make_listops(
         "max_arguments": max_arguments,
     }
     header = {"generator": "listops", "version": VERSION, "settings": settings}
-    return write_folder(folder, files, header)
+    return draws.write_folder(folder, files, header)
 
 
 def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> None:
     """Raise ConfigError for settings out of range."""
-    check_sizes(sizes, "trees")
+    draws.check_sizes(sizes, "trees")
     if form not in ("binary", "nary"):
         raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
     if max_depth < 1:
@@ -116,14 +115,14 @@ def _draw(rng: random.Random, binary: bool, max_depth: int, max_arguments: int) 
     pending: list[tuple[int, int, list[int]]] = []  # operator, number of arguments, their values
     while True:
         if len(pending) + 1 < max_depth and rng.random() >= DIGIT:
-            operator = below(rng, len(OPERATORS))
-            arguments = 2 + below(rng, max_arguments - 1)
+            operator = draws.below(rng, len(OPERATORS))
+            arguments = 2 + draws.below(rng, max_arguments - 1)
             if binary:
                 words.append("( " * arguments + "(")
             words.append(OPERATORS[operator][0])
             pending.append((operator, arguments, []))
             continue
-        value = below(rng, 10)
+        value = draws.below(rng, 10)
         words.append(str(value))
         while pending:  # the value is an argument, which may complete its operator
             operator, arguments, values = pending[-1]

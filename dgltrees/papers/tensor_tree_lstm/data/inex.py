@@ -8,29 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, labels_of_lines, line_chunks
-from dgltrees.formats.table import Format
-from dgltrees.trees.builders.brackets import assemble, check_children, items_in
-from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.formats.brackets import Grammar, labels_of_lines
+from dgltrees.formats.format import Format
+from dgltrees.trees.builders.brackets import assemble, items_in
+from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["INEX", "read_inex", "stream_inex"]
+__all__ = ["INEX", "stream_inex"]
 
-_FORM = "class:label(child child ...)"
-
-
-def read_inex(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
-    labeled: bool = True,
-) -> Examples:
-    """All trees of an INEX file; see :func:`stream_inex`."""
-    return gather(stream_inex(path, vocabs=vocabs, max_children=max_children, labeled=labeled))
+_GRAMMAR = Grammar("class:label(child child ...)", 3, label=0, blank=b":")
 
 
 def stream_inex(
@@ -38,7 +28,6 @@ def stream_inex(
     trees: int = 10_000,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The trees of an INEX file, ``trees`` lines at a time.
@@ -49,51 +38,44 @@ def stream_inex(
     Node column: ``label``. Example column: ``target``, the class.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or one of the two; where a
             name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
             name. All chunks share them.
-        max_children: the most children that a node may have; None for any number.
         labeled: whether every line must have a class; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced or not behind a label, a label has no bracket, a label or class is not in
-            a frozen vocabulary, or a node has too many children.
-        ConfigError: ``trees`` is below 1.
+            is unbalanced or not after a label, a label has no bracket, or a label or class is not
+            in a frozen vocabulary.
     """
     vocabs = vocabs_for(vocabs, "label", "target")
-    for data, line in line_chunks(path, trees):
-        items = scan(data, blank=b":", file=path, first_line=line)
-        yield _parse(items, vocabs, max_children, labeled)
+    for items, is_class in _GRAMMAR.lines(path, trees, labeled=labeled):
+        yield _examples(items, is_class, vocabs)
 
 
-def _parse(
-    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: int | None, labeled: bool
+def _examples(
+    items: Brackets, is_class: NDArray[np.bool_], vocabs: Mapping[str, Vocabulary]
 ) -> Examples:
-    field = fields_of_lines(items, 3, _FORM, label=0, labeled=labeled)
-    is_class = field == 0
-    is_end = ~items.is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
-    is_node = ~items.is_open & ~is_class & ~is_end
-    count = items_in(items)
-    items.refuse(is_class & items.is_open, lambda _: f"expected {_FORM}, got no class")
+    is_open, up, count = items.is_open, items.parent, items_in(items)
+    is_end = ~is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
+    is_node = ~is_open & ~is_class & ~is_end
+    items.refuse(is_class & is_open, lambda _: f"expected {_GRAMMAR.form}, got no class")
     items.refuse(
-        is_end & ((items.parent < 0) | (count[items.parent] != 1)),
+        is_end & ((up < 0) | (count[up] != 1)),
         lambda _: "expected $ alone in its bracket, got it elsewhere",
     )
-    behind_label = np.roll(is_node, 1) & (items.parent == np.roll(items.parent, 1))
-    opens_children = items.is_open & behind_label
+    after_label = np.roll(is_node, 1) & (up == np.roll(up, 1))
+    opens_children = is_open & after_label
     items.refuse(
-        (items.is_open & ~behind_label) | (is_node & ~np.append(opens_children[1:], False)),
+        (is_open & ~after_label) | (is_node & ~np.append(opens_children[1:], False)),
         lambda i: f"expected a bracket behind every label and nowhere else, got {items.text(i)}",
     )
-    items.refuse(items.is_open & (count == 0), lambda _: "expected children or $, got none")
-    check_children(items, count // 2, max_children)
+    items.refuse(is_open & (count == 0), lambda _: "expected children or $, got none")
     target = labels_of_lines(items, is_class, items.encode(is_class, vocabs["target"]))
     forest = assemble(
         is_node,
-        np.where(items.parent < 0, -1, items.parent - 1),  # a bracket stands behind its node
+        np.where(up < 0, -1, up - 1),  # a bracket comes after its node
         items.place // 2,  # every child is a label and a bracket
         {"label": items.encode(is_node, vocabs["label"])},
         {"label": vocabs["label"]},

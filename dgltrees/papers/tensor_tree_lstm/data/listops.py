@@ -6,47 +6,43 @@ Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.lines import (
+from dgltrees.formats.brackets import (
+    Grammar,
+    at_brackets,
     check_nodes,
     choose,
-    empty_file,
-    fields_of_lines,
-    gather,
+    find_operators,
     labels_of_lines,
-    line_chunks,
     write_lines,
 )
-from dgltrees.formats.table import Format
-from dgltrees.trees.builders.brackets import assemble, check_children, find_heads, items_in, render
-from dgltrees.trees.builders.scan import check_line_pairs, scan
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import empty_file, line_chunks
+from dgltrees.trees.builders.brackets import assemble, render
+from dgltrees.trees.builders.scan import Brackets, check_line_pairs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LISTOPS", "LISTOPS_OPERATORS", "read_listops", "stream_listops", "write_listops"]
+__all__ = ["LISTOPS", "LISTOPS_OPERATORS", "stream_listops", "write_listops"]
 
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
-_DIGITS = tuple("0123456789")
-_FORM = "value TAB expression"
+_OPERATORS = {name: i for i, name in enumerate(LISTOPS_OPERATORS)}
+_DIGITS = {str(digit): digit for digit in range(10)}
+_GRAMMAR = Grammar("value TAB expression", 2, label=0, pair=b"[]", blank=b"()")
 _HEADERS = ([b"source", b"target"], [b"source"])
-
-
-def read_listops(path: PathLike, *, max_children: int | None = 5, labeled: bool = True) -> Examples:
-    """All examples of a ListOps file; see :func:`stream_listops`."""
-    return gather(stream_listops(path, max_children=max_children, labeled=labeled))
 
 
 def stream_listops(
     path: PathLike,
     trees: int = 10_000,
     *,
-    max_children: int | None = 5,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The examples of a ListOps file, ``trees`` lines at a time.
@@ -60,58 +56,36 @@ def stream_listops(
     ``value``, the digit or -1 at an operator. Example column: ``target``, the value.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
-        max_children: the most arguments that an operator may have; None for any number.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have a value; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced, an operator or digit is unknown, or an operator has no arguments or too
-            many.
-        ConfigError: ``trees`` is below 1.
+            is unbalanced, an operator or digit is unknown, or an operator has no arguments.
     """
-    value_field, empty = 0, True
+    grammar, empty = _GRAMMAR, True
     for data, line in line_chunks(path, trees):
         if line == 1 and data.split(b"\n", 1)[0].lower().split() in _HEADERS:
-            value_field = 1
+            grammar = replace(grammar, label=1)
             data = b"\n" + data.partition(b"\n")[2]
         if data.strip():
             empty = False
-            yield _parse(data, path, line, value_field, max_children, labeled)
+            check_line_pairs(data, "()", file=path, first_line=line)
+            yield _examples(*grammar.items(data, path, line, labeled=labeled))
     if empty:
         raise empty_file(path)
 
 
-def _parse(
-    data: bytes,
-    path: PathLike,
-    line: int,
-    value_field: int,
-    max_children: int | None,
-    labeled: bool,
-) -> Examples:
-    check_line_pairs(data, "()", file=path, first_line=line)
-    items = scan(data, pair=b"[]", blank=b"()", file=path, first_line=line)
-    is_target = fields_of_lines(items, 2, _FORM, label=value_field, labeled=labeled) == value_field
-    is_op = find_heads(items, "an operator")
-    arguments = items_in(items) - items.is_open
-    items.refuse(
-        items.is_open & (arguments == 0), lambda _: "expected at least one argument, got none"
-    )
-    check_children(items, arguments, max_children)
-    operators = {name: i for i, name in enumerate(LISTOPS_OPERATORS)}
-    digits = {name: i for i, name in enumerate(_DIGITS)}
-    op = np.full(len(is_op), -1, np.int32)
-    op[items.parent[is_op]] = items.look_up(is_op, operators, "an operator")[is_op]
-    value_of_line = items.look_up(is_target, digits, "the value of an expression")
-    node = ~is_target & ~is_op
-    value = items.look_up(node & ~items.is_open, digits, "a digit")
+def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> Examples:
+    is_op = find_operators(items, "an operator")
+    op = at_brackets(items, is_op, items.look_up(is_op, _OPERATORS, "an operator"))
+    value_of_line = items.look_up(is_target, _DIGITS, "the value of an expression")
+    is_node = ~is_target & ~is_op
     forest = assemble(
-        node,
+        is_node,
         items.parent,
         items.place - 1,
-        {"op": op, "value": value},
+        {"op": op, "value": items.look_up(is_node & ~items.is_open, _DIGITS, "a digit")},
         {"op": Vocabulary(LISTOPS_OPERATORS, frozen=True)},
     )
     target = labels_of_lines(items, is_target, value_of_line)
@@ -121,7 +95,7 @@ def _parse(
 def write_listops(
     examples: Examples, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
 ) -> None:
-    """Write ListOps examples as a file, which :func:`read_listops` reads back.
+    """Write ListOps examples as a file, which :func:`stream_listops` reads back.
 
     Arguments:
         examples: with the columns that :func:`stream_listops` lists.
@@ -156,7 +130,7 @@ def write_listops(
 
 LISTOPS = Format(
     "ListOps, a line per example: value TAB expression.",
-    partial(stream_listops, max_children=None),
+    stream_listops,
     write_listops,
     first_line=r"\d\t[^\t]*$|Source\tTarget",
 )

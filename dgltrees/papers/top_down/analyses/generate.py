@@ -14,7 +14,7 @@ from dgltrees._files import PathLike, replacing
 from dgltrees._progress import progress
 from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.errors import ConfigError
-from dgltrees.formats import read_conllu, write_conllu
+from dgltrees.formats import read, write_conllu
 from dgltrees.papers.top_down.analyses.scoring import language_model_settings
 from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.papers.top_down.data.ordered import brackets
@@ -119,7 +119,8 @@ def read_trees(run: LoadedRun, files: Sequence[PathLike]) -> Forest:
     Raises:
         TreeError: a file is not CoNLL-U.
     """
-    return read_conllu(list(files), single_root=language_model_settings(run).single_root).forest
+    single_root = language_model_settings(run).single_root
+    return read(list(files), "conllu", single_root=single_root).forest
 
 
 def one_by_one(forest: Forest, what: str) -> Iterator[Forest]:

@@ -15,9 +15,8 @@ from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import conllu_blocks, format_by_suffix, sentences_of_lines, sentences_of_text
 from dgltrees.formats.conllu import conllu_sentences
-from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
-from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.formats.sentences import Sentence, leave_out_long, sentence_forest
 from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.parser import NONE, best_labels

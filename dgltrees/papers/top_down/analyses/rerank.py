@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats import read_conllu, write_conllu
+from dgltrees.formats import read, write_conllu
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.data.kbest import KBest
@@ -105,7 +105,7 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
             file=path,
             line=sentence.lines[-1],
         )
-    return read_conllu(path, vocabs=kbest.forest.vocabs, single_root=single_root).forest
+    return read(path, "conllu", vocabs=kbest.forest.vocabs, single_root=single_root).forest
 
 
 def _words_of_lists(kbest: KBest) -> list[list[str]]:

@@ -2,87 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
-from dgltrees.formats.table import Format
-from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import error_in
+from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 
-__all__ = ["DP", "read_dp", "stream_dp"]
+__all__ = ["DP", "dp_sentences"]
 
 
-def read_dp(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    lower: bool = False,
-    min_count: int = 1,
-    max_words: int | None = None,
-    single_root: bool = True,
-) -> Examples:
-    """All sentences of one or several ``.dp`` files; see :func:`stream_dp`.
-
-    Arguments:
-        min_count: see :func:`~dgltrees.formats.read_conllu`.
-    """
-    stream = stream_dp(
-        paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
-    )
-    return read_sentences(stream, vocabs, min_count)
-
-
-def stream_dp(
-    paths: PathLike | Sequence[PathLike],
-    trees: int = 10_000,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    lower: bool = False,
-    max_words: int | None = None,
-    single_root: bool = True,
-) -> Iterator[Examples]:
-    """The sentences of one or several ``.dp`` files as dependency trees, ``trees`` at a time.
+def dp_sentences(path: PathLike) -> Iterator[Sentence]:
+    """The sentences of a ``.dp`` file one by one, with the column ``xpos``, the tag.
 
     A line is ``word TAB tag TAB head``; the head is the number of a word, from 1, or 0 for the
     root. A blank line ends a sentence.
 
-    Node columns: ``word`` and ``xpos``, the tag. See :func:`~dgltrees.formats.stream_conllu` for
-    the trees, the arguments and the errors.
+    Raises:
+        TreeError: with file and line: the file is empty or not UTF-8, a line does not have three
+            columns, or a head is not a number.
     """
-    return stream_sentences(
-        _dp_sentences,
-        ("word", "xpos"),
-        paths,
-        trees,
-        vocabs=vocabs,
-        lower=lower,
-        max_words=max_words,
-        single_root=single_root,
-    )
-
-
-def _dp_sentences(path: PathLike) -> Iterator[Sentence]:
+    error = error_in(path)
     for block in blocks(path):
         rows = [text.split("\t") for _, text in block]
         for (line, _), row in zip(block, rows):
             if len(row) != 3 or not all(map(str.strip, row)):
-                raise TreeError(
-                    f"expected word TAB tag TAB head, got {len(row)} columns or an empty one",
-                    file=path,
-                    line=line,
+                raise error(
+                    f"expected word TAB tag TAB head, got {len(row)} columns or an empty one", line
                 )
         lines = [line for line, _ in block]
-        heads = [head_of(row[2], path, line) for line, row in zip(lines, rows)]
+        heads = [head_of(row[2], line, error) for line, row in zip(lines, rows)]
         words, tags = [row[0] for row in rows], [row[1] for row in rows]
         yield Sentence(words, heads, {"xpos": tags}, lines, lines[0], {})
 
 
 DP = Format(
     "Dependency trees, a word per line: word TAB tag TAB head.",
-    partial(stream_dp, single_root=False),
+    partial(stream_sentences, dp_sentences, ("word", "xpos")),
     suffixes=(".dp",),
     dependencies=True,
 )

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_sentences
-from dgltrees.formats.lines import files_of
+from dgltrees.formats.lines import LineError, error_in, files_of
 from dgltrees.formats.sentences import Sentence, forest_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
@@ -56,15 +55,15 @@ def read_kbest(
     score.
 
     Arguments:
-        paths, vocabs, lower, single_root: see :func:`~dgltrees.formats.stream_conllu`, also
-            for the node columns.
+        paths, vocabs, lower, single_root: see
+            :func:`~dgltrees.formats.sentences.stream_sentences`, also for the node columns.
         scored: whether an analysis without a score is an error.
 
     Raises:
         TreeError: with file and line: an analysis has other words than the first one of its
             sentence or has neither comment, the analyses of a sentence do not follow each other or
             are not numbered 1, 2, 3, a score is not a number, or is missing; or what
-            ``stream_conllu`` raises.
+            the format ``conllu`` raises.
         ConfigError: there is no file.
     """
     vocabs = vocabs_for(vocabs, *CONLLU_COLUMNS)
@@ -73,11 +72,11 @@ def read_kbest(
     scores: list[float] = []
     ids: list[str | None] = []
     for file in files_of(paths):
-        sentences: list[Sentence] = []
-        for group in _groups(conllu_sentences(file), file):
+        sentences, error = list[Sentence](), error_in(file)
+        for group in _groups(conllu_sentences(file), error):
             sizes.append(len(group))
             ids.append(group[0].comments.get("sent_id"))
-            scores += [_score(analysis, file, scored) for analysis in group]
+            scores += [_score(analysis, scored, error) for analysis in group]
             sentences += group
         forests.append(
             forest_of(sentences, vocabs=vocabs, lower=lower, single_root=single_root, file=file)
@@ -85,54 +84,52 @@ def read_kbest(
     return KBest(Forest.concat(forests), offsets_of(sizes), np.array(scores), ids)
 
 
-def _groups(analyses: Iterable[Sentence], file: PathLike) -> Iterator[list[Sentence]]:
+def _groups(analyses: Iterable[Sentence], error: LineError) -> Iterator[list[Sentence]]:
     """The analyses of each sentence."""
     group: list[Sentence] = []
     ids: set[str] = set()
     for analysis in analyses:
-        if group and _continues(analysis, group, file):
-            _check_words(analysis, group[0], file)
+        if group and _continues(analysis, group, error):
+            _check_words(analysis, group[0], error)
             group.append(analysis)
             continue
         sentence_id = analysis.comments.get("sent_id")
         if sentence_id in ids:
-            raise TreeError(
+            raise error(
                 f"expected the analyses of a sentence one after the other, got {sentence_id!r} "
                 "again",
-                file=file,
-                line=analysis.line,
+                analysis.line,
             )
         if sentence_id is not None:
             ids.add(sentence_id)
         else:
-            _check_number(analysis, 1, file)
+            _check_number(analysis, 1, error)
         if group:
             yield group
         group = [analysis]
     yield group
 
 
-def _continues(analysis: Sentence, group: Sequence[Sentence], file: PathLike) -> bool:
+def _continues(analysis: Sentence, group: Sequence[Sentence], error: LineError) -> bool:
     """Whether an analysis is of the same sentence as the group before it."""
     sentence_id, previous = (one.comments.get("sent_id") for one in (analysis, group[0]))
     if sentence_id is not None or previous is not None or analysis.comments.get("analysis") == "1":
         return sentence_id is not None and sentence_id == previous
-    _check_number(analysis, len(group) + 1, file)
+    _check_number(analysis, len(group) + 1, error)
     return True
 
 
-def _check_number(analysis: Sentence, expected: int, file: PathLike) -> None:
+def _check_number(analysis: Sentence, expected: int, error: LineError) -> None:
     number = analysis.comments.get("analysis")
     if number != str(expected):
-        raise TreeError(
+        raise error(
             f"expected the comment '# sent_id = ...' or '# analysis = {expected}', "
             f"got {'neither' if number is None else f'# analysis = {number}'}",
-            file=file,
-            line=analysis.line,
+            analysis.line,
         )
 
 
-def _check_words(analysis: Sentence, first: Sentence, file: PathLike) -> None:
+def _check_words(analysis: Sentence, first: Sentence, error: LineError) -> None:
     if analysis.words == first.words:
         return
     pairs = enumerate(zip(analysis.words, first.words))
@@ -142,25 +139,20 @@ def _check_words(analysis: Sentence, first: Sentence, file: PathLike) -> None:
     else:
         got = f"{analysis.words[place]!r} for {first.words[place]!r}"
         line = analysis.lines[place]
-    raise TreeError(
-        f"expected the words of the sentence's first analysis (line {first.line}), got {got}",
-        file=file,
-        line=line,
+    raise error(
+        f"expected the words of the sentence's first analysis (line {first.line}), got {got}", line
     )
 
 
-def _score(analysis: Sentence, file: PathLike, required: bool) -> float:
+def _score(analysis: Sentence, required: bool, error: LineError) -> float:
     """The score in an analysis's comment, NaN if there is none."""
     text = analysis.comments.get("score")
     if text is None and required:
-        raise TreeError(
+        raise error(
             "expected '# score = ...', the parser's score, above each analysis, got none",
-            file=file,
-            line=analysis.line,
+            analysis.line,
         )
     try:
         return float("nan") if text is None else float(text)
     except ValueError:
-        raise TreeError(
-            f"expected a number in '# score = ...', got {text!r}", file=file, line=analysis.line
-        ) from None
+        raise error(f"expected a number in '# score = ...', got {text!r}", analysis.line) from None

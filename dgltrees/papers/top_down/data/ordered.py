@@ -70,7 +70,7 @@ def right_branching(
 
 
 def constituents(forest: Forest, *, lower: bool = False) -> Forest:
-    """The trees of ``read_mrg`` with each word as a leaf below its tag.
+    """The trees of the format ``mrg`` with each word as a leaf below its tag.
 
     Arguments:
         forest: its columns ``label`` and ``word`` are -1 at nodes without the one or the other.

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.lines import numbered_lines
+from dgltrees.formats.lines import error_in, numbered_lines
 
 __all__ = ["BLANK", "Question", "read_answers", "read_questions"]
 
@@ -50,28 +49,17 @@ def read_questions(path: PathLike) -> list[Question]:
             the file has no question.
     """
     questions: dict[str, Question] = {}
+    error = error_in(path)
     for line, (key, text, *candidates) in _rows(path, _QUESTIONS):
         if key in questions:
-            raise TreeError(
-                f"expected every question once, got {key!r} again", file=path, line=line
-            )
+            raise error(f"expected every question once, got {key!r} again", line)
         if text.count(BLANK) != 1 or "_" in text.replace(BLANK, ""):
-            raise TreeError(
-                f"expected one blank {BLANK} in the question, got {text[:60]!r}",
-                file=path,
-                line=line,
-            )
+            raise error(f"expected one blank {BLANK} in the question, got {text[:60]!r}", line)
         if not all(candidate.strip() for candidate in candidates):
-            raise TreeError(
-                f"expected five candidates, got {candidates}; one is missing", file=path, line=line
-            )
+            raise error(f"expected five candidates, got {candidates}; one is missing", line)
         questions[key] = Question(key, text, [candidate.strip() for candidate in candidates])
     if not questions:
-        raise TreeError(
-            "expected a question below the names of the columns, got none",
-            file=path,
-            line=1,
-        )
+        raise error("expected a question below the names of the columns, got none", 1)
     return list(questions.values())
 
 
@@ -88,52 +76,48 @@ def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
     """
     ids = {question.id for question in questions}
     answers: dict[str, int] = {}
+    error = error_in(path)
     line = 1
     for line, (key, answer) in _rows(path, _ANSWERS):
         letter = answer.strip().lower().rstrip(")")
         if len(letter) != 1 or letter not in _LETTERS:
-            raise TreeError(f"expected a letter from a to e, got {answer!r}", file=path, line=line)
+            raise error(f"expected a letter from a to e, got {answer!r}", line)
         if key not in ids or key in answers:
             what = "a second one" if key in answers else "one of another question"
-            raise TreeError(
-                f"expected one answer to each question, got {what}, {key!r}", file=path, line=line
-            )
+            raise error(f"expected one answer to each question, got {what}, {key!r}", line)
         answers[key] = _LETTERS.index(letter)
     missing = [question.id for question in questions if question.id not in answers]
     if missing:
-        raise TreeError(
+        raise error(
             f"expected an answer to each of {len(questions)} questions, got none to {missing[0]!r}"
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
-            file=path,
-            line=line,
+            line,
         )
     return [answers[question.id] for question in questions]
 
 
 def _rows(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Each row below the header with the number of its last line."""
-    header = False
+    header, error = False, error_in(path)
     reader = csv.reader((f"{text}\n" for _, text in numbered_lines(path)), strict=True)
     try:
         for row in reader:
             if not row:
                 continue
             if not header and [name.strip() for name in row] != list(columns):
-                raise TreeError(
+                raise error(
                     f"expected the columns {','.join(columns)}, got {','.join(row)[:60]!r}",
-                    file=path,
-                    line=reader.line_num,
+                    reader.line_num,
                 )
             if header and len(row) != len(columns):
-                raise TreeError(
+                raise error(
                     f"expected {len(columns)} columns {','.join(columns)}, got {len(row)}",
-                    file=path,
-                    line=reader.line_num,
+                    reader.line_num,
                 )
             if header:
                 yield reader.line_num, [row[0].strip(), *row[1:]]
             header = True
-    except csv.Error as error:
-        raise TreeError(f"expected CSV, got {error}", file=path, line=reader.line_num) from None
+    except csv.Error as cause:
+        raise error(f"expected CSV, got {cause}", reader.line_num) from None
     if not header:
-        raise TreeError(f"expected the columns {','.join(columns)}, got nothing", file=path, line=1)
+        raise error(f"expected the columns {','.join(columns)}, got nothing", 1)

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats import format_by_suffix, sentences_of_lines, stream_mrg
-from dgltrees.formats.conllu import conllu_sentences, stream_conllu
-from dgltrees.formats.lengths import leave_out_long, too_long
+from dgltrees.formats import FORMATS, format_by_suffix, sentences_of_lines
+from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lines import chunks
-from dgltrees.formats.sentences import Sentence, sentence_forest
-from dgltrees.papers.top_down.data.dp import stream_dp
+from dgltrees.formats.sentences import Sentence, leave_out_long, sentence_forest, too_long
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
 from dgltrees.settings import Count
 from dgltrees.tasks.settings import Files, WordSettings
@@ -80,7 +78,7 @@ def stream_trees(
     The format depends on the path:
 
     - a folder is a saved forest; it has dependencies if the root of every tree has the word ROOT in
-      a column ``word``, as written by ``read_conllu(...).forest.save(...)``, and otherwise the
+      a column ``word``, as written by ``dgltrees.read(...).forest.save(...)``, and otherwise the
       column ``settings.label`` names its nodes;
     - ``.mrg`` are trees in Penn brackets, whose words are children of their tags;
     - ``.dp`` has three columns;
@@ -115,13 +113,13 @@ def stream_trees(
             return _short(forests, settings.max_words, path)
         ordered, column = iter([saved]), settings.label
     elif format_by_suffix(path) == "mrg":
-        read = stream_mrg(path, trees)
+        read = FORMATS["mrg"].chunks(path, trees)
         ordered, column = (constituents(d.forest, lower=settings.lower) for d in read), "label"
     elif format_by_suffix(path) == "dp":
-        stream = stream_dp(path, trees, vocabs={"word": columns["word"]}, **options)
+        stream = FORMATS["dp"].chunks(path, trees, vocabs={"word": columns["word"]}, **options)
         return (_labeled(data.forest, columns) for data in stream)
     else:
-        stream = stream_conllu(path, trees, vocabs=columns, **options)
+        stream = FORMATS["conllu"].chunks(path, trees, vocabs=columns, **options)
         return (_labeled(data.forest, columns) for data in stream)
     branching = partial(right_branching, column=column, vocab=vocabs["word"], file=path)
     return _short(map(branching, ordered), settings.max_words, path)
@@ -217,7 +215,9 @@ def read_parsed(
         yield from _unlabeled(conllu_sentences(path, heads=False), settings, vocabs, trees)
         return
     training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
-    for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
+    max_words = settings.max_words if training else None
+    stream = FORMATS["conllu"].chunks(path, trees, max_words=max_words, single_root=True)
+    for data in stream:
         yield _examples(data.forest, vocabs, lower=settings.lower)
 
 

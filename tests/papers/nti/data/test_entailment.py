@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import WordRules
-from dgltrees.papers.nti.data import read_entailment, stream_entailment
+from dgltrees.formats import read
+from dgltrees.papers.nti.data.entailment import stream_entailment
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.trees import Examples, Vocabulary
 from tests.trees.nested import assert_same
 
@@ -79,7 +80,7 @@ def sentences(data: Examples) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_pairs(tmp_path: Path, form: Form) -> None:
-    data = read_entailment(form(tmp_path))
+    data = read(form(tmp_path), "entailment")
     assert data.arity == 2
     assert sentences(data) == [s for _, *pair in PAIRS for s in pair]
     assert data.targets.decode(data.columns["target"]) == [label for label, *_ in PAIRS]
@@ -92,17 +93,17 @@ def test_chunks_equal_the_whole(tmp_path: Path, form: Form, size: int) -> None:
     path = form(tmp_path)
     chunks = list(stream_entailment(path, size))
     assert [len(chunk) for chunk in chunks] == ([1, 1, 1] if size == 1 else [2, 1])
-    assert_same(Examples.concat(chunks), read_entailment(path))
+    assert_same(Examples.concat(chunks), read(path, "entailment"))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_pairs_without_a_label_are_left_out(tmp_path: Path, form: Form) -> None:
     path = form(tmp_path, [PAIRS[0], ("-", "a", "b"), ("-", "a", "b")])
     with pytest.warns(UserWarning, match="left out 2 of 3 pairs, which have no label") as caught:
-        assert len(read_entailment(path)) == 1
+        assert len(read(path, "entailment")) == 1
     assert str(caught[0].message).startswith(f"{path}: ")
     with pytest.raises(TreeError, match="at least one pair with a label, got 1 without one"):
-        read_entailment(form(tmp_path, [("-", "a", "b")]))
+        read(form(tmp_path, [("-", "a", "b")]), "entailment")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -110,9 +111,9 @@ def test_long_sentences_are_refused_or_cut(tmp_path: Path, form: Form) -> None:
     path = form(tmp_path)
     number = {lines: 2, jsonl: 2}.get(form, 3)
     with pytest.raises(TreeError, match=r"a sentence of at most 5 words, got 6; raise") as caught:
-        read_entailment(path, rules=WordRules(max_words=5))
+        read(path, "entailment", rules=WordRules(max_words=5))
     assert str(caught.value).startswith(f"{path}:{number}: ")
-    cut = read_entailment(path, rules=WordRules(lower=True, max_words=2, truncate=True))
+    cut = read(path, "entailment", rules=WordRules(lower=True, max_words=2, truncate=True))
     assert sentences(cut)[:2] == ["a man", "a person"]
     with pytest.raises(ConfigError, match="max_words with truncate"):
         WordRules(truncate=True)
@@ -122,7 +123,7 @@ def test_long_sentences_are_refused_or_cut(tmp_path: Path, form: Form) -> None:
 def test_other_labels_are_an_error(tmp_path: Path, form: Form) -> None:
     path = form(tmp_path, [PAIRS[0], ("maybe", "a", "b")])
     with pytest.raises(TreeError, match=r"one of the 3 known names .*, got 'maybe'") as caught:
-        read_entailment(path)
+        read(path, "entailment")
     assert str(caught.value).startswith(f"{path}:{2 if form in (lines, jsonl) else 3}: ")
 
 
@@ -149,7 +150,7 @@ def test_bad_lines(tmp_path: Path, name: str, text: str, line: int, message: str
     path = tmp_path / name
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(TreeError, match=message) as caught:
-        read_entailment(path)
+        read(path, "entailment")
     assert str(caught.value).startswith(f"{path}:{line}: ")
 
 
@@ -157,15 +158,17 @@ def test_files_of_different_lengths_are_an_error(tmp_path: Path) -> None:
     path = lines(tmp_path)
     (tmp_path / "s2.dev").write_text("one\n")
     with pytest.raises(TreeError, match=r"as many lines as in labels.dev and s1.dev, got 1") as e:
-        read_entailment(path)
+        read(path, "entailment")
     assert str(e.value).startswith(f"{tmp_path / 's2.dev'}:2: ")
     os.remove(tmp_path / "s1.dev")
     with pytest.raises(TreeError, match=r"expected the file s1.dev beside it, got none"):
-        read_entailment(path)
+        read(path, "entailment")
 
 
 def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     words = Vocabulary(["?", "A"], unknown="?", frozen=True)
-    assert read_entailment(sick(tmp_path), vocabs={"word": words}).forest.columns["word"].max() == 1
+    assert (
+        read(sick(tmp_path), "entailment", vocabs={"word": words}).forest.columns["word"].max() == 1
+    )
     with pytest.raises(TreeError, match=r"SICK.txt:2: expected one of the 1 known names"):
-        read_entailment(sick(tmp_path), vocabs={"word": Vocabulary(["A"], frozen=True)})
+        read(sick(tmp_path), "entailment", vocabs={"word": Vocabulary(["A"], frozen=True)})

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.papers.nti.data import read_sst, stream_sst
+from dgltrees.formats import read
+from dgltrees.papers.nti.data.sst import stream_sst
 from dgltrees.trees import Vocabulary
 from tests.trees.nested import assert_same, write
 
@@ -43,7 +44,7 @@ def test_reads_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, trees: list[Constituent]
 ) -> None:
     path = write(tmp_path_factory.mktemp("d"), "\n".join(map(text_of, trees)))
-    examples = read_sst(path)
+    examples = read(path, "sst")
     forest = examples.forest
     names = [*forest.vocabs["word"].names, None]
     got = zip(
@@ -56,7 +57,7 @@ def test_reads_what_was_written(
 
 
 def test_positions_and_parents(tmp_path: Path) -> None:
-    forest = read_sst(write(tmp_path, "(3 (2 The) (4 (3 good) (2 one)))\n(0 bad)\n")).forest
+    forest = read(write(tmp_path, "(3 (2 The) (4 (3 good) (2 one)))\n(0 bad)\n"), "sst").forest
     assert forest.parent.tolist() == [-1, 0, 0, 2, 2, -1]
     assert forest.pos.tolist() == [0, 0, 1, 0, 1, 0]
     assert forest.offsets.tolist() == [0, 5, 6]
@@ -68,32 +69,25 @@ def test_words_have_the_same_ids_in_chunks(tmp_path: Path, trees: int) -> None:
     text = "(3 (2 The) (4 (3 2) (2 one)))\r\n(0 one)\r\n\r\n(1 (1 3) (1 The))\r\n"
     path = write(tmp_path, text)
     chunks = list(stream_sst(path, trees=trees))
-    assert_same(type(chunks[0]).concat(chunks), read_sst(path))
+    assert_same(type(chunks[0]).concat(chunks), read(path, "sst"))
     assert chunks[0].forest.vocabs["word"].names == ["The", "2", "one", "3"]
 
 
 def test_a_byte_order_mark_is_no_word(tmp_path: Path) -> None:
-    assert read_sst(write(tmp_path, "\ufeff(2 a)")).forest.num_nodes == 1
+    assert read(write(tmp_path, "\ufeff(2 a)"), "sst").forest.num_nodes == 1
 
 
 def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     path = write(tmp_path, "(2 (2 a) (2 b))\n(2 (2 a) (2 zz))\n")
     words = Vocabulary(["b", "a"], unknown="?", frozen=True)
-    examples = read_sst(path, vocabs={"word": words})
+    examples = read(path, "sst", vocabs={"word": words})
     np.testing.assert_array_equal(examples.forest.columns["word"], [-1, 1, 0, -1, 1, 2])
     assert examples.forest.vocabs["word"] is words
     with pytest.raises(TreeError) as caught:
-        read_sst(path, vocabs={"word": Vocabulary(["a", "b"], frozen=True)})
+        read(path, "sst", vocabs={"word": Vocabulary(["a", "b"], frozen=True)})
     assert str(caught.value).startswith(f"{path}:2: expected one of the 2 known names")
     with pytest.raises(ConfigError, match="for the columns word, got one for words"):
-        read_sst(path, vocabs={"words": words})
-
-
-def test_max_children(tmp_path: Path) -> None:
-    path = write(tmp_path, "(2 (2 a) (2 b) (2 c))")
-    assert read_sst(path).forest.pos.max() == 2
-    with pytest.raises(TreeError, match="expected at most 2 children, got 3"):
-        read_sst(path, max_children=2)
+        read(path, "sst", vocabs={"words": words})
 
 
 @pytest.mark.parametrize(
@@ -115,6 +109,6 @@ def test_bad_lines(tmp_path: Path, line: str | bytes, message: str) -> None:
     data = line if isinstance(line, bytes) else line.encode()
     path = write(tmp_path, b"(2 a)\n" + data + b"\n(2 a)\n")
     with pytest.raises(TreeError) as caught:
-        read_sst(path)
+        read(path, "sst")
     assert str(caught.value).startswith(f"{path}:2: ")
     assert message in str(caught.value)

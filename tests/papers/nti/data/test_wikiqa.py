@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.formats import WordRules
-from dgltrees.papers.nti.data import read_wikiqa, stream_wikiqa
+from dgltrees.formats import read
+from dgltrees.papers.nti.data.pairs import WordRules
+from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.trees import Examples
 from tests.trees.nested import assert_same, write
 
@@ -15,7 +16,7 @@ TEXT = "who is it ?\tIt is Ada .\t1\nwho is it ?\tno\t0\nwhy ?\tno\t0\nwho is it
 
 
 def test_a_file_of_plain_lines(tmp_path: Path) -> None:
-    data = read_wikiqa(write(tmp_path, TEXT))
+    data = read(write(tmp_path, TEXT), "wikiqa")
     assert data.columns["question"].tolist() == [0, 0, 1, 2]  # equal ones only where they follow
     assert data.columns["sentence"].tolist() == [0, 1, 0, 0]
     assert data.columns["target"].tolist() == [1, 0, 0, 0]
@@ -30,7 +31,7 @@ def test_the_official_file(tmp_path: Path) -> None:
         ("Q0", "Who's it?", "D1", "Ada", "D1-10", "No.", "0"),
         ("Q1", "Who's it?", "D2", "Bob", "D2-0", "Yes.", "0"),
     ]
-    data = read_wikiqa(write(tmp_path, HEAD + "".join("\t".join(row) + "\n" for row in rows)))
+    data = read(write(tmp_path, HEAD + "".join("\t".join(row) + "\n" for row in rows)), "wikiqa")
     assert data.columns["question"].tolist() == [0, 0, 1]
     assert data.columns["rank"].tolist() == [1, 0, 0]  # "D1-10" before "D1-9"
     words = data.forest.vocabs["word"].decode(data.forest.columns["word"])
@@ -38,7 +39,7 @@ def test_the_official_file(tmp_path: Path) -> None:
 
 
 def test_sentences_without_ids_are_ranked_by_their_numbers(tmp_path: Path) -> None:
-    data = read_wikiqa(write(tmp_path, "".join(f"q\ts\t{i % 2}\n" for i in range(12))))
+    data = read(write(tmp_path, "".join(f"q\ts\t{i % 2}\n" for i in range(12))), "wikiqa")
     assert data.columns["rank"].tolist() == [0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 2, 3]
 
 
@@ -47,7 +48,7 @@ def test_a_question_is_in_one_chunk(tmp_path: Path, size: int) -> None:
     path = write(tmp_path, TEXT)
     chunks = list(stream_wikiqa(path, size))
     assert [len(chunk) for chunk in chunks] == {1: [2, 1, 1], 2: [2, 2], 3: [3, 1]}[size]
-    assert_same(Examples.concat(chunks), read_wikiqa(path))
+    assert_same(Examples.concat(chunks), read(path, "wikiqa"))
 
 
 @pytest.mark.parametrize(
@@ -64,11 +65,11 @@ def test_a_question_is_in_one_chunk(tmp_path: Path, size: int) -> None:
 def test_bad_lines(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError, match=message) as caught:
-        read_wikiqa(path, rules=WordRules(max_words=3))
+        read(path, "wikiqa", rules=WordRules(max_words=3))
     assert str(caught.value).startswith(f"{path}:{line}: ")
 
 
 def test_words_that_are_cut_off_are_not_shared(tmp_path: Path) -> None:
     path = write(tmp_path, "a b c\tc\t0\n")
-    data = read_wikiqa(path, rules=WordRules(max_words=2, truncate=True))
+    data = read(path, "wikiqa", rules=WordRules(max_words=2, truncate=True))
     assert not data.forest.columns["shared"].any()

@@ -10,8 +10,8 @@ from torch.testing import assert_close
 
 from dgltrees.cells import SLSTM, NaryTreeLSTM, make_cell
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import read
 from dgltrees.models import TreeEncoder, WordEmbedding
-from dgltrees.papers.nti.data import read_sst
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
 from dgltrees.papers.nti.models.leaves import BidirectionalLSTMLeaves, IdentityLeaves, LSTMLeaves
 from dgltrees.traversal import traverse
@@ -210,7 +210,7 @@ def test_an_nti_cell_on_a_parsed_sentence(node: str, tmp_path: Path) -> None:
     """Trees in the form of the Stanford Sentiment Treebank."""
     text = "(3 (2 It) (4 (2 is) (3 (2 a) (4 treat))))\n(1 (2 No) (2 (2 way) (2 out)))\n(2 Hm)\n"
     (tmp_path / "trees.txt").write_text(text)
-    forest = read_sst(tmp_path / "trees.txt").forest
+    forest = read(tmp_path / "trees.txt", "sst").forest
     words = len(forest.vocabs["word"])
     cell = make_cell(node, input_size=5, hidden_size=SIZE, max_children=2)
     encoder = TreeEncoder(WordEmbedding("word", words, 5), cell)

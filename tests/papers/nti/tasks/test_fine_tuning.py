@@ -15,7 +15,7 @@ from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import prepare, train
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
-from tests.papers.nti.tasks.test_pretrained_trees import TREES, tree_settings
+from tests.papers.nti.tasks.test_pretrained import TREES, tree_settings
 from tests.tasks.test_fine_tuning import (
     TUNED,
     assert_begins_as_computed_once,

@@ -1,3 +1,7 @@
+"""Vectors of a pretrained encoder for the words of sentences and of trees."""
+
+# ruff: noqa: F811  (fixtures)
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,23 +12,27 @@ import numpy as np
 import pytest
 import torch
 
+from dgltrees import load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.papers.nti.tasks.pairs import SNLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
-from dgltrees.papers.nti.tasks.sst import SST_PHRASES
+from dgltrees.papers.nti.tasks.sst import SST, SST_PHRASES
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_examples, load_splits
+from dgltrees.training.run import train
 from dgltrees.trees import Forest
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.tasks.build import build
+from tests.training.samples import quick
 
 LINES = "entailment\t( a ( Abc d ) )\t( a d )\nneutral\t( e d )\t( ( a b ) e )\n"
 
 
 @pytest.fixture
-def data(folder: Path, tmp_path: Path) -> SentenceSettings:  # noqa: F811
+def data(folder: Path, tmp_path: Path) -> SentenceSettings:
     """Settings of two pairs to learn from, which are the ones to watch too."""
     train = tmp_path / "train.txt"
     train.write_text(LINES)
@@ -34,8 +42,7 @@ def data(folder: Path, tmp_path: Path) -> SentenceSettings:  # noqa: F811
 
 
 def test_words_have_the_vectors_of_the_encoder_rare_ones_and_capitals_too(
-    data: SentenceSettings,
-    folder: Path,  # noqa: F811
+    data: SentenceSettings, folder: Path
 ) -> None:
     splits = load_splits(SNLI, data)
     encoder = PretrainedEncoder(folder)
@@ -59,10 +66,7 @@ def test_a_model_reads_the_vectors(data: SentenceSettings, encoder: str) -> None
     assert all(p.grad is not None for p in model.parameters())
 
 
-def test_phrases_are_learned_and_whole_sentences_evaluated(
-    folder: Path,  # noqa: F811
-    tmp_path: Path,
-) -> None:
+def test_phrases_are_learned_and_whole_sentences_evaluated(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "trees.txt"
     path.write_text("(3 (2 a) (4 (2 d) (2 e)))\n")
     settings = SST_PHRASES.data(train=str(path), pretrained=str(folder))
@@ -106,3 +110,60 @@ def test_given_vectors_of_another_size_are_refused() -> None:
         GivenVectors("v", 4)(batch)
     with pytest.raises(TreeError, match="'w' of shape .*, got only"):
         GivenVectors("w", 3)(batch)
+
+
+TREES = "(3 (2 a) (4 (2 Abc) (2 d)))\n(1 (1 e) (2 d))\n"
+
+
+@pytest.fixture
+def sst(folder: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "trees.txt"
+    path.write_text(TREES)
+    return path
+
+
+def test_leaves_have_the_vectors_of_their_sentence_rare_words_too(sst: Path, folder: Path) -> None:
+    data = SST.data(train=str(sst), valid=str(sst), min_count=2, pretrained=str(folder))
+    splits = load_splits(SST, data)
+    expected = PretrainedEncoder(folder)([["a", "Abc", "d"], ["e", "d"]])
+    for part in splits.all:
+        vectors = torch.from_numpy(part.forest.columns[VECTOR])
+        is_leaf = torch.from_numpy(part.forest.degree == 0)
+        torch.testing.assert_close(vectors[is_leaf], expected)
+        assert not vectors[~is_leaf].any()
+    assert "Abc" not in splits.train.schema["word"].names
+
+
+def tree_settings(sst: Path, folder: Path, **changes: Any) -> Settings:
+    settings = quick("sst-tree", {"train": str(sst), "valid": str(sst), "min_count": 1})
+    model = {"words": "pretrained", "embedding": 8, "hidden_size": 4}
+    sections = {"data": {"pretrained": str(folder)}, "model": model}
+    return Settings(layered(layered(settings.to_dict(), sections), changes))
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_trees_are_learned_and_predicted_with_them(
+    sst: Path, folder: Path, tmp_path: Path, bidirectional: bool
+) -> None:
+    settings = tree_settings(sst, folder, model={"bidirectional": bidirectional})
+    train(settings, tmp_path / "run")
+    assert len(list(load(tmp_path / "run").predict([sst]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": {"words": "table"}}, "together, got only data.pretrained"),
+        ({"data": {"pretrained": None}}, "got only model.words pretrained"),
+        ({"model": {"embedding": 7}}, "expected model.embedding 8.*got 7"),
+    ],
+)
+def test_settings_of_trees_that_do_not_fit(
+    sst: Path,
+    folder: Path,
+    tmp_path: Path,
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(tree_settings(sst, folder, **changes), tmp_path / "run")

@@ -1,11 +1,17 @@
-"""Settings that a task, or a model of it, does not read are refused by name."""
+"""Settings that are refused by name, and the examples that settings name."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dgltrees.settings.layers import Settings
+from dgltrees.settings.tasks import get_task
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.rundir import fingerprints
 from tests.tasks.test_model_settings import (
     assert_data_refused,
     assert_metric_refused,
@@ -66,3 +72,36 @@ def test_only_a_metric_of_the_task_can_decide(
     task: str, training: dict[str, Any], message: str
 ) -> None:
     assert_metric_refused(task, training, message)
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | None) -> None:
+    lines = [f"why {q} ?\tsentence {i}\t{int(i == 0)}" for q in range(8) for i in range(1 + q % 3)]
+    (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
+    task = get_task("wikiqa")
+    fractions = {"valid_fraction": 0.2, "test_fraction": 0.2}
+    settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, limit=limit)
+    splits = load_splits(task, settings)
+    counts = [task.groups(part).max() + 1 for part in splits.all]
+    sizes = [len(part) for part in splits.all]
+    if limit is None:
+        assert sum(sizes) == len(lines)
+        assert sum(counts) == 8  # no question is in two parts
+        assert all(size >= 0.2 * len(lines) for size in sizes[1:])
+    else:
+        assert limit <= sum(sizes) < limit + 3
+    for part in splits.all:
+        questions = task.groups(part)
+        assert (part.columns["target"] == 1).sum() == len(np.unique(questions))
+
+
+def test_a_fingerprint_has_the_sentences_beside_the_labels(tmp_path: Path) -> None:
+    for name in ("labels", "s1", "s2"):
+        (tmp_path / f"{name}.dev").write_text("a\n")
+    settings = Settings({"task": "snli", "data": {"train": str(tmp_path / "labels.dev")}})
+    (before,) = fingerprints(settings)["train"]
+    (tmp_path / "s2.dev").write_text("b\n")
+    (after,) = fingerprints(settings)["train"]
+    assert before["bytes"] == after["bytes"] == 6
+    assert before["sha256"] != after["sha256"]
+    assert before["name"] == "labels.dev"

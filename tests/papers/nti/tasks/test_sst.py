@@ -1,7 +1,13 @@
+"""The sentiment of all constituents."""
+
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from dgltrees.settings.tasks import get_task
+from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from tests.training.samples import SAMPLES, quick
@@ -13,3 +19,20 @@ def test_nodes_are_reported_beside_roots(tmp_path: Path) -> None:
     assert result["accuracy"] == result["root_accuracy"]
     line = next(load(tmp_path / "run").predict([SAMPLES / "sst" / "dev.txt"]))
     assert line["prediction"] in line["nodes"]
+
+
+def test_supervision_of_the_root_leaves_other_nodes_without_a_class() -> None:
+    task = get_task("sst-tree")
+    data = load_examples(task, task.data(supervise="root"), [SAMPLES / "sst/train.txt"])
+    labeled = np.flatnonzero(data.forest.columns["target"] >= 0)
+    assert labeled.tolist() == data.forest.roots.tolist()
+
+
+def test_binary_sentiment_has_no_neutral_class(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("(3 (2 a) (4 b))\n(2 (0 c) (4 d))\n(1 (0 e) (2 f))\n")
+    task = get_task("sst-tree")
+    data = load_examples(task, task.data(binary=True), [path])
+    assert data.columns["target"].tolist() == [1, 0]
+    assert data.forest.columns["target"].tolist() == [1, -1, 1, 0, 0, -1]
+    assert data.targets.names == ["negative", "positive"]

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 
 from dgltrees import TreeError
-from dgltrees.formats.logic import LOGIC_OPERATORS, read_logic
+from dgltrees.formats import read
+from dgltrees.formats.lines import gather
+from dgltrees.formats.logic import LOGIC_OPERATORS
 from dgltrees.papers.rrnet.data.logic_sequences import (
     LOGIC_TOKENS,
-    read_logic_sequences,
     stream_logic_sequences,
 )
 from dgltrees.papers.rrnet.graphs import match_splits
@@ -26,7 +27,7 @@ from tests.trees.nested import assert_same, write
 def test_chunks_of_sequences_equal_the_whole(tmp_path: Path, trees: int) -> None:
     path = write(tmp_path, SAMPLES["logic"].text)
     chunks = list(stream_logic_sequences(path, trees=trees))
-    assert_same(Examples.concat(chunks), read_logic_sequences(path))
+    assert_same(Examples.concat(chunks), gather(stream_logic_sequences(path)))
 
 
 def sequences(examples: Examples) -> Iterator[tuple[str, str]]:
@@ -43,7 +44,7 @@ def test_sequences_are_the_tokens_of_the_lines(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]
 ) -> None:
     path = write(tmp_path_factory.mktemp("d"), lines(pairs))
-    examples, trees = read_logic_sequences(path), read_logic(path)
+    examples, trees = gather(stream_logic_sequences(path)), read(path, "logic")
     texts = [text_of(tree) for _, left, right in pairs for tree in (left, right)]
     for text, (tokens, operations) in zip(texts, sequences(examples)):
         assert tokens == text
@@ -57,7 +58,7 @@ def test_sequences_are_the_tokens_of_the_lines(
 
 def test_the_spaces_of_a_line_do_not_matter(tmp_path: Path) -> None:
     path = write(tmp_path, "\n <\t(not(a(and b)))  c\r\n\n=\tb\tb\n")
-    examples = read_logic_sequences(path)
+    examples = gather(stream_logic_sequences(path))
     assert list(sequences(examples)) == [
         ("( not ( a ( and b ) ) )", "SRSRSRRMMM"),
         ("c", "R"),
@@ -71,5 +72,5 @@ def test_the_spaces_of_a_line_do_not_matter(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f"=\ta\ta\n{line}\n")
     with pytest.raises(TreeError, match=re.escape(message)) as caught:
-        read_logic_sequences(path)
+        gather(stream_logic_sequences(path))
     assert str(caught.value).startswith(f"{path}:2: ")

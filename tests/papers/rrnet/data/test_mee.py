@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.papers.rrnet.data import MEE_ALPHABET, read_mee, stream_mee
+from dgltrees.formats import read
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
-from dgltrees.papers.rrnet.graphs import Operation, match_splits
+from dgltrees.papers.rrnet.data.mee import MEE_ALPHABET, stream_mee
+from dgltrees.papers.rrnet.graphs import match_splits
+from dgltrees.trees.kinds import Operation
 from tests.papers.rrnet.data.test_arithmetic import EXPRESSIONS, is_zero_division
 from tests.trees.nested import assert_same, write
 
@@ -32,7 +34,7 @@ def lines(expressions: Sequence[str]) -> str:
 
 @given(expressions=st.lists(EXAMPLES, min_size=1, max_size=5))
 def test_reads_characters(tmp_path_factory: pytest.TempPathFactory, expressions: list[str]) -> None:
-    examples = read_mee(write(tmp_path_factory.mktemp("d"), lines(expressions)))
+    examples = read(write(tmp_path_factory.mktemp("d"), lines(expressions)), "mee")
     forest = examples.forest
     assert forest.sizes.tolist() == [len(text) for text in expressions]
     letters = "".join(expressions)
@@ -53,10 +55,10 @@ def test_reads_characters(tmp_path_factory: pytest.TempPathFactory, expressions:
 def test_reads_generated_files(tmp_path: Path) -> None:
     paths = make_mee(tmp_path / "made", train=50, valid=0, test=0, lengths=[3, 6])
     texts = [paths[name].read_text() for name in ("train3", "train6")]
-    one, two = (read_mee(paths[name]) for name in ("train3", "train6"))
+    one, two = (read(paths[name], "mee") for name in ("train3", "train6"))
     assert np.unique(one.columns["operators"]) == 3
     assert np.unique(two.columns["operators"]) == 6
-    both = read_mee(write(tmp_path, "".join(texts)))
+    both = read(write(tmp_path, "".join(texts)), "mee")
     assert_same(type(one).concat([one, two]), both)
     matching = match_splits(both.forest.columns["op"], both.forest.sizes, complete=True)
     assert len(matching.merge) == both.columns["operators"].sum()
@@ -114,20 +116,20 @@ def test_reads_generated_files(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
-        read_mee(path)
+        read(path, "mee")
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
 
 
 def test_18_operators(tmp_path: Path) -> None:
-    examples = read_mee(write(tmp_path, "19\t" + "(" * 18 + "1" + "+1)" * 18))
+    examples = read(write(tmp_path, "19\t" + "(" * 18 + "1" + "+1)" * 18), "mee")
     assert examples.columns["operators"].tolist() == [18]
 
 
 def test_ends_of_lines(tmp_path: Path) -> None:
-    expected = read_mee(write(tmp_path, "12\t(3*4)\n13\t(9+4)\n"))
+    expected = read(write(tmp_path, "12\t(3*4)\n13\t(9+4)\n"), "mee")
     for text in ("12\t(3*4)\r\n13\t(9+4)\r\n", "\ufeff12\t(3*4)\n13\t(9+4)"):
-        assert_same(read_mee(write(tmp_path, text)), expected)
+        assert_same(read(write(tmp_path, text), "mee"), expected)
 
 
 @pytest.mark.parametrize("trees", [1, 2, 3, 100])

@@ -7,7 +7,8 @@ import torch
 
 from dgltrees.cells import RRNetCell
 from dgltrees.models import WordEmbedding
-from dgltrees.papers.rrnet.models import Policy, RRNetEncoder
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.policy import Policy
 from dgltrees.trees import TreeBatch
 
 WORDS, SIZE, STATE = 6, 4, 5

@@ -12,23 +12,12 @@ from torch.testing import assert_close
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import MLP, GivenVectors, Head, PairHead, Root, WordEmbedding
-from dgltrees.papers.rrnet.models import (
-    FixedOperations,
-    NumberDecoder,
-    OnlyRecur,
-    Policy,
-    PolicyClassifier,
-    PolicyObjective,
-    QLearning,
-    Reinforce,
-    RRNetEncoder,
-    advance,
-    initial_state,
-    legal,
-)
-from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
-from dgltrees.papers.rrnet.models.fixed import legalized
-from dgltrees.papers.rrnet.models.supervision import supervised_tokens
+from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
+from dgltrees.papers.rrnet.models.objectives import PolicyObjective, QLearning, Reinforce
+from dgltrees.papers.rrnet.models.policy import FixedOperations, OnlyRecur, Policy, legal, legalized
+from dgltrees.papers.rrnet.models.sequences import supervised_tokens
+from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.trees import TreeBatch
 from tests.papers.rrnet.models.conftest import SIZE, STATE, WORDS, network, sentences
 

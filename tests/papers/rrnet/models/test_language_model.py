@@ -14,19 +14,13 @@ from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors, WordEmbedding
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.models import (
-    FixedOperations,
-    LSTMStream,
-    Reinforce,
-    RRNetEncoder,
-    StreamLM,
-    advance,
-    initial_state,
-)
-from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
-from dgltrees.papers.rrnet.models.language_model import StreamWindow
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
+from dgltrees.papers.rrnet.models.language_model import LSTMStream, StreamLM, StreamWindow
+from dgltrees.papers.rrnet.models.objectives import Reinforce
+from dgltrees.papers.rrnet.models.policy import FixedOperations
+from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.trees import TreeBatch
+from dgltrees.trees.kinds import Operation
 from tests.papers.rrnet.models.conftest import EMPTY, SIZE, STATE, WORDS, network
 
 STREAMS, LENGTH = 3, 23

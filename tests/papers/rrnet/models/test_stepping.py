@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import operation_graph
-from dgltrees.papers.rrnet.models import advance, initial_state
+from dgltrees.papers.rrnet.models.stepping import RRNetState, advance, initial_state
 from dgltrees.traversal import traverse
 
 OPTIONS: list[dict[str, Any]] = [
@@ -109,9 +109,9 @@ def test_in_place_is_the_same_on_the_stack_itself(options: dict[str, Any]) -> No
         own = state = advance(cell, x, torch.tensor([1, 2, 1]), initial_state(cell, 3, LIMIT))
         for done in ([1, 1], [3, 2]):
             x, operations = x[:2], torch.tensor(done)
-            state = advance(cell, x, operations, state.first(2))
-            before = own
-            own = advance(cell, x, operations, own.first(2), in_place=True)
+            state, before = (RRNetState(*(t[:2] for t in each)) for each in (state, own))
+            state = advance(cell, x, operations, state)
+            own = advance(cell, x, operations, before, in_place=True)
             assert own.stack.data_ptr() == before.stack.data_ptr()
             kept = torch.arange(LIMIT) < own.size[:, None]
             assert_close(own.stack[kept], state.stack[kept])

@@ -1,11 +1,22 @@
-"""Settings that a task, or a model of it, does not read are refused by name."""
+"""Settings and arguments that are refused by name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
+from dgltrees.cells import RRNetCell
+from dgltrees.errors import ConfigError
+from dgltrees.papers.rrnet.models.classifier import NumberDecoder
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.language_model import LSTMStream
+from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce, Replay
+from dgltrees.papers.rrnet.models.policy import Policy
+from dgltrees.settings.layers import Settings
+from tests.models.test_ranges import WORDS, assert_refused
 from tests.tasks.test_model_settings import assert_data_refused, assert_model_refused
 
 _POLICY = {"operations": "policy"}
@@ -80,3 +91,47 @@ def test_settings_of_data_that_do_not_go_together(
     task: str, data: dict[str, Any], message: str
 ) -> None:
     assert_data_refused(task, data, message)
+
+
+def test_nested_sections_round_trip() -> None:
+    policy = {"operations": "policy", "agent": "dqn", "epsilon": 0.2}
+    settings = Settings({"task": "mee", "model": {"policy": policy}})
+    assert settings.model["policy.epsilon"] == 0.2
+    assert Settings(yaml.safe_load(settings.to_yaml())) == settings
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"task": "ptb", "training": {"max_nodes": 9}},
+            r"max_nodes is not read by the task ptb; l",
+        ),
+        (
+            {"task": "mee", "model": {"policy": {"epsilon": 1}}},
+            r"with model\.policy\.operations given",
+        ),
+    ],
+)
+def test_wrong_settings(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as error:
+        Settings(values)
+    assert "\n" not in str(error.value)
+
+
+REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (lambda **o: NumberDecoder(4, **o), {"digits": 2.5}, "a whole number of at least 1"),
+    (Reinforce, {"discount": 1.5}, "a number of at least 0 and at most 1"),
+    (QLearning, {"epsilon": -1}, "a number of at least 0 and at most 1"),
+    (Replay, {"capacity": 0}, "a whole number of at least 1"),
+    (lambda **o: Policy(3, 4, **o), {"detach": "no"}, "true or false"),
+    (lambda **o: RRNetEncoder(WORDS, RRNetCell(4, 3), **o), {"max_open": 0}, "a whole number of "),
+    (lambda **o: LSTMStream(WORDS, 3, **o), {"dropout": 1.0}, "a number of at least 0 and below"),
+]
+
+
+@pytest.mark.parametrize(("build", "options", "words"), REFUSED)
+def test_values_out_of_range_are_refused(
+    build: Callable[..., Any], options: dict[str, Any], words: str
+) -> None:
+    assert_refused(build, options, words)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
-from dgltrees.papers.tensor_tree_lstm.data import (
+from dgltrees.formats import read
+from dgltrees.papers.tensor_tree_lstm.data.listops import (
     LISTOPS_OPERATORS,
-    read_listops,
     stream_listops,
     write_listops,
 )
@@ -63,7 +63,7 @@ def test_reads_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, trees: list[Tree], form: Callable[[Tree], str]
 ) -> None:
     path = write(tmp_path_factory.mktemp("d"), "".join(f"{value(t)}\t{form(t)}\n" for t in trees))
-    examples = read_listops(path)
+    examples = read(path, "listops")
     assert_shape(examples.forest, trees)
     labels = arrays(trees)[2]
     names = [*LISTOPS_OPERATORS, None]
@@ -87,14 +87,14 @@ def test_reads_what_was_written(
     ],
 )
 def test_targets_are_the_values(tmp_path: Path, line: str, tree: Tree) -> None:
-    examples = read_listops(write(tmp_path, line))
+    examples = read(write(tmp_path, line), "listops")
     assert tree_of(examples.forest, 0) == tree
     assert examples.columns["target"].tolist() == [value(tree)]
 
 
 def test_header_says_that_the_value_comes_last(tmp_path: Path) -> None:
     text = "Source\tTarget\n( ( ( [MAX 1 ) 2 ) ] )\t2\n7\t3\n"
-    examples = read_listops(write(tmp_path, text))
+    examples = read(write(tmp_path, text), "listops")
     assert examples.columns["target"].tolist() == [2, 3]
     assert examples.forest.columns["value"].tolist() == [-1, 1, 2, 7]
 
@@ -107,13 +107,13 @@ def test_writes_what_was_read(
 ) -> None:
     folder = tmp_path_factory.mktemp("d")
     text = "".join(f"{value(t)}\t{(binary if form == 'binary' else nary)(t)}\n" for t in trees)
-    examples = read_listops(write(folder, text))
+    examples = read(write(folder, text), "listops")
     write_listops(examples, folder / "again.tsv", form=form)
     assert (folder / "again.tsv").read_bytes() == text.encode()
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
-    examples = read_listops(write(tmp_path, "2\t[MAX 1 2 ]\n"))
+    examples = read(write(tmp_path, "2\t[MAX 1 2 ]\n"), "listops")
     examples.forest.columns["value"][1] = -1
     with pytest.raises(TreeError, match=r"^tree 0, node 1: expected an operator at a node with"):
         write_listops(examples, tmp_path / "again.tsv")
@@ -136,7 +136,6 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         ("[MAX 1 2 ]\t2", 1, "got an opening bracket"),
         ("3\t[MAX ]", 1, "expected at least one argument, got none"),
         ("3\t[ [MAX 1 2 ] ]", 1, "expected an operator at the beginning of a bracket"),
-        ("3\t[MAX 1 2 3 4 5 6 ]", 1, "expected at most 5 children, got 6; raise max_children"),
         (b"1\t1\n3\t[MAX 1 \xff ]", 2, "expected UTF-8 text, got the byte 0xff"),
         ("Source\tTarget\n1\tx", 2, "expected the value of an expression"),
     ],
@@ -144,16 +143,9 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
-        read_listops(path)
+        read(path, "listops")
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
-
-
-def test_max_children_is_the_users(tmp_path: Path) -> None:
-    path = write(tmp_path, "6\t[MAX 1 2 3 4 5 6 ]")
-    assert read_listops(path, max_children=None).forest.degree.tolist()[0] == 6
-    with pytest.raises(TreeError, match="at most 3 children"):
-        read_listops(path, max_children=3)
 
 
 def test_errors_in_later_chunks_have_the_files_line(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError
 from dgltrees.cli import main
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.papers.top_down.analyses.compress import compress_files
 from dgltrees.papers.top_down.analyses.generate import generate
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.analyses.shape import load_joint, train_shape
-from dgltrees.papers.top_down.data import brackets
+from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -103,9 +103,9 @@ def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (tmp_path / "a.conllu").read_bytes() == (tmp_path / "b.conllu").read_bytes()
     assert (tmp_path / "a.txt").read_text().splitlines() == lines
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
-    read = read_conllu(tmp_path / "a.conllu").forest
-    assert (read.columns["deprel"][read.parent >= 0] >= 0).all()
-    words = read.vocabs["word"].decode(read.columns["word"][1 : read.sizes[0]])
+    trees = read(tmp_path / "a.conllu", "conllu").forest
+    assert (trees.columns["deprel"][trees.parent >= 0] >= 0).all()
+    words = trees.vocabs["word"].decode(trees.columns["word"][1 : trees.sizes[0]])
     assert " ".join(words) == lines[0]
     text = (tmp_path / "a.conllu").read_text()
     assert f"# text = {lines[0]}\n# log_prob = -" in text
@@ -117,13 +117,13 @@ def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     argv = ["compress", str(run), "--input", str(SENTENCES), "--max_words", "4"]
     assert main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
-    whole = read_conllu(SENTENCES).forest
+    whole = read(SENTENCES, "conllu").forest
     assert [len(line.split()) for line in lines] == [min(4, n - 1) for n in whole.sizes]
     assert main([*argv, "--joint", "true", "--out", str(tmp_path / "a.conllu")]) == 0
     text = (tmp_path / "a.conllu").read_text()
     assert "# joint_log_prob = -" in text
     assert "\tNOUN\t" in text
-    short = read_conllu(tmp_path / "a.conllu").forest
+    short = read(tmp_path / "a.conllu", "conllu").forest
     assert len(short) == len(whole)
     trees = compress_files(load(run), [SENTENCES], 4)
     assert [comment["words"] for comment in trees.comments] == [n - 1 for n in whole.sizes]
@@ -136,7 +136,7 @@ def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     argv += ["--simple_words", str(tmp_path / "simple.txt")]
     assert main([*argv, "--number", "4", "--min_cosine", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    whole = read_conllu(SENTENCES).forest
+    whole = read(SENTENCES, "conllu").forest
     before = whole.vocabs["word"].decode(whole.columns["word"][whole.parent >= 0])
     after = " ".join(lines).split()
     changed = [(old, new) for old, new in zip(before, after) if old != new]
@@ -144,7 +144,7 @@ def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert {new.lower() for _, new in changed} <= {"the", "night", "ships", "guests"}
     assert not {old.lower() for old, _ in changed} & {"the", "night", "ships", "guests"}
     assert main([*argv, "--min_cosine", "0", "--out", str(tmp_path / "a.conllu")]) == 0
-    simple = read_conllu(tmp_path / "a.conllu").forest
+    simple = read(tmp_path / "a.conllu", "conllu").forest
     assert simple.parent.tolist() == whole.parent.tolist()
     assert "# replaced = " in (tmp_path / "a.conllu").read_text()
     loaded = load(run)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.formats.sentences import sentence_forest
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
-from dgltrees.papers.top_down.data import read_kbest
+from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.training.loaded import LoadedRun
 from tests.papers.top_down.samples import is_projective
 from tests.training.samples import SENTENCES
@@ -23,7 +23,7 @@ TEXT = "The gardener watered the ships .\nAda slept .\nstars\n"
 
 def test_what_was_learned_by_heart(parser: LoadedRun, tmp_path: Path) -> None:
     counts = parse_files(parser, read_sentences(SENTENCES), tmp_path / "out.conllu")
-    found, gold = read_conllu(tmp_path / "out.conllu").forest, read_conllu(SENTENCES).forest
+    found, gold = read(tmp_path / "out.conllu", "conllu").forest, read(SENTENCES, "conllu").forest
     assert counts == {"sentences": 5, "words": 42, "trees": 5}
     words = gold.parent >= 0
     assert (found.parent == gold.parent)[words].mean() > 0.9

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
 from dgltrees.cli import main
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.formats.sentences import sentence_forest
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.papers.top_down.analyses.rerank import (
@@ -27,7 +27,7 @@ from dgltrees.papers.top_down.analyses.rerank import (
     write_chosen,
 )
 from dgltrees.papers.top_down.analyses.scoring import log_probs
-from dgltrees.papers.top_down.data import read_kbest
+from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.training.loaded import LoadedRun, load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
@@ -57,7 +57,7 @@ def test_the_first_of_the_best_of_the_first_k(sizes: list[int], k: int, seed: in
 
 def test_scores_are_what_predict_says(tree_lm: LoadedRun) -> None:
     """In the case of the model's vocabulary, though the k-best lists keep theirs."""
-    forest = read_conllu(SENTENCES).forest
+    forest = read(SENTENCES, "conllu").forest
     expected = [line["log_prob"] for line in tree_lm.predict([SENTENCES])]
     np.testing.assert_allclose(log_probs(tree_lm, forest), expected, rtol=1e-5)
     np.testing.assert_allclose(log_probs(tree_lm, forest, max_nodes=1), expected, rtol=1e-5)
@@ -116,7 +116,7 @@ def test_what_is_written(lists: Path, tmp_path: Path) -> None:
     write_chosen(kbest, chosen, scores, tmp_path / "out.conllu")
     text = (tmp_path / "out.conllu").read_text(encoding="utf-8")
     assert text.startswith("# sent_id = garden-1\n# chosen = 3\n# score = 2.000000\n")
-    forest = read_conllu(tmp_path / "out.conllu").forest
+    forest = read(tmp_path / "out.conllu", "conllu").forest
     assert (forest.parent == kbest.forest.select(chosen).parent).all()
 
 

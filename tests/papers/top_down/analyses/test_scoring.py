@@ -15,7 +15,7 @@ from dgltrees.papers.top_down.analyses.scoring import (
     candidate_scores,
     log_probs,
 )
-from dgltrees.papers.top_down.data import Question
+from dgltrees.papers.top_down.data.questions import Question
 from dgltrees.training.loaded import LoadedRun
 
 QUESTIONS = [

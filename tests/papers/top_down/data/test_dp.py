@@ -6,12 +6,12 @@ import pytest
 
 from dgltrees import TreeError
 from dgltrees.draw import draw_file
-from dgltrees.papers.top_down.data import read_dp
+from dgltrees.formats import read
 from tests.trees.nested import names_of, write
 
 
 def test_a_file_by_hand(tmp_path: Path) -> None:
-    forest = read_dp(write(tmp_path, "Pierre\tNNP\t2\nVinken\tNNP\t0\n\nMr.\tNNP\t0\n")).forest
+    forest = read(write(tmp_path, "Pierre\tNNP\t2\nVinken\tNNP\t0\n\nMr.\tNNP\t0\n"), "dp").forest
     assert forest.parent.tolist() == [-1, 2, 0, -1, 0]
     assert names_of(forest, "word") == ["<root>", "Pierre", "Vinken", "<root>", "Mr."]
     assert names_of(forest, "xpos") == [None, "NNP", "NNP", None, "NNP"]
@@ -27,7 +27,7 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
 )
 def test_bad_lines(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TreeError, match=message):
-        read_dp(write(tmp_path, text))
+        read(write(tmp_path, text), "dp")
 
 
 def test_a_document_is_drawn(tmp_path: Path) -> None:

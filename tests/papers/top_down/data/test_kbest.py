@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.papers.top_down.data import read_kbest
+from dgltrees.papers.top_down.data.kbest import read_kbest
 from tests.trees.nested import write
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError, Vocabulary
-from dgltrees.formats import read_mrg
+from dgltrees.formats import read
 from dgltrees.papers.top_down.data.ordered import brackets, constituents, right_branching
 from dgltrees.papers.top_down.graphs import dependency_forest, generation_forest
 from dgltrees.trees.builders import from_nested
@@ -67,15 +67,15 @@ def test_every_ordered_tree_comes_back(seed: int) -> None:
 def test_penn_trees(tmp_path: Path) -> None:
     text = "(S (NP (DT The) (NN cat)) (VP (VBD saw) (NP old (NN NN))))"
     (tmp_path / "a.mrg").write_text(f"( {text} )\n{text}\n", encoding="utf-8")
-    forest = constituents(read_mrg(tmp_path / "a.mrg").forest)
+    forest = constituents(read(tmp_path / "a.mrg", "mrg").forest)
     assert brackets(right_branching(forest)) == [text, text]
     assert {"NN", "(NN"} <= set(forest.vocabs["label"].names)
-    lower = constituents(read_mrg(tmp_path / "a.mrg").forest, lower=True)
+    lower = constituents(read(tmp_path / "a.mrg", "mrg").forest, lower=True)
     assert brackets(right_branching(lower))[0] == text.replace("The", "the").replace(
         "NN NN", "NN nn"
     )
     (tmp_path / "b.mrg").write_text(brackets(right_branching(forest))[0], encoding="utf-8")
-    assert len(read_mrg(tmp_path / "b.mrg")) == 1
+    assert len(read(tmp_path / "b.mrg", "mrg")) == 1
 
 
 def test_errors() -> None:

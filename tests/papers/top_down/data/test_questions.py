@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.papers.top_down.data import read_answers, read_questions
+from dgltrees.papers.top_down.data.questions import read_answers, read_questions
 from tests.trees.nested import write
 
 HEADER = "id,question,a),b),c),d),e)\n"

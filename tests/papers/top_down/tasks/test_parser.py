@@ -11,7 +11,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees import TreeError
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.papers.top_down.tasks.parser import PARSER, attachment, best_labels
 from dgltrees.papers.top_down.tasks.reading import punctuation
 from dgltrees.settings.layers import Settings
@@ -31,16 +31,16 @@ def settings(**parts: Any) -> Settings:
 
 
 def test_sentences_are_read_as_chains_with_heads_beside() -> None:
-    gold = read_conllu(SENTENCES).forest
-    read = PARSER.read(SENTENCES, PARSER.data(lower=True), None).forest
-    assert (read.columns["head"] == gold.parent).all()
-    assert read.parent[:4].tolist() == [-1, 0, 1, 2]
-    names = read.vocabs["word"].decode(read.columns["word"][:4])
+    gold = read(SENTENCES, "conllu").forest
+    chains = PARSER.read(SENTENCES, PARSER.data(lower=True), None).forest
+    assert (chains.columns["head"] == gold.parent).all()
+    assert chains.parent[:4].tolist() == [-1, 0, 1, 2]
+    names = chains.vocabs["word"].decode(chains.columns["word"][:4])
     assert names == ["<root>", "the", "gardener", "did"]
-    assert read.vocabs["shape"].decode(read.columns["shape"][1:3]) == ["Xx", "x"]
-    relations = read.vocabs["deprel"].decode(read.columns["deprel"][1:4])
+    assert chains.vocabs["shape"].decode(chains.columns["shape"][1:3]) == ["Xx", "x"]
+    relations = chains.vocabs["deprel"].decode(chains.columns["deprel"][1:4])
     assert relations == ["det", "nsubj", "aux"]
-    assert (read.columns["punct"] == 1).sum() == 5
+    assert (chains.columns["punct"] == 1).sum() == 5
 
 
 def test_sentences_to_be_evaluated_are_never_left_out() -> None:
@@ -58,7 +58,7 @@ def test_a_parser_learns_five_sentences_by_heart(tmp_path: Path, model: dict[str
     assert set(valid) >= {"uas", "las", "uas_no_punct", "las_no_punct", "loss"}
     run = load(tmp_path / "run")
     assert run.evaluate(test=[str(SENTENCES)]) == valid
-    gold = read_conllu(SENTENCES).forest
+    gold = read(SENTENCES, "conllu").forest
     parses = list(run.predict([SENTENCES]))
     heads = np.concatenate([parse["heads"] for parse in parses])
     right = heads == gold.parent[gold.parent >= 0]

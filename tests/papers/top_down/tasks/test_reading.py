@@ -8,7 +8,7 @@ import pytest
 
 from dgltrees import TreeError
 from dgltrees.cli import main
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.papers.top_down.graphs import generation_forest
 from dgltrees.papers.top_down.tasks.reading import with_spelling, word_ending, word_shape
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM
@@ -70,7 +70,7 @@ def test_trees_are_read_some_at_a_time(tmp_path: Path) -> None:
 
 def test_a_saved_forest_of_dependencies_is_read_as_such(tmp_path: Path) -> None:
     """As the file it is from, also with vocabularies and settings of its own."""
-    read_conllu(SENTENCES).forest.save(tmp_path / "saved")
+    read(SENTENCES, "conllu").forest.save(tmp_path / "saved")
     how = TREE_LM.data(lower=True, max_words=20)
     one, two = (TREE_LM.read(path, how, None).forest for path in (SENTENCES, tmp_path / "saved"))
     assert (one.parent == two.parent).all()
@@ -81,7 +81,7 @@ def test_a_saved_forest_of_dependencies_is_read_as_such(tmp_path: Path) -> None:
     data = {"train": [str(SENTENCES), str(tmp_path / "saved")], "valid": str(tmp_path / "saved")}
     result = train(tree_lm_settings({"labels": True}, data=data), tmp_path / "run", bar=False)
     assert result["valid"]["words"] == one.num_nodes - len(one)
-    generation_forest(read_conllu(SENTENCES).forest).save(tmp_path / "generation")
+    generation_forest(read(SENTENCES, "conllu").forest).save(tmp_path / "generation")
     with pytest.raises(TreeError, match="generation: expected a saved forest of dependencies"):
         TREE_LM.read(tmp_path / "generation", how, None)
 

@@ -1,0 +1,192 @@
+"""Lines of trees in brackets: what a line looks like, and what all such formats share.
+
+:func:`~dgltrees.trees.builders.scan.scan` makes items of a text, its brackets and words. A
+:class:`Grammar` says how they make lines; the reader of a format then says what each item means,
+and :func:`~dgltrees.trees.builders.assemble.assemble` makes a forest of the items that are nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike, replacing
+from dgltrees.errors import TreeError
+from dgltrees.formats.lines import line_chunks
+from dgltrees.trees.builders.brackets import find_heads, items_in
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import within
+
+__all__ = [
+    "Grammar",
+    "at_brackets",
+    "check_nodes",
+    "choose",
+    "find_operators",
+    "labels_of_lines",
+    "write_lines",
+]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the lines of a format look like; each item outside all brackets is a field of a line.
+
+    Arguments:
+        form: what a line looks like, for the errors.
+        fields: how many fields each line has that is not blank.
+        label: the number of the field that is the label of the line, if there is one.
+        pair: the opening and the closing bracket.
+        blank: further bytes that are white space.
+    """
+
+    form: str
+    fields: int = 1
+    label: int | None = None
+    pair: bytes = b"()"
+    blank: bytes = b""
+
+    def lines(
+        self, path: PathLike, trees: int, *, labeled: bool = True
+    ) -> Iterator[tuple[Brackets, Mask]]:
+        """The items of a file, ``trees`` lines at a time, and which of them are labels of lines.
+
+        Raises:
+            TreeError: with file and line: the file is empty or not UTF-8, a bracket is unbalanced,
+                or a line has more or fewer fields.
+        """
+        for data, line in line_chunks(path, trees):
+            yield self.items(data, path, line, labeled=labeled)
+
+    def items(
+        self, data: bytes, path: PathLike, first_line: int, *, labeled: bool = True
+    ) -> tuple[Brackets, Mask]:
+        """The ``M`` items of some lines, and which of them are labels of lines, ``(M,)``."""
+        items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
+        field = self.fields_of(items, labeled=labeled)
+        return items, field == (-2 if self.label is None else self.label)
+
+    def fields_of(self, items: Brackets, *, labeled: bool = True) -> NDArray[np.int64]:
+        """The number of each item's field in its line, from 0, or -1 inside a bracket; ``(M,)``.
+
+        Arguments:
+            items: the ``M`` items of a text.
+            labeled: whether every line must have its label.
+
+        Raises:
+            TreeError: with file and line: a line has more or fewer fields.
+        """
+        outside = np.flatnonzero(items.depth == 0)
+        line = np.searchsorted(items.ends, items.start[outside])
+        count = np.bincount(line, minlength=len(items.ends))
+        unlabeled = (count == self.fields - 1) & (self.label is not None)
+        wrong = (count != self.fields) & (count != 0) & (~unlabeled | labeled)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            cause = "is it cut off, or of another format?"
+            if unlabeled[row]:
+                cause = f"training and evaluation need labels; if it has one, {cause}"
+            raise TreeError(
+                f"expected a line of the form {self.form}, with {self.fields} "
+                f"part{'s' * (self.fields > 1)} outside all brackets, got {count[row]}; {cause}",
+                file=items.file,
+                line=items.first_line + row,
+            )
+        field = np.full(len(items.depth), -1)
+        place = within(count[count > 0])
+        field[outside] = place + (unlabeled[line] & (place >= (self.label or 0)))
+        return field
+
+
+def find_operators(items: Brackets, what: str) -> Mask:
+    """``(M,)`` which items begin a bracket, where each is an operator before its arguments.
+
+    Arguments:
+        items: the ``M`` items of a text.
+        what: what such an item is, ``"an operator"``, for the errors.
+
+    Raises:
+        TreeError: with file and line: a bracket has no operator, or no argument.
+    """
+    is_operator = find_heads(items, what)
+    items.refuse(
+        items.is_open & (items_in(items) == 1), lambda _: "expected at least one argument, got none"
+    )
+    return is_operator
+
+
+def at_brackets(items: Brackets, of: Mask, values: NDArray[Any]) -> NDArray[Any]:
+    """``(M,)`` the values of some items at the brackets that they are in, -1 at other items.
+
+    Arguments:
+        items: the ``M`` items of a text.
+        of: ``(M,)`` which items, at most one in a bracket.
+        values: ``(M,)``.
+    """
+    moved = np.full_like(values, -1)
+    moved[items.parent[of]] = values[of]
+    return moved
+
+
+def labels_of_lines(
+    items: Brackets, is_label: Mask, numbers: NDArray[np.integer[Any]]
+) -> NDArray[np.int64]:
+    """The label of each line that is not blank, ``(E,)``; -1 where it has none.
+
+    Arguments:
+        items: the ``M`` items of a text.
+        is_label: ``(M,)`` which items are labels, outside all brackets, at most one per line.
+        numbers: ``(M,)`` what each label says.
+    """
+    outside = np.flatnonzero(items.depth == 0)
+    line = np.searchsorted(items.ends, items.start[outside])
+    example = np.cumsum(np.diff(line, prepend=-1) > 0) - 1
+    labels = np.full(int(example[-1]) + 1 if len(example) else 0, -1, np.int64)
+    chosen = is_label[outside]
+    labels[example[chosen]] = numbers[outside[chosen]]
+    return labels
+
+
+def check_nodes(forest: Forest, wrong: Mask, rule: str) -> None:
+    """Check that a format can express every node of a forest.
+
+    Arguments:
+        forest: ``N`` nodes.
+        wrong: ``(N,)`` which nodes it cannot express.
+        rule: what the format expects of a node, ``expected ...``.
+
+    Raises:
+        TreeError: with tree and node: the first such node.
+    """
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        tree = int(forest.tree_of_node[node])
+        raise TreeError(f"{rule}, got another", tree=tree, node=node - int(forest.offsets[tree]))
+
+
+def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:
+    """``texts[row]`` per row; sums of such arrays join the texts row by row."""
+    return np.array(texts, object)[rows.astype(np.int64)]
+
+
+def write_lines(examples: Examples, path: PathLike, trees: Sequence[str]) -> None:
+    """Write a line per example: the name of its class, then its trees, with tabs between them.
+
+    Arguments:
+        examples: with the example column ``target``.
+        path: the file; it is replaced once all is written.
+        trees: each tree of ``examples.forest`` as text.
+    """
+    names = examples.targets.decode(examples.columns["target"])
+    sides = [trees[side :: examples.arity] for side in range(examples.arity)]
+    with replacing(path) as file:
+        for fields in zip(names, *sides):
+            file.write("\t".join(text.rstrip() for text in fields) + "\n")

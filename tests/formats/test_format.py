@@ -1,0 +1,137 @@
+"""What holds of every format in the table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dgltrees import ConfigError, TreeError
+from dgltrees.formats import FORMATS, Layout, guess_format, read
+from dgltrees.formats.lines import gather
+from tests.formats.table import CHAINS, MANY, SAMPLES, STARS
+from tests.trees.nested import assert_same, write
+
+DOCUMENTS = ("json", "xml", "python")  # one tree per file
+
+
+NO_TEXT = ("arrow", "forest", "folder", "python-functions")
+
+
+def test_the_samples_are_of_all_formats_of_text() -> None:
+    """Those that are missing want a row in tests/formats/table.py."""
+    assert {*FORMATS} - {*SAMPLES, *NO_TEXT} == set()
+    assert {*SAMPLES, *CHAINS, *STARS} - {*FORMATS} == set()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_describes_itself_in_a_sentence(name: str) -> None:
+    assert FORMATS[name].description.endswith(".")
+    assert FORMATS[name].description.isprintable()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_chunks_equal_the_whole(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, SAMPLES[name].text)
+    whole = FORMATS[name].read(path)
+    assert len(whole) == SAMPLES[name].examples
+    for trees in (1, 2, 100):
+        chunks = list(FORMATS[name].chunks(path, trees))
+        assert max(map(len, chunks)) <= max(trees, 2)  # a question of WikiQA has two answers
+        assert_same(gather(chunks), whole)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if FORMATS[name].write])
+def test_a_written_file_is_read_back(tmp_path: Path, name: str) -> None:
+    form = FORMATS[name]
+    examples = form.read(write(tmp_path, SAMPLES[name].text))
+    assert form.write is not None
+    form.write(examples, tmp_path / "again")
+    assert_same(form.read(tmp_path / "again"), examples)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in DOCUMENTS])
+@pytest.mark.parametrize("text", ["", "\n \n\r\n"])
+def test_an_empty_file_is_an_error(tmp_path: Path, name: str, text: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(TreeError) as caught:
+        FORMATS[name].read(path)
+    assert re.match(rf"{re.escape(str(path))}:[12]: ", str(caught.value))
+    assert ", got an empty " in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_damaged_file_ends_in_an_error_with_its_line(tmp_path: Path, name: str) -> None:
+    sample = SAMPLES[name]
+    path = write(tmp_path, sample.text.encode() + sample.damage)
+    with pytest.raises(TreeError) as caught:
+        FORMATS[name].read(path)
+    assert str(caught.value).startswith(f"{path}:{sample.text.count(chr(10)) + 1}: ")
+    assert sample.error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_bytes_that_are_no_text_are_an_error(tmp_path: Path, name: str) -> None:
+    text = SAMPLES[name].text
+    path = write(tmp_path, text.encode() + b"caf\xe9\n")
+    with pytest.raises(TreeError) as caught:
+        FORMATS[name].read(path)
+    assert str(caught.value).startswith(f"{path}:{text.count(chr(10)) + 1}: ")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_missing_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        FORMATS[name].read(tmp_path / "none")
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in DOCUMENTS])
+def test_chunks_of_no_trees(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, SAMPLES[name].text)
+    with pytest.raises(ConfigError, match="expected chunks of at least one tree, got trees=0"):
+        FORMATS[name].read(path, trees=0)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
+    form, text = FORMATS[name], "\n" + SAMPLES[name].text
+    for suffix in form.suffixes:
+        (tmp_path / f"file{suffix}").write_text(SAMPLES[name].text)
+        assert guess_format(tmp_path / f"file{suffix}") == name
+    if form.first_line is not None:
+        assert guess_format(write(tmp_path, text)) == name
+
+
+def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    path = write(tmp_path, SAMPLES["mrg"].text)
+    assert_same(read(path), FORMATS["mrg"].read(path))
+    with pytest.raises(ConfigError, match="expected format to be one of jsonl, .*, got 'penn'"):
+        read(path, "penn")
+    with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
+        read(path, lower=True)
+    with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):
+        read(path, layout=Layout(tree="a"))
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+def test_a_chain(tmp_path: Path, name: str) -> None:
+    form = FORMATS[name]
+    examples = form.read(write(tmp_path, CHAINS[name]))
+    forest = examples.forest
+    assert forest.sizes[-1] == MANY + 1
+    np.testing.assert_array_equal(forest.parent[-MANY - 1 :], np.arange(-1, MANY))
+    assert forest.pos.max() == 0
+    if form.write is not None:
+        form.write(examples, tmp_path / "again")
+        assert (tmp_path / "again").read_text() == CHAINS[name]
+
+
+@pytest.mark.parametrize("name", sorted(STARS))
+def test_a_star(tmp_path: Path, name: str) -> None:
+    forest = FORMATS[name].read(write(tmp_path, STARS[name])).forest
+    assert forest.num_nodes == MANY + 1
+    np.testing.assert_array_equal(forest.parent[1:], 0)
+    np.testing.assert_array_equal(forest.pos[1:], np.arange(MANY))

@@ -1,0 +1,229 @@
+"""Tasks whose models decide while they read: math expressions, and pairs of sentences."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from dgltrees.errors import ConfigError
+from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce
+from dgltrees.settings.layers import Settings
+from dgltrees.tasks.splits import Splits, load_splits
+from dgltrees.tasks.task import Task
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train
+from dgltrees.trees import Examples
+from tests.tasks.build import build
+from tests.tasks.test_unlabeled import assert_one_error, assert_read
+from tests.training.samples import SAMPLES, quick, with_model
+
+FILES = {
+    "mee": (["mee/train4.tsv", "mee/train5.tsv"], ["mee/valid4.tsv", "mee/valid5.tsv"]),
+    "snli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
+}
+
+
+def settings(
+    task: str = "mee",
+    policy: dict[str, Any] | None = None,
+    model: dict[str, Any] | None = None,
+    **training: Any,
+) -> Settings:
+    sizes: dict[str, Any] = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6}
+    if task == "snli":
+        sizes["head"] = [8]
+    loop = {"optimizer": "adam", "lr": 0.01, "accelerator": "cpu", "epochs": 2, "batch_size": 16}
+    return Settings(
+        {
+            "task": task,
+            "data": {"root": str(SAMPLES), **dict(zip(("train", "valid"), FILES[task]))},
+            "model": {**sizes, "policy": policy or {}, **(model or {})},
+            "training": {**loop, "monitor": "loss", **training},
+        }
+    )
+
+
+def built(reader: Settings) -> tuple[Any, Examples]:
+    examples = load_splits(reader.task, reader.data).train
+    return build(reader.task, examples, **reader.model), examples
+
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "given": {},
+    "fixed": {"operations": "fixed"},
+    "recur": {"operations": "recur"},
+    "supervised": {"operations": "policy"},
+    **{name: {"operations": "policy", "agent": name} for name in ("reinforce", "dqn")},
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
+    epochs = 12 if policy == "given" else 2
+    result = train(settings(policy=POLICIES[policy], epochs=epochs), tmp_path / "run", bar=False)
+    run = load(tmp_path / "run")
+    losses = [line["train_loss"] for line in run.directory.metrics()]
+    assert all(map(math.isfinite, losses))
+    if policy == "given":
+        assert losses[-1] < losses[0]
+    report = run.evaluate(test=[str(SAMPLES / file) for file in FILES["mee"][1]])
+    assert report == result["valid"]
+    assert set(report["accuracy_by_operators"]) == {"4", "5"}
+    lines = run.predict([SAMPLES / "mee" / "test4.tsv"])
+    assert all(0 <= int(x["prediction"]) <= 99 and 0 < x["probability"] <= 1 for x in lines)
+
+
+@pytest.mark.parametrize("policy", ["given", "reinforce", "dqn"])
+def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> None:
+    whole = train(settings(policy=POLICIES[policy], epochs=3), tmp_path / "whole", bar=False)
+    for epochs in (1, 3):
+        how = settings(policy=POLICIES[policy], epochs=epochs)
+        parts = train(how, tmp_path / "parts", bar=False)
+    assert whole["valid"] == parts["valid"]
+
+
+RATES = {"discount": 0.9, "entropy": 0.1, "value": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("agent", "rates", "expected"),
+    [
+        ("reinforce", RATES, Reinforce(0.9, 0.1, 0.3)),
+        ("dqn", {"discount": 0.9, "epsilon": 0.25}, QLearning(0.9, 0.25)),
+    ],
+)
+def test_what_the_settings_say_is_what_is_built(
+    agent: str, rates: dict[str, Any], expected: object
+) -> None:
+    policy = {"operations": "policy", "hidden_sizes": [7], "stack": 5, "detach": True}
+    policy = {**policy, **rates, "merge": "average", "agent": agent, "weight": 0.5}
+    reader, _ = built(settings(policy=policy, model={"dropout": 0.2, "layer_norm": True}))
+    encoder = reader.encoder
+    assert encoder.objective == expected
+    assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
+    assert encoder.cell.layer_norm
+    assert encoder.policy.detach
+    assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
+    assert reader.weight == 0.5
+
+
+def test_all_encoders_have_one_decoder() -> None:
+    sizes = []
+    for model in ({"encoder": "rrnet"}, {"encoder": "lstm"}):
+        how = settings(model=model)
+        reader, examples = built(how)
+        sizes.append(sum(p.numel() for p in reader.head.parameters()))
+        batch, targets = how.task.batch(examples, np.arange(4))
+        reader.eval()
+        outputs = how.task.outputs(reader, batch, targets)
+        assert [*outputs] == ["loss", "prediction", "probability"]
+        assert all(column.shape == (4,) for column in outputs.values())
+        rollout = how.task.rollout(reader, batch)
+        assert_close(outputs["loss"].float(), reader(rollout, targets))
+    assert sizes[0] == sizes[1]
+
+
+PRESETS = {
+    "logic-rrnet": "supervised RRNet",
+    "logic-lstm": "LSTM",
+    "logic-transformer": "transformer",
+}
+"""What their models are called."""
+
+
+Run = tuple[LoadedRun, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of an RRNet on its own copy of the sample, and its result."""
+    folder = tmp_path_factory.mktemp("logic")
+    shutil.copytree(SAMPLES / "lrt", folder / "data" / "lrt")
+    settings = quick("logic-rrnet", {"limit": None, "root": str(folder / "data")}, epochs=2)
+    result = train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
+    return load(folder / "run"), result
+
+
+def test_what_is_held_out_is_tested(run: Run) -> None:
+    loaded, result = run
+    report = loaded.evaluate()
+    assert report == result["test"]
+    assert report["examples"] == loaded.metadata["examples"]["valid"] == 13
+    assert set(report["accuracy_by_operators"]) <= {*map(str, range(12)), "12+"}
+
+
+def test_a_test_file_goes_before_what_is_held_out(run: Run) -> None:
+    assert run[0].evaluate(test=str(SAMPLES / "lrt" / "test3"))["examples"] == 4
+
+
+def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -> None:
+    loaded, result = run
+    shutil.copytree(SAMPLES / "lrt", tmp_path / "lrt")
+    assert loaded.evaluate(root=str(tmp_path)) == result["test"]
+    with open(tmp_path / "lrt" / "train3", "a", encoding="utf-8") as file:
+        file.write("=\ta\ta\n")
+    with pytest.raises(ConfigError, match=r"data file train3 \(data\.train\) has changed"):
+        loaded.evaluate(root=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("fraction", "message"),
+    [
+        (0.0, "expected test files, got none"),
+        (0.001, r"0\.001 of the training examples is less than one"),
+    ],
+)
+def test_a_run_without_test_examples_says_so(tmp_path: Path, fraction: float, message: str) -> None:
+    train(quick("logic-rrnet", {"test_fraction": fraction}), tmp_path / "run")
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path / "run").evaluate()
+
+
+def logic_model(preset: str, **model: Any) -> tuple[Task, nn.Module, Splits]:
+    settings = quick(preset)
+    task, parts = settings.task, load_splits(settings.task, settings.data)
+    options = {**settings.model, **model}
+    if "max_children" in options:
+        options["max_children"] = task.max_children
+    return task, build(task, parts.train, **options), parts
+
+
+def test_the_presets_have_about_as_many_parameters() -> None:
+    counts = [task.parameters(model)["model"] for task, model, _ in map(logic_model, PRESETS)]
+    assert max(counts) < 1.05 * min(counts)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_batch_equals_its_pairs(preset: str) -> None:
+    assert_equals_its_pairs(preset)
+
+
+def assert_equals_its_pairs(preset: str) -> None:
+    task, model, parts = logic_model(preset, hidden_size=8)
+    model.double().eval()
+    ids = np.arange(len(parts.train))
+    with torch.no_grad():
+        together = task.outputs(model, *task.batch(parts.train, ids))
+        alone = [task.outputs(model, *task.batch(parts.train, ids[i : i + 1])) for i in ids]
+    for name, column in together.items():
+        pairs = torch.cat([outputs[name] for outputs in alone])
+        torch.testing.assert_close(column, pairs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_models_have_names(preset: str) -> None:
+    settings = quick(preset)
+    assert settings.task.display_name(settings.model) == PRESETS[preset]
+
+
+def test_expressions_without_values_are_read_and_wrong_values_refused() -> None:
+    assert_read("mee", ["(1+2)", "17\t(3*4)"], None, 2)
+    assert_one_error("mee", "7\t(1+2)", None, "expected a value from 10 to 99")
