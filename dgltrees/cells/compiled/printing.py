@@ -84,41 +84,38 @@ class Row(NamedTuple):
     needs: tuple[str, ...]
 
 
+LETTERS = {"node": "", "child": "c", "edge": "e", "type": "k", "none": "p"}
+ROWS = {
+    ("t", "node"): ("T[v]", "T"),
+    ("t", "child"): ("T[u]", "T"),
+    ("t", "edge"): ("E[e]", "E"),
+    ("g", "node"): ("G[v - base]", "G base"),
+    ("g", "child"): ("G[u - base]", "G base"),
+    ("g", "edge"): ("H[e - edge_base]", "H edge_base"),
+    ("i", "node"): ("I{n}[rows[v]]", "I{n} rows"),
+    ("i", "child"): ("I{n}[rows[u]]", "I{n} rows"),
+    ("i", "edge"): ("I{n}[numbers[e]]", "I{n} numbers"),
+    ("i", "type"): ("I{n}[kind]", "I{n} kind"),
+    ("i", "none"): ("I{n}", "I{n}"),
+    ("di", "node"): ("D{n}[thread % len(D{n}), rows[v]]", "D{n} thread rows"),
+    ("di", "child"): ("D{n}[thread % len(D{n}), rows[u]]", "D{n} thread rows"),
+    ("di", "edge"): ("D{n}[numbers[e]]", "D{n} numbers"),
+    ("di", "type"): ("D{n}[thread, kind]", "D{n} thread kind"),
+    ("di", "none"): ("D{n}[thread]", "D{n} thread"),
+}
+"""Rows of buffers, inputs and the gradients of both; each thread has totals of its own."""
+
+
 def row_of(load: Load) -> Row:
     """The row that a load reads."""
-    source = load.source
-    letter = {"node": "", "child": "c", "edge": "e", "type": "k", "none": "p"}[load.rows]
-    index = {"node": "v", "child": "u", "edge": "e"}.get(load.rows, "")
-    if isinstance(source, Buffer):
-        table = "E" if load.rows == "edge" else "T"
-        return Row(f"t{letter}", f"{table}[{index}]", (table,))
-    if isinstance(source, Gradient) and isinstance(source.of, Buffer):
-        table, base = ("H", "edge_base") if load.rows == "edge" else ("G", "base")
-        return Row(f"g{letter}", f"{table}[{index} - {base}]", (table, base))
-    if isinstance(source, Gradient):
-        return _of_totals(load, f"D{source.of.number}", f"di{source.of.number}{letter}")
-    name, table = f"i{source.number}{letter}", f"I{source.number}"
-    if load.rows == "none":
-        return Row(name, table, (table,))
-    index, need = {
-        "node": ("rows[v]", "rows"),
-        "child": ("rows[u]", "rows"),
-        "edge": ("numbers[e]", "numbers"),
-        "type": ("kind", "kind"),
-    }[load.rows]
-    return Row(name, f"{table}[{index}]", (table, need))
-
-
-def _of_totals(load: Load, table: str, name: str) -> Row:
-    """The row of the gradient of an input: that of the thread, where threads share rows."""
-    if load.rows == "edge":
-        return Row(name, f"{table}[numbers[e]]", (table, "numbers"))
-    if load.rows == "none":
-        return Row(name, f"{table}[thread]", (table, "thread"))
-    if load.rows == "type":
-        return Row(name, f"{table}[thread, kind]", (table, "thread", "kind"))
-    row = "rows[v]" if load.rows == "node" else "rows[u]"
-    return Row(name, f"{table}[thread % len({table}), {row}]", (table, "thread", "rows"))
+    source, gradient = load.source, isinstance(load.source, Gradient)
+    table = source.of if isinstance(source, Gradient) else source
+    if isinstance(table, Buffer):
+        kind, number = "tg"[gradient], ""
+    else:
+        kind, number = "di" if gradient else "i", str(table.number)
+    code, needs = (text.format(n=number) for text in ROWS[kind, load.rows])
+    return Row(f"{kind}{number}{LETTERS[load.rows]}", code, tuple(needs.split()))
 
 
 class Code:
