@@ -12,8 +12,6 @@ from typing import Any
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["dgl", "need_dgl"]
-
 os.environ.setdefault("DGLBACKEND", "pytorch")
 
 _failure = ""

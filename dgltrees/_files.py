@@ -19,23 +19,6 @@ from typing import IO, Any
 
 from filelock import lock_descriptor
 
-__all__ = [
-    "STANDARD_INPUT",
-    "Lines",
-    "PathLike",
-    "check_is_file",
-    "check_sum",
-    "checked_values",
-    "checksum",
-    "draft_folder",
-    "file_checksum",
-    "file_name",
-    "in_file",
-    "remove_leftovers",
-    "replacing",
-    "with_checksum",
-]
-
 PathLike = str | os.PathLike[str]
 
 _ENDING = ".writing"

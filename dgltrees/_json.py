@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["JSONError", "line_of_deepest", "load_json"]
-
 _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _PAIR_OR_HALF = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F])")

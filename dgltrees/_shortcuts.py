@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
     from dgltrees.trees.forest import Forest
 
-__all__ = ["explain", "forest_html", "from_objects", "to_objects"]
 
 explain: Callable[..., Explanation]
 forest_html: Callable[[Forest], str]

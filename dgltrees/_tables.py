@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-__all__ = ["aligned"]
-
 
 def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> Iterator[str]:
     """The lines of a table; columns are set to the left, those of ``right`` to the right."""

@@ -12,8 +12,6 @@ from typing import Any
 from dgltrees.errors import ConfigError, TreeError, file_problem
 from dgltrees.registry import Registry
 
-__all__ = ["COMMANDS", "main"]
-
 COMMANDS: Registry[Any] = Registry(
     "commands",
     {

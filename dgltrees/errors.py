@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 
-__all__ = ["ConfigError", "TreeError", "called", "file_problem", "settings_called"]
-
 _called: ContextVar[Mapping[str, str]] = ContextVar("called", default=MappingProxyType({}))
 
 

@@ -26,8 +26,6 @@ from typing import Any, Generic, TypeVar, cast
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Registry", "instance_of", "missing_paper", "source_file", "subclass_of"]
-
 T = TypeVar("T")
 
 read: Callable[[EntryPoint], Any] | None = None

@@ -25,8 +25,6 @@ from dgltrees.tasks.trees import TreeTask
 from dgltrees.training.loaded import LoadedRun, Source
 from dgltrees.trees import Examples, Forest, TreeBatch
 
-__all__ = ["Explanation", "explain"]
-
 _SHOWN_NODES = 60  # of a tree that the repr draws; of a larger one it lists the strongest nodes
 _STRONGEST = 10
 

@@ -7,8 +7,6 @@ from typing import TypeVar
 from dgltrees.errors import ConfigError
 from dgltrees.training.loaded import LoadedRun
 
-__all__ = ["require"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.training.loaded import LoadedRun, Source
 
-__all__ = ["similar_trees"]
-
 
 def similar_trees(
     run: LoadedRun,

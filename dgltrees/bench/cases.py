@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of
 
-__all__ = [
-    "CASES",
-    "Case",
-    "balanced",
-    "chain",
-    "operations",
-    "random_binary",
-    "split",
-]
-
 Parents = list[int]
 
 

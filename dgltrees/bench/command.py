@@ -9,8 +9,6 @@ from dgltrees.bench.device import SIZES, device_rows, device_table, usable
 from dgltrees.bench.timing import machine, time_steps
 from dgltrees.settings import Count
 
-__all__ = ["bench"]
-
 
 def bench(
     *,

@@ -17,16 +17,6 @@ from dgltrees.traversal import prop_nodes_topo, traverse
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.trees import Forest, TreeBatch
 
-__all__ = [
-    "CONTENDERS",
-    "Contender",
-    "Model",
-    "States",
-    "dgl_way",
-    "fused_way",
-    "levels_way",
-]
-
 VOCABULARY, CLASSES = 500, 5
 
 

@@ -19,8 +19,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.traversal import traverse
 from dgltrees.trees import Forest, TreeBatch
 
-__all__ = ["DEVICE_CONTENDERS", "SIZES", "DeviceRow", "device_rows", "device_table", "usable"]
-
 SIZES = (64, 256, 1024, 4096)
 """The numbers of trees in a batch."""
 

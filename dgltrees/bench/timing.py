@@ -14,8 +14,6 @@ from dgltrees._dgl import dgl
 from dgltrees.bench.cases import Case
 from dgltrees.bench.contenders import VOCABULARY, Contender, Model
 
-__all__ = ["Row", "machine", "table", "time_steps"]
-
 
 @dataclass(frozen=True)
 class Row:

@@ -15,8 +15,6 @@ from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
 from dgltrees.traversal.ways import way_of
 
-__all__ = ["AttentiveNode", "Score", "ScoreName"]
-
 ScoreName = Literal["mlp", "dot", "map"]
 """The scoring functions; see :class:`Score`."""
 

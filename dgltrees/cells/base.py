@@ -18,15 +18,6 @@ from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, FieldError, Nodes
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = [
-    "BaseCell",
-    "GateNorm",
-    "ParameterCount",
-    "autocasts",
-    "count_parameters",
-    "normalize_one",
-]
-
 Function = Callable[..., dict[str, Tensor]]
 
 

@@ -9,8 +9,6 @@ from dgltrees.cells.aggregators.base import check_entries
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 
-__all__ = ["ChildGate", "per_child"]
-
 
 def per_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
     """``U_j h_j + b_j``, the pre-activation of a gate on child j alone.

@@ -13,8 +13,6 @@ from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
-__all__ = ["ChildSumTreeLSTM"]
-
 
 @checked
 class ChildSumTreeLSTM(BaseCell):

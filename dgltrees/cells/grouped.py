@@ -12,8 +12,6 @@ from torch import Tensor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups
 
-__all__ = ["check_types", "grouped", "host_values", "to_device"]
-
 # Up to so many rows, padding the types to one length costs less than a call for each of them:
 # on one CPU core 2.3 times less for 24 rows of 4 types (HOSVD, c = 20, r = 3, L = 5).
 PADDED_ROWS = 1024

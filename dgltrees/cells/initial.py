@@ -15,8 +15,6 @@ from torch import Tensor, nn
 from dgltrees.errors import ConfigError
 from dgltrees.settings import expected
 
-__all__ = ["Init", "initialize", "uniform"]
-
 Init = Literal["kaiming", "xavier", "uniform"]
 """How weights are drawn; see :func:`initialize`."""
 

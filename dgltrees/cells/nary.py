@@ -14,8 +14,6 @@ from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
-__all__ = ["NaryTreeLSTM"]
-
 
 @checked
 class NaryTreeLSTM(BaseCell):

@@ -15,8 +15,6 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
-__all__ = ["NodeFunction"]
-
 
 @checked
 class NodeFunction(BaseCell):

@@ -23,8 +23,6 @@ from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Flow, Operation
 
-__all__ = ["Merge", "RRNetCell", "Step"]
-
 Merge = Literal["mlp", "average"]
 """How a merge combines two states; see :class:`RRNetCell`."""
 

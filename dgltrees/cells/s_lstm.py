@@ -14,8 +14,6 @@ from dgltrees.cells.node_function import NodeFunction
 from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
 
-__all__ = ["SLSTM", "ChainerSLSTM", "SelectiveSLSTM", "sparsemax"]
-
 
 class SLSTM(NodeFunction):
     r"""The S-LSTM of Zhu et al. (2015) for L children, whose memories feed the gates too.

@@ -20,8 +20,6 @@ from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse
 
-__all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
-
 INITIAL = 0.01
 """The value of all entries of h and c before the first step, in every layer; not learned."""
 

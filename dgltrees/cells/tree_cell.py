@@ -26,8 +26,6 @@ from dgltrees.settings import (
 )
 from dgltrees.traversal.views import Groups, Nodes
 
-__all__ = ["TreeCell"]
-
 ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 
 

@@ -14,8 +14,6 @@ from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.settings import Count
 from dgltrees.traversal.views import Nodes
 
-__all__ = ["TreeGRU", "TreeLSTM", "TreeRNN"]
-
 
 class TreeRNN(TreeCell):
     r"""The recursive neuron of equation (2) in Castellana and Bacciu.

@@ -21,8 +21,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings import Option, nearest, options_of
 from dgltrees.settings.options import GOOGLE
 
-__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable", "split"]
-
 Command = Callable[..., None]
 
 

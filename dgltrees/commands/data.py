@@ -14,8 +14,6 @@ from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings import Count
 from dgltrees.tasks.own_trees.inspect import inspect_trees
 
-__all__ = ["MAKE", "draw", "inspect"]
-
 
 class Make(Mapping[str, Callable[..., None]]):
     """The generators as commands, which print the paths that they have written."""

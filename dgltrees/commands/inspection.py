@@ -15,8 +15,6 @@ from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.training.loaded import load
 
-__all__ = ["explain", "similar"]
-
 
 def explain(
     run: str,

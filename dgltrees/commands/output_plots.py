@@ -18,8 +18,6 @@ from dgltrees.tasks.own_trees.ranks import RankTask
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import Examples
 
-__all__ = ["confusion", "draw_outputs", "predicted_against_true", "ranks_within_groups"]
-
 _LAST_RANK = 10  # with all beyond it
 _MOST_CLASSES = 30  # that a matrix shows; the most frequent ones
 _HEAVY_TAIL = 20.0  # a largest number so many times the median calls for logarithmic axes

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "NO_PICTURE",
-    "has_matplotlib",
-    "learning_curve",
-    "metric_against_parameters",
-    "new_figure",
-    "save_curve",
-    "save_figure",
-]
 
 NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
 

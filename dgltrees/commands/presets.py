@@ -9,8 +9,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings.catalog import describe, load_preset, paper_of, preset_names
 from dgltrees.settings.source import reading_sources
 
-__all__ = ["presets", "show"]
-
 
 def presets() -> None:
     """List the presets: task, model, size and rank of each, and the paper's table that has it."""

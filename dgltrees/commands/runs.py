@@ -16,8 +16,6 @@ from dgltrees.settings import Count
 from dgltrees.training.loaded import load
 from dgltrees.training.processes import process_count, process_rank
 
-__all__ = ["encode", "evaluate", "predict", "write_lines"]
-
 
 def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None) -> None:
     """Print the metrics of a run on test files: evaluate DIR --test FILE.

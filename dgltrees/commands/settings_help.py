@@ -13,8 +13,6 @@ from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import SECTIONS, Settings, flat, layered, section_sources
 from dgltrees.settings.tasks import get_task
 
-__all__ = ["check_settings", "settings_of", "settings_tables"]
-
 
 def settings_of(preset: str, layer: Layer) -> Settings:
     """The settings of a preset with those of a command line above them.

@@ -18,9 +18,6 @@ from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import check_folder_of_runs
 
-__all__ = ["Point", "combinations", "run_points", "table"]
-
-
 ONE_AGGREGATION, THE_CELL = "one aggregation", "the cell"
 """What the parameters of a row are those of: one map as a paper's table counts it, or all."""
 

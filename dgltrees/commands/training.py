@@ -15,8 +15,6 @@ from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
 
-__all__ = ["sweep", "train"]
-
 
 @resumable
 def train(

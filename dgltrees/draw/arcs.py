@@ -30,8 +30,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
 
-__all__ = ["MAX_LEVELS", "ArcDrawing", "ArcSentence", "draw_arcs"]
-
 MAX_LEVELS = 12
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8  # the directions in which a line leaves a character

@@ -19,8 +19,6 @@ from dgltrees.formats.lines import gather
 from dgltrees.settings import Count
 from dgltrees.trees.examples import Examples
 
-__all__ = ["STYLES", "draw_examples", "draw_file"]
-
 Style = Literal["text", "ascii", "svg"]
 STYLES: tuple[Style, ...] = get_args(Style)
 

@@ -7,8 +7,6 @@ from html import escape
 from dgltrees.draw.trees import draw
 from dgltrees.trees.forest import Forest
 
-__all__ = ["forest_html"]
-
 _SHOWN_NODES = 100  # of the first tree; a larger one is only counted
 
 

@@ -14,17 +14,6 @@ from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = [
-    "MAX_TITLE",
-    "Labels",
-    "as_array",
-    "class_texts",
-    "decode_column",
-    "label_parts",
-    "number_texts",
-    "select_trees",
-]
-
 MAX_TITLE = 120  # characters of a title that are shown
 
 # Columns that make the label even where they have no vocabulary, in this order.

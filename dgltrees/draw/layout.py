@@ -28,8 +28,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.brackets import preorder
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Box", "Canvas", "Layout", "Positions", "badge_width", "text_lines", "tidy_positions"]
-
 Positions = Literal["all", "none", "auto"]
 """Which edges of a drawing show the position of a child."""
 

@@ -12,8 +12,6 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.draw.strings import to_ascii
 from dgltrees.errors import TreeError
 
-__all__ = ["Picture"]
-
 
 class Picture(ABC):
     """A drawing: Jupyter shows it as SVG, ``print`` as text, :meth:`save` writes either.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["format_number", "printable", "to_ascii"]
-
 _ASCII = str.maketrans({"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "·": ".", "…": "..."})
 
 

@@ -17,34 +17,6 @@ from numpy.typing import NDArray
 
 from dgltrees.draw.strings import format_number
 
-__all__ = [
-    "BADGE",
-    "BOLD",
-    "CORRECT",
-    "DETAIL",
-    "GREY",
-    "INNER",
-    "LABEL",
-    "LEAF",
-    "LINE_HEIGHT",
-    "MARGIN",
-    "MISSING",
-    "PADDING",
-    "START",
-    "TEXT_MARGIN",
-    "TITLE",
-    "WRONG",
-    "ColorScale",
-    "Paint",
-    "box",
-    "contrast",
-    "document",
-    "group",
-    "text",
-    "text_width",
-    "title",
-]
-
 
 class Paint(NamedTuple):
     """The colours of a node: its fill, its border, its text."""

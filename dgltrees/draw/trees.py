@@ -32,7 +32,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-__all__ = ["MAX_INDENT", "Drawable", "Drawing", "draw"]
 
 Drawable = Union[Forest, TreeBatch, "DGLGraph"]
 

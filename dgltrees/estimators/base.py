@@ -32,8 +32,6 @@ from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.builders.walk import walk
 
-__all__ = ["TreeEstimator", "Trees", "as_examples", "with_targets"]
-
 Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
 nested dictionaries, whose children are under ``children`` or the key that the setting

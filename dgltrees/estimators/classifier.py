@@ -12,8 +12,6 @@ from sklearn.base import ClassifierMixin, TransformerMixin
 from dgltrees.estimators.base import TreeEstimator, Trees
 from dgltrees.trees.columns import name_of
 
-__all__ = ["TreeClassifier", "TreeEncoder"]
-
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """Predicts a class of each tree or pair of trees, or several flags.

@@ -15,8 +15,6 @@ from dgltrees.estimators.base import TreeEstimator, Trees, with_targets
 from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples
 
-__all__ = ["TreeRanker"]
-
 
 class TreeRanker(TreeEstimator):
     """Gives each tree a score, by which the trees of a group are ordered.

@@ -11,8 +11,6 @@ from sklearn.base import RegressorMixin
 
 from dgltrees.estimators.base import TreeEstimator, Trees
 
-__all__ = ["TreeRegressor"]
-
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """Predicts a number, or several, of each tree or pair of trees.

@@ -22,18 +22,6 @@ from dgltrees.trees.forest import Forest
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = [
-    "ARROW",
-    "arrow_batches",
-    "arrow_schema",
-    "is_arrow",
-    "lists_in_rows",
-    "numpy_column",
-    "pyarrow_or_error",
-    "stream_arrow",
-    "write_arrow",
-    "write_parquet",
-]
 
 _MAGIC = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 

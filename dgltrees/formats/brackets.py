@@ -23,16 +23,6 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import within
 
-__all__ = [
-    "Grammar",
-    "at_brackets",
-    "check_nodes",
-    "choose",
-    "find_operators",
-    "labels_of_lines",
-    "write_lines",
-]
-
 Mask = NDArray[np.bool_]
 
 

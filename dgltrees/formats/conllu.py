@@ -27,8 +27,6 @@ from dgltrees.trees.check import check_roots
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["CONLLU", "CONLLU_COLUMNS", "conllu_blocks", "conllu_sentences", "write_conllu"]
-
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 
 _ID, _FORM, _UPOS, _XPOS, _HEAD, _DEPREL = 0, 1, 3, 4, 6, 7  # of ten columns

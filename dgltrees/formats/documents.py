@@ -24,8 +24,6 @@ from dgltrees.trees.builders.nested import from_json
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples
 
-__all__ = ["JSON", "PYTHON", "PYTHON_FUNCTIONS", "XML"]
-
 _ATTRIBUTE = re.compile(rb"<\w[^<>]*\s[\w:.-]+\s*=")
 
 

@@ -28,8 +28,6 @@ from dgltrees.formats.values import as_example_columns
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["FOLDER", "FOREST", "is_forest", "stream_folder", "stream_forest", "write_forest"]
-
 LABELS = "labels.csv"
 
 

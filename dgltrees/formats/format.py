@@ -16,17 +16,6 @@ from dgltrees.registry import Registry, instance_of
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.words import frequent_words, recode
 
-__all__ = [
-    "FORMATS",
-    "TABLES",
-    "Format",
-    "Layout",
-    "check_layout",
-    "format_by_suffix",
-    "guess_format",
-    "read",
-]
-
 
 @dataclass(frozen=True)
 class Layout:

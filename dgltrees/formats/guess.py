@@ -15,8 +15,6 @@ from dgltrees.formats.lines import open_bytes, record_chunks
 from dgltrees.formats.records import parse_json
 from dgltrees.formats.tables import Table
 
-__all__ = ["guess_layout"]
-
 
 def guess_layout(path: PathLike, form: str, count: int = 100) -> Layout:
     """The layout of a file of JSON: the place with the most nodes below it under one key.

@@ -21,8 +21,6 @@ from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["JSONL", "JSON_RECORDS", "stream_json_records", "stream_jsonl", "write_jsonl"]
-
 
 def stream_jsonl(
     path: PathLike,

@@ -17,23 +17,6 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples, align
 
-__all__ = [
-    "LineError",
-    "check_chunk_size",
-    "chunks",
-    "empty_file",
-    "error_in",
-    "files_of",
-    "first_line",
-    "gather",
-    "line_chunks",
-    "not_utf8",
-    "numbered_lines",
-    "open_bytes",
-    "record_chunks",
-    "tree_chunks",
-]
-
 T = TypeVar("T")
 
 LineError = Callable[[str, int | None], TreeError]

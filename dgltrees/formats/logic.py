@@ -25,18 +25,6 @@ from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = [
-    "LOGIC",
-    "LOGIC_GRAMMAR",
-    "LOGIC_OPERATORS",
-    "LOGIC_RELATIONS",
-    "LOGIC_VARIABLES",
-    "LOGIC_WORDS",
-    "parse_logic",
-    "stream_logic",
-    "write_logic",
-]
-
 LOGIC_OPERATORS = ("and", "not", "or")
 LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
 LOGIC_VARIABLES = tuple("abcdef")

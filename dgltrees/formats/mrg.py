@@ -19,8 +19,6 @@ from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["MRG", "stream_mrg"]
-
 
 def stream_mrg(
     paths: PathLike | Sequence[PathLike],

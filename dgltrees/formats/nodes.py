@@ -20,8 +20,6 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import parents_of_depths
 
-__all__ = ["NODES", "is_node_table", "stream_nodes"]
-
 _USUAL = {
     "tree_id": ("tree", "tree_id"),
     "node_id": ("node", "node_id", "id"),

@@ -24,8 +24,6 @@ from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Records", "parse_json"]
-
 
 def parse_json(text: str, path: PathLike, line: int) -> Any:
     """A value of JSON text; a list of one value, as EXPLAIN prints it, is that value.

@@ -20,19 +20,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = [
-    "Sentence",
-    "SentenceParser",
-    "blocks",
-    "check_max_words",
-    "forest_of",
-    "head_of",
-    "leave_out_long",
-    "sentence_forest",
-    "stream_sentences",
-    "too_long",
-]
-
 T = TypeVar("T")
 
 

@@ -27,8 +27,6 @@ from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
 from dgltrees.trees.examples import Examples
 
-__all__ = ["ROWS", "Batch", "Table", "stream_rows"]
-
 _ROWS = 2**14  # of a batch
 
 

@@ -16,8 +16,6 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import empty_file, open_bytes
 from dgltrees.formats.sentences import Sentence
 
-__all__ = ["sentences_of_lines", "sentences_of_text", "split_sentences", "tokenize"]
-
 _SPACES = dict.fromkeys([*range(32), 127], " ")
 
 

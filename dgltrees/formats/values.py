@@ -16,15 +16,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import kind_of
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = [
-    "MISSING_CELLS",
-    "ColumnTypes",
-    "FileColumn",
-    "as_example_columns",
-    "as_node_columns",
-    "shown",
-]
-
 Numbers = NDArray[Any]
 FileColumn = Numbers | list[str | None]
 """Numbers ``(n,)``, vectors ``(n, k)``, or names with None where there is none."""

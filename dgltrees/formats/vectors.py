@@ -13,8 +13,6 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.formats.arrow import pyarrow_or_error
 
-__all__ = ["writer_of_vectors"]
-
 Parts = Iterable[NDArray[np.float32]]
 """Arrays ``(., c)``, whose rows follow each other."""
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["accuracy", "class_metrics", "flag_metrics"]
-
 
 def accuracy(prediction: NDArray[np.int64], target: NDArray[np.int64]) -> float:
     """The share of right predictions among the rows with a target other than -1.

@@ -9,8 +9,6 @@ import numpy as np
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Summary", "summarize"]
-
 
 @dataclass(frozen=True)
 class Summary:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from dgltrees.trees.sampler import higher_and_lower
 from dgltrees.trees.segments import lasts, offsets_of, owner, run_offsets, starts, within
 
-__all__ = ["ndcg", "order_metrics", "pair_metrics", "rank_within", "ranking"]
-
 
 def ranking(
     scores: NDArray[np.float64],

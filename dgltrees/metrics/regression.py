@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["number_metrics", "q_errors"]
-
 
 def number_metrics(
     targets: NDArray[np.float64], predictions: NDArray[np.float64]

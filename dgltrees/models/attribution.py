@@ -21,8 +21,6 @@ from dgltrees.models.targets import TargetHead
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.schema import NUMBERS
 
-__all__ = ["answers", "integrated_gradients", "occlude", "occlusion"]
-
 Copies = Callable[[int], TreeBatch]
 """From a number S to a batch of so many copies of one example, which has N nodes."""
 Answer = Callable[[Classifier, TreeBatch], Tensor]

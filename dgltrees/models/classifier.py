@@ -10,8 +10,6 @@ from torch import Tensor, nn
 from dgltrees.models.heads import Head
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Classifier"]
-
 
 class Classifier(nn.Module):
     """A classifier made of an encoder, a readout and a head.

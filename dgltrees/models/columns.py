@@ -20,8 +20,6 @@ from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import blocks
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["ColumnsInput", "NameVectors", "NumberVectors"]
-
 
 class NameVectors(nn.Module):
     """A learned vector for each name of a category, or the mean over those of a text's words.

@@ -17,8 +17,6 @@ from dgltrees.settings import checked
 from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["BidirectionalEncoder", "Encoder", "Encoding", "TreeEncoder"]
-
 
 @dataclass(frozen=True)
 class Encoding:

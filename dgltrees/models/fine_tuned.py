@@ -17,8 +17,6 @@ from dgltrees.settings import Count, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import owner, within
 
-__all__ = ["FineTunedWords", "SubwordEncoder", "fine_tuned_parameters", "freeze_layers"]
-
 _ROWS = 64  # read at a time, sorted by length, so that few places are empty
 
 

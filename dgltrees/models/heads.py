@@ -15,19 +15,6 @@ from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
 from dgltrees.settings import Count, Fraction, checked
 
-__all__ = [
-    "MLP",
-    "ClassHead",
-    "Comparison",
-    "ComparisonHead",
-    "Head",
-    "PairHead",
-    "class_nll",
-    "pair_features",
-    "split_pairs",
-    "wide",
-]
-
 
 def wide(x: Tensor) -> Tensor:
     """Convert half precision to float32; float32 and float64 are not changed."""

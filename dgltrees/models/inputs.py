@@ -14,16 +14,6 @@ from dgltrees.traversal.order import node_error
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = [
-    "Concat",
-    "GivenVectors",
-    "Input",
-    "NodeInput",
-    "OneHot",
-    "Thermometer",
-    "WordEmbedding",
-]
-
 
 class Input(nn.Module, ABC):
     """The base class of modules that map a batch to the ``(N, m)`` input vectors of its nodes.

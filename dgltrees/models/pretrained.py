@@ -14,8 +14,6 @@ from dgltrees._files import PathLike
 from dgltrees.models.fine_tuned import SubwordEncoder
 from dgltrees.models.subwords import SubwordTokenizer, read_transformer
 
-__all__ = ["PretrainedEncoder"]
-
 _CACHED_TEXTS = 20_000  # beyond so many, vectors of texts are computed anew
 _SENTENCES = 256  # or texts, whose states are in memory at a time
 

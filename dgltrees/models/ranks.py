@@ -16,8 +16,6 @@ from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Fraction, Positive, checked
 from dgltrees.trees.sampler import higher_and_lower
 
-__all__ = ["RankTarget"]
-
 
 @checked
 class RankTarget(TargetHead):

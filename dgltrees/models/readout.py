@@ -11,8 +11,6 @@ from dgltrees.models.encoder import Encoding
 from dgltrees.models.heads import wide
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Attention", "EveryNode", "Max", "Mean", "Root", "RootAndMax", "mean_by_tree"]
-
 
 class _Rooted(Protocol):
     """An encoding of trees, or of pairs of trees."""

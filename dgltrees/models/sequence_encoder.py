@@ -18,8 +18,6 @@ from dgltrees.settings import Count, Fraction, Options, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts, within
 
-__all__ = ["BagEncoder", "SequenceEncoder", "TransformerEncoder", "sinusoids"]
-
 
 @checked
 class SequenceEncoder(Encoder):

@@ -10,8 +10,6 @@ from torch import Tensor, nn
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import within
 
-__all__ = ["PlaceVectors", "sibling_places"]
-
 _FEATURES = 6
 
 

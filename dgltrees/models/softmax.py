@@ -11,8 +11,6 @@ from torch import Tensor
 from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivative
 from dgltrees.settings import Count
 
-__all__ = ["softmax_nll"]
-
 MAX_LOGITS = 1 << 26
 """The largest number of logits in memory at once: 256 MiB of float32."""
 

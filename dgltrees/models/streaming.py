@@ -14,8 +14,6 @@ from dgltrees._progress import progress
 from dgltrees.models.encoder import Encoder
 from dgltrees.trees import BatchSampler, Forest
 
-__all__ = ["batches_of_similar", "encode_roots", "run_batched"]
-
 Ids = NDArray[np.int64]
 
 

@@ -18,8 +18,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.trees.segments import owner, within
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["SubwordTokenizer", "encoder_files", "read_tokenizer", "read_transformer"]
-
 _TEXTS = (".json", ".txt", ".model")  # settings and tokenizer
 _WEIGHTS = (".safetensors",)
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}

@@ -18,8 +18,6 @@ from dgltrees.models.heads import MLP, Head, pair_features, split_pairs, wide
 from dgltrees.settings import Count, Fraction, NonNegative, Positive, checked
 from dgltrees.settings.values import PositiveShare
 
-__all__ = ["ClassTarget", "FlagTargets", "NumberTargets", "Pairs", "TargetHead"]
-
 Pairs = Literal["ordered", "symmetric"] | None
 """How two vectors are compared; None where there is one vector per row."""
 

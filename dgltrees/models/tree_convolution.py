@@ -12,8 +12,6 @@ from dgltrees.models.siblings import sibling_places
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["ConvolutionEncoder", "TreeConvolution"]
-
 
 @checked
 class TreeConvolution(nn.Module):

@@ -14,8 +14,6 @@ from dgltrees.formats.lines import numbered_lines
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import is_number
 
-__all__ = ["read_word_vectors"]
-
 
 def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Read the vectors of a vocabulary's words from lines ``word v1 v2 ... vs``, as in GloVe.

@@ -18,8 +18,6 @@ from dgltrees.settings.resolve import nearest
 from dgltrees.settings.tasks import TASKS
 from dgltrees.settings.values import load_yaml
 
-__all__ = ["PRESETS", "describe", "load_preset", "paper_of", "preset_names", "preset_values"]
-
 Presets = Mapping[str, Mapping[str, Any]]
 
 

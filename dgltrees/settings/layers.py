@@ -18,14 +18,6 @@ from dgltrees.settings.values import Count, NonNegative, NonNegativeInt, Positiv
 if TYPE_CHECKING:
     from dgltrees.tasks.task import Metric, Task
 
-__all__ = [
-    "SECTIONS",
-    "Settings",
-    "TrainingSettings",
-    "flat",
-    "layered",
-    "section_sources",
-]
 
 SECTIONS = ("data", "model", "training")
 _MAPPINGS = ("optimizer_options", "columns")  # settings that are mappings themselves

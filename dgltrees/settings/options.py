@@ -20,18 +20,6 @@ import numpy as np
 from dgltrees.errors import ConfigError, called
 from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
 
-__all__ = [
-    "GOOGLE",
-    "Choices",
-    "Option",
-    "Source",
-    "checked",
-    "chosen",
-    "collects",
-    "fixed_parts",
-    "options_of",
-]
-
 C = TypeVar("C", bound=type)
 GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
 _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

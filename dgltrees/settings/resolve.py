@@ -18,8 +18,6 @@ from typing import Any, Generic, TypeVar
 from dgltrees.errors import ConfigError, called
 from dgltrees.settings.options import Option, Source, collects, fixed_parts, options_of
 
-__all__ = ["Options", "Part", "nearest", "overlay", "schema"]
-
 T = TypeVar("T")
 
 

@@ -21,15 +21,13 @@ from typing import Any, ClassVar  # noqa: F401  (dataclasses look for it in a cl
 
 from dgltrees import registry
 
-__all__ = ["read", "reading_sources"]
-
 _READABLE = {"dgltrees"}
 """The packages that are read; with those of places that are asked for."""
 _DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Elsewhere:
-    """What a name of another library stands for: its attributes, calls and items are the same."""
+    """A name of another library: its attributes, calls and items are this object again."""
 
     def __getattr__(self, name: str) -> Elsewhere:
         if name.startswith("__"):  # nothing that tells one kind of object from another
@@ -37,6 +35,7 @@ class Elsewhere:
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Elsewhere:
+        """The same object."""
         return self
 
     def __getitem__(self, key: Any) -> Elsewhere:

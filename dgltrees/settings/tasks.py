@@ -10,8 +10,6 @@ from dgltrees.registry import Registry, missing_paper
 if TYPE_CHECKING:
     from dgltrees.tasks.task import Task
 
-__all__ = ["TASKS", "get_task"]
-
 
 TASKS: Registry[Task] = Registry(
     "tasks",

@@ -14,25 +14,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import yaml
 from yaml.reader import ReaderError
 
-__all__ = [
-    "Count",
-    "Fraction",
-    "NonNegative",
-    "NonNegativeInt",
-    "Positive",
-    "PositiveShare",
-    "Range",
-    "Seed",
-    "Share",
-    "expected",
-    "from_text",
-    "in_words",
-    "load_yaml",
-    "member_type",
-    "plain_types",
-]
-
-
 _LONGEST = 1_000_000
 _DEEPEST = 50
 

@@ -12,8 +12,6 @@ from dgltrees._files import PathLike, file_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.settings import DataSettings, Files
 
-__all__ = ["ROLES", "data_files", "find_files", "fingerprint"]
-
 ROLES = ("train", "valid", "test")
 
 

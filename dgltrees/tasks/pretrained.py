@@ -26,19 +26,6 @@ from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tu
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of
 
-__all__ = [
-    "SUBWORDS",
-    "VECTOR",
-    "Words",
-    "attach_pretrained",
-    "check_pretrained",
-    "make_words",
-    "pretrained_encoder",
-    "pretrained_folder",
-    "subword_tokenizer",
-    "with_pretrained",
-]
-
 Words = FineTunedWords | GivenVectors | WordEmbedding
 
 VECTOR = "vector"

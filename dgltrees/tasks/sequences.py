@@ -21,19 +21,6 @@ from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Count, Fraction, Options, Part
 from dgltrees.tasks.task import Task
 
-__all__ = [
-    "SENTENCE_ENCODERS",
-    "SEQUENCES",
-    "SEQUENTIAL",
-    "BidirectionalLSTM",
-    "EncoderSettings",
-    "ReaderTask",
-    "classifier",
-    "encoder_hook",
-    "make_pair_head",
-    "sentence_encoders",
-]
-
 
 class EncoderSettings(ABC):
     """The base class of the settings of an encoder that is made of parts, a dataclass.

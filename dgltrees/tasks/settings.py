@@ -13,15 +13,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, Fraction, NonNegativeInt, Seed
 from dgltrees.trees.examples import Examples
 
-__all__ = [
-    "DataSettings",
-    "Files",
-    "OperatorSettings",
-    "PretrainedSettings",
-    "WordSettings",
-    "is_fine_tuned",
-]
-
 Files = str | list[str] | None
 
 

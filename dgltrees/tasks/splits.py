@@ -20,15 +20,6 @@ from dgltrees.trees.on_disk import examples_on_disk
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
 
-__all__ = [
-    "Splits",
-    "load_examples",
-    "load_splits",
-    "most_children",
-    "split_examples",
-    "stream_unlabeled",
-]
-
 
 @dataclass(frozen=True)
 class Splits:

@@ -23,19 +23,6 @@ from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
-__all__ = [
-    "ACCURACY",
-    "LOSS",
-    "PERPLEXITY",
-    "Batches",
-    "Columns",
-    "Metric",
-    "Names",
-    "Reader",
-    "Task",
-    "wrong_task",
-]
-
 OF_CLASSES = ("targets", "labeled", "report", "predictions")
 """The methods of a task that take its targets for classes."""
 Columns = Mapping[str, NDArray[Any]]

@@ -20,16 +20,6 @@ from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples
 
-__all__ = [
-    "HeadSettings",
-    "ReadoutSettings",
-    "SupervisedSettings",
-    "TreeModel",
-    "TreeTask",
-    "cell_name",
-    "root_labels",
-]
-
 
 @dataclass(frozen=True)
 class TreeModel:

@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.optim.adadelta import adadelta
 
-__all__ = ["Adadelta"]
-
 # Elements of a block: its gradient, its two averages and two temporaries take 1.5 MiB.
 _BLOCK = 1 << 16
 _COUNTS = "state_steps" in signature(adadelta).parameters  # since torch 2.3

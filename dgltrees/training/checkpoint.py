@@ -18,8 +18,6 @@ from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
 from dgltrees.training.rundir import RunDirectory
 
-__all__ = ["Progress", "check_finite", "load_checkpoint", "save_checkpoint"]
-
 
 @dataclass
 class Progress:

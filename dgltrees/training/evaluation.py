@@ -14,8 +14,6 @@ from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import total
 from dgltrees.trees import Examples
 
-__all__ = ["run_model"]
-
 
 def run_model(
     model: nn.Module, task: Task, data: Examples, fabric: Fabric, *, max_nodes: int = 20_000

@@ -28,18 +28,6 @@ from dgltrees._files import (
 )
 from dgltrees.errors import ConfigError
 
-__all__ = [
-    "checking",
-    "json_text",
-    "locked",
-    "not_finite",
-    "read_json",
-    "read_tensors",
-    "tensor_bytes",
-    "write_json",
-    "write_tensors",
-]
-
 _ERRORS = (
     SafetensorError,
     AttributeError,

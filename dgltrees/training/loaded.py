@@ -24,7 +24,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
 from dgltrees.models.streaming import run_batched
 from dgltrees.settings.layers import Settings
-from dgltrees.settings.yaml import load_yaml
+from dgltrees.settings.values import load_yaml
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.pretrained import attach_pretrained
@@ -42,7 +42,6 @@ from dgltrees.trees.schema import Schema
 if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
 
-__all__ = ["LoadedRun", "load"]
 
 _PLACES = ("file", "name", "line")
 """Example columns that say where a tree stands, of formats of files that have parts."""

@@ -22,8 +22,6 @@ from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.sampler import GroupSampler
 from dgltrees.trees.segments import run_offsets
 
-__all__ = ["Loader", "evaluation_batches", "part_of_batch", "training_sampler", "whole_groups"]
-
 
 def whole_groups(task: Task, data: Examples) -> NDArray[np.int64] | None:
     """The group of each example, ``(E,)``, where batches hold whole ones; otherwise None."""

@@ -13,8 +13,6 @@ from lightning_fabric.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["log_epoch", "log_past", "log_settings", "make_logger"]
-
 _LIBRARIES: dict[str, tuple[str, ...]] = {
     "csv": (),
     "tensorboard": ("tensorboard",),

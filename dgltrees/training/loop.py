@@ -30,8 +30,6 @@ from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import Examples, TreeBatch
 
-__all__ = ["HalveOnPlateau", "OnEpoch", "Prepared", "Trainer", "print_epoch"]
-
 
 @dataclass
 class HalveOnPlateau:

@@ -15,14 +15,6 @@ from dgltrees.settings.layers import TrainingSettings
 from dgltrees.settings.values import expected, from_text
 from dgltrees.training.adadelta import Adadelta
 
-__all__ = [
-    "check_optimizer",
-    "load_optimizer",
-    "make_optimizer",
-    "optimizer_state",
-    "parameter_groups",
-]
-
 # These two want what a loop over minibatches of dense gradients does not give.
 _UNSUITED = {"LBFGS", "SparseAdam"}
 

@@ -21,18 +21,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import TrainingSettings
 from dgltrees.tasks.task import Task
 
-__all__ = [
-    "check_processes",
-    "deterministic",
-    "gather",
-    "is_first_process",
-    "make_fabric",
-    "name_torchrun",
-    "process_count",
-    "process_rank",
-    "total",
-]
-
 
 def check_processes(task: Task) -> None:
     """Check that a task can train in as many processes as ``torchrun`` has started.

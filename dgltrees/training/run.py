@@ -49,8 +49,6 @@ from dgltrees.training.rundir import (
 )
 from dgltrees.trees import Examples
 
-__all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_in_memory", "train_seeds"]
-
 OnOutputs = Callable[[Path, Task, Examples, Columns], None]
 """Called with the folder of a run, its task, examples, and the model's outputs for them."""
 

@@ -42,14 +42,6 @@ from dgltrees.training.files import (
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = [
-    "RunDirectory",
-    "check_folder_of_runs",
-    "encoder_fingerprint",
-    "fingerprints",
-    "pretrained_files",
-]
-
 FORMAT = 4
 
 # What may differ between the command that began a run and the one that goes on with it.

@@ -14,21 +14,6 @@ from dgltrees._dgl import dgl, need_dgl
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Edges, FieldError, IndexedRows, Nodes
 
-__all__ = [
-    "BuiltinReduce",
-    "Message",
-    "Reduce",
-    "call",
-    "check_fields",
-    "is_builtin",
-    "is_traced",
-    "message_function",
-    "name_of",
-    "prepared",
-    "reduce_function",
-    "traced",
-]
-
 _TRACED: ContextVar[bool] = ContextVar("_TRACED", default=False)
 
 

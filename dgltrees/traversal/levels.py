@@ -20,8 +20,6 @@ from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, ga
 from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
 from dgltrees.trees.segments import inverse
 
-__all__ = ["Update", "run"]
-
 NO_MAIL = (
     "; nodes without children get nothing from reduce: ask for its fields with `in nodes.data`, or "
     "let prepare return them for all nodes"

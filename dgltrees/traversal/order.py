@@ -15,8 +15,6 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.order import depths
 from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
 
-__all__ = ["by_frontiers", "levels_of", "node_error", "tree_in_errors"]
-
 Ints = NDArray[np.int64]
 
 

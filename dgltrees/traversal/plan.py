@@ -16,8 +16,6 @@ from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, owner, run_offsets, within
 
-__all__ = ["make_schedule"]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

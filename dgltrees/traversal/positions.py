@@ -12,8 +12,6 @@ from dgltrees.errors import TreeError
 from dgltrees.traversal.order import node_error
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["check_positions", "no_positions", "wrong_position"]
-
 Ints = NDArray[np.int64]
 
 

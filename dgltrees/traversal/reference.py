@@ -23,8 +23,6 @@ from dgltrees.traversal.views import Fields, Mailbox, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse
 
-__all__ = ["call_arranged", "run_dgl", "with_positions"]
-
 POSITION = "_pos"
 """The message field that holds the position of each edge."""
 

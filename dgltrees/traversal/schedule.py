@@ -11,8 +11,6 @@ from torch import Tensor
 
 from dgltrees.traversal.views import Groups
 
-__all__ = ["Level", "Schedule"]
-
 
 class Level(NamedTuple):
     """Counts that describe the receiving nodes of one level; they stay on the host.

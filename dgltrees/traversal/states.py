@@ -15,8 +15,6 @@ from dgltrees.traversal.functions import call
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.views import Fields, Groups
 
-__all__ = ["Columns", "Data", "Pieces", "Prepare", "States", "gathered"]
-
 Data = Mapping[str, Tensor]
 Prepare = Callable[[Data], Data]
 

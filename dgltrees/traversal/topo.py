@@ -41,7 +41,6 @@ from dgltrees.trees.forest import Forest
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-__all__ = ["Cell", "Graph", "as_batch", "prop_nodes_topo", "schedule_of", "traverse"]
 
 BACKENDS = ("levels", "dgl")
 

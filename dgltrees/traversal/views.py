@@ -9,8 +9,6 @@ from torch import Tensor
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Edges", "FieldError", "Fields", "Groups", "IndexedRows", "Mailbox", "Nodes"]
-
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
 

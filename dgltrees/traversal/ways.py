@@ -10,18 +10,6 @@ from torch import Tensor
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = [
-    "Traversal",
-    "accepts_indexed",
-    "compiled_states",
-    "compiled_way",
-    "dense",
-    "general_states",
-    "general_way",
-    "goes_second",
-    "way_of",
-]
-
 Way = TypeVar("Way", bound=Callable[..., Any])
 
 

@@ -17,7 +17,6 @@ from dgltrees.trees.segments import owner
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-__all__ = ["Cache", "TreeBatch"]
 
 T = TypeVar("T")
 Values = Sequence[NDArray[Any] | None]

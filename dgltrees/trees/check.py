@@ -17,16 +17,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
-__all__ = [
-    "as_columns",
-    "check_columns",
-    "check_offsets",
-    "check_roots",
-    "check_trees",
-    "integers",
-    "positions_by_order",
-]
-
 
 def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.int64]:
     """``values`` as an array of one dimension, int64.

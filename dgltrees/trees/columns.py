@@ -15,16 +15,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
-__all__ = [
-    "KINDS",
-    "SUBWORDS",
-    "Column",
-    "Kind",
-    "choose_columns",
-    "infer_columns",
-    "infer_kind",
-    "name_of",
-]
 
 SUBWORDS = "subwords"
 """The kind of a column of texts that a pretrained encoder reads while it is trained."""

@@ -15,8 +15,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import Ints, inverse, offsets_of, owner, running_sum
 
-__all__ = ["MERGES", "SPLITS", "bracket_counts", "constituent_counts"]
-
 MERGES, SPLITS = "merges", "splits"
 """The node columns of sentences with the constituents that end and then begin before each word."""
 

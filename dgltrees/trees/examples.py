@@ -18,8 +18,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Examples", "TreePairs", "align"]
-
 
 @dataclass(frozen=True)
 class Examples:

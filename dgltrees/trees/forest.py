@@ -29,8 +29,6 @@ from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Forest"]
-
 
 @dataclass(frozen=True)
 class Forest:

@@ -6,8 +6,6 @@ from enum import IntEnum
 
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["EDGE_TYPES", "OPERATIONS", "EdgeType", "Flow", "Operation"]
-
 
 class EdgeType(IntEnum):
     """The source of a generated dependent (head or sibling), and its side of the head.

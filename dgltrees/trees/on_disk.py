@@ -21,8 +21,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import blocks, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["DiskForest", "examples_on_disk"]
-
 _IN_MEMORY = 2**20
 """Nodes of a selection that is in memory; a larger one is on disk again."""
 _PART = 10_000  # trees that a selection copies at a time

@@ -14,8 +14,6 @@ from dgltrees.trees.segments import run_offsets, running_sum
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
-__all__ = ["depths", "over_subtrees", "parents_of_depths", "preorder"]
-
 
 def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
     """``(N,)`` int32: the number of edges between each node and its root; -1 if there is a cycle.

@@ -13,8 +13,6 @@ from torch import Tensor
 from dgltrees.errors import ConfigError
 from dgltrees.trees.segments import offsets_of, rows_of, starts, within
 
-__all__ = ["BatchSampler", "GroupSampler", "higher_and_lower"]
-
 
 class BatchSampler:
     """The batches of each epoch, as ids of examples; the same seed and epoch give the same batches.

@@ -27,7 +27,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
-__all__ = ["load_arrays", "save_forest"]
 
 _VERSION = 2
 _INDEX = "forest.json"

@@ -16,8 +16,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["NUMBERS", "Schema"]
-
 NUMBERS = "(numbers)"
 """The node column of a read forest that has all numbers and vectors side by side."""
 

@@ -26,23 +26,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-__all__ = [
-    "blocks",
-    "cumcount",
-    "inverse",
-    "lasts",
-    "locate",
-    "mask_of",
-    "offsets_of",
-    "owner",
-    "ranges",
-    "rows_of",
-    "run_offsets",
-    "running_sum",
-    "starts",
-    "within",
-]
-
 Ints = NDArray[np.int64]
 Array = TypeVar("Array", NDArray[Any], Tensor)
 

@@ -13,8 +13,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import is_number
 
-__all__ = ["ColumnSummary", "ShapeSummary", "summarize_column", "summarize_shapes"]
-
 _ENOUGH = 20  # values, before their being all different or mostly numbers says something
 
 

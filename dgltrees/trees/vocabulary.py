@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 
-__all__ = ["Vocabulary", "check_vocabs", "encode_names", "vocabs_for"]
-
 _HEADER = "dgltrees vocabulary 1"
 _HALF = re.compile("[\ud800-\udfff]")
 

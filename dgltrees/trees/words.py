@@ -10,8 +10,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["END", "ROOT", "UNKNOWN", "frequent_words", "is_number", "recode"]
-
 ROOT = "<root>"
 """The word of node 0 of a dependency tree."""
 

@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 import dgltrees
@@ -74,14 +75,20 @@ def described(value: Any) -> Text:
     return plain(f"{type(value).__name__} {value!r}")
 
 
+def _is_own(name: str, value: Any, module: ModuleType) -> bool:
+    """Whether a module defines a public name, and does not import it."""
+    return not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+
+
 def public() -> dict[str, Text]:
-    """All names in ``__all__`` of any module."""
+    """The names in ``__all__`` of packages, and those that a module defines without underscore."""
     found: dict[str, dict[int, Any]] = {}
     for module in pkgutil.walk_packages(dgltrees.__path__, "dgltrees."):
         if module.name.endswith("__main__"):
             continue
         there = importlib.import_module(module.name)
-        for name in getattr(there, "__all__", ()):
+        own = [name for name, value in vars(there).items() if _is_own(name, value, there)]
+        for name in getattr(there, "__all__", own):
             value = getattr(there, name)
             found.setdefault(name, {})[id(value)] = value
     rows: dict[str, Text] = {}

@@ -15,16 +15,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups
 
-__all__ = [
-    "MAX_ENTRIES",
-    "Aggregator",
-    "FactorisedAggregator",
-    "Label",
-    "ProductAggregator",
-    "TensorAggregator",
-    "check_entries",
-]
-
 MAX_ENTRIES = 2**30
 """The most entries one parameter may have: 4 GiB in float32, three to four times that to train."""
 

@@ -12,8 +12,6 @@ from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
-__all__ = ["Canonical", "canonical", "product"]
-
 
 def product(u: Tensor) -> Tensor:
     """Elementwise product over the first dimension, by halves: ``(L, ...)`` to ``(...)``."""

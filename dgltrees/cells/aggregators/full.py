@@ -12,8 +12,6 @@ from dgltrees.cells.aggregators.modes import homogeneous, multilinear
 from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
-__all__ = ["Full", "full"]
-
 
 def full(h: Tensor, T: Tensor, x: Tensor | None = None) -> Tensor:
     """``sum over i, j_1 .. j_L of T(i, j_1, .., j_L, k) x̄(i) h̄_1(j_1) .. h̄_L(j_L)``.

@@ -12,8 +12,6 @@ from dgltrees.cells.aggregators.modes import expand, homogeneous, multilinear, r
 from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
-__all__ = ["HOSVD", "TuckerAggregator", "hosvd"]
-
 
 def hosvd(
     h: Tensor,

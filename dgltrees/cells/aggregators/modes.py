@@ -9,16 +9,6 @@ from functools import cache
 import torch
 from torch import Tensor
 
-__all__ = [
-    "expand",
-    "homogeneous",
-    "multilinear",
-    "outer",
-    "reduce_children",
-    "reduce_shared",
-    "split_modes",
-]
-
 
 def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
     """``U_j h_j + b_j``, with a separate matrix for each child.

@@ -11,8 +11,6 @@ from dgltrees.cells.aggregators.base import Aggregator, check_entries
 from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
-__all__ = ["SharedSum", "Sum", "weighted_sum"]
-
 
 def weighted_sum(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
     """``sum over j of U_j h_j + b``.

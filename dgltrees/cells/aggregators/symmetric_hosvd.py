@@ -15,8 +15,6 @@ from dgltrees.cells.aggregators.hosvd import TuckerAggregator
 from dgltrees.cells.aggregators.modes import expand, homogeneous, multilinear, reduce_shared
 from dgltrees.settings import Count
 
-__all__ = ["SymmetricHOSVD", "multisets", "symmetric_hosvd", "symmetric_maps", "symmetric_product"]
-
 
 def multisets(indices: int, length: int) -> int:
     """The number of multisets of ``length`` out of ``indices``: entries of a symmetric tensor."""

@@ -12,8 +12,6 @@ from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
-__all__ = ["TensorTrain", "tensor_train"]
-
 
 def tensor_train(w: Tensor, A: Tensor, Q: Tensor, b: Tensor) -> Tensor:
     """``r_j = r_(j-1) A_j`` from left to right, then ``Q r_L + b``.

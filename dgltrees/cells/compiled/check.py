@@ -32,11 +32,6 @@ from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, dense
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = [
-    *("MOST", "Fields", "Outcome", "Shared", "Work", "degrees_of"),
-    *("fingerprint", "hooked", "modules_of", "names_of", "parameter"),
-]
-
 MANY = 4
 """Numbers of children from which on there is no difference."""
 MOST = 8

@@ -34,8 +34,6 @@ from dgltrees.cells.compiled.loops import (
     WeightGradient,
 )
 
-__all__ = ["Derivative", "derivative_of", "nesting"]
-
 
 @dataclass
 class Derivative:

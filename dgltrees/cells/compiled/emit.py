@@ -38,8 +38,6 @@ from dgltrees.cells.compiled.loops import (
 from dgltrees.cells.compiled.trace import Sizes
 from dgltrees.cells.compiled.values import Value, aligned, as_number
 
-__all__ = ["HEAVY", "OPERATORS", "Emitter", "Rule", "rule"]
-
 aten = torch.ops.aten
 
 

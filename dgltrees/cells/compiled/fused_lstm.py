@@ -32,8 +32,6 @@ from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import compiled_way, dense
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["fused_lstm"]
-
 aten = torch.ops.aten
 Ints = NDArray[np.int64]
 Fields = Mapping[str, Tensor]

@@ -17,8 +17,6 @@ from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.workspace import refuse_second_derivative
 from dgltrees.traversal.ways import compiled_way
 
-__all__ = ["FusedScores"]
-
 BLOCK = {"cpu": 1 << 20}
 """Bytes per block for a type of device; others use 2^28."""
 

@@ -17,8 +17,6 @@ from torch.overrides import TorchFunctionMode
 from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.traversal.functions import traced
 
-__all__ = ["Noise", "WithoutNoise", "bernoulli", "expected", "graph_of"]
-
 aten = torch.ops.aten
 LONGEST = 5_000
 """The most calls of torch in a trace: a loop over nodes, which all have an index there, would take

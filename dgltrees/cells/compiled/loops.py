@@ -14,43 +14,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-__all__ = [
-    "ALL",
-    "CHILDREN",
-    "NODES",
-    "OPERATIONS",
-    "SLOT",
-    "ZERO",
-    "Assign",
-    "Axis",
-    "Buffer",
-    "CompileError",
-    "Const",
-    "Degree",
-    "Expr",
-    "Gradient",
-    "Index",
-    "Input",
-    "Key",
-    "Load",
-    "Lookup",
-    "Name",
-    "Nest",
-    "Op",
-    "Phase",
-    "Position",
-    "Product",
-    "Program",
-    "Step",
-    "WeightGradient",
-    "by_edge",
-    "leaves",
-    "loads",
-    "operations",
-    "replaced",
-    "row_major",
-]
-
 
 class CompileError(Exception):
     """The functions of a cell do something that the compiler has no rule for.

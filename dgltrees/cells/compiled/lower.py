@@ -39,8 +39,6 @@ from dgltrees.cells.compiled.schedule import fused, without_unread
 from dgltrees.cells.compiled.trace import Trace
 from dgltrees.cells.compiled.values import Value
 
-__all__ = ["Lowering", "lower"]
-
 aten = torch.ops.aten
 _OF_EDGES = frozenset(["state", "child", "edge", "mask"])
 _RAW = frozenset(

@@ -17,8 +17,6 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, run_offsets, starts, within
 
-__all__ = ["LevelPlan", "level_plan", "plan_levels", "plan_pieces"]
-
 Ints = NDArray[np.int64]
 
 

@@ -40,8 +40,6 @@ from dgltrees.cells.compiled.loops import (
 )
 from dgltrees.cells.compiled.schedule import Layout, runs, started
 
-__all__ = ["printed_down", "printed_up"]
-
 BOUNDS = "first, given, middle, last, leaf, low, high, above, leaf_run, inner_run, end_run"
 PLAN = "order", "edges", "child", "numbers", "slots", "rows"
 SPANS = {"send": "first, last", "leaf": "given, middle", "inner": "middle, last"}

@@ -20,8 +20,6 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, ranges, run_offsets
 
-__all__ = ["Part", "RowPlan", "Span", "plan_rows", "row_plan"]
-
 Ints = NDArray[np.int64]
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from dgltrees.cells.compiled.lower import Lowering
 
-__all__: list[str] = []
 
 HIGHEST = 8
 """The largest power that is multiplied out."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from dgltrees.cells.compiled.lower import Lowering
 
-__all__: list[str] = []
-
 
 @rule("alias.default", "clone.default", "contiguous.default", "lift_fresh_copy.default")
 def _same(low: Lowering, node: fx.Node, x: Value, **_: Any) -> Value:

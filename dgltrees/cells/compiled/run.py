@@ -22,8 +22,6 @@ from dgltrees.cells.compiled.workspace import Workspace, as_arrays, refuse_secon
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Machine"]
-
 SMALLEST_SHARD = 64
 """The fewest nodes for which another thread pays."""
 NARROWEST = 64

@@ -31,8 +31,6 @@ from dgltrees.cells.compiled.loops import (
     row_major,
 )
 
-__all__ = ["Layout", "fused", "layout_of", "read_of", "runs", "started", "without_unread"]
-
 
 def read_of(step: Step) -> Iterator[Load]:
     """What a step loads."""

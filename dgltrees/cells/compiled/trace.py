@@ -23,8 +23,6 @@ from dgltrees.cells.compiled.graph import graph_of
 from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.traversal.views import Edges, Fields, Groups, Nodes
 
-__all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell", "trace_types"]
-
 aten = torch.ops.aten
 
 

@@ -23,8 +23,6 @@ from dgltrees.cells.compiled.loops import (
     row_major,
 )
 
-__all__ = ["Value", "aligned", "as_number", "regrouped", "single"]
-
 
 def as_number(expr: Expr) -> Expr:
     """An expression with its truth value as 0 or 1."""

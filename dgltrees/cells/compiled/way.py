@@ -37,8 +37,6 @@ from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, general_way, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["SMALLEST", "compiled_traversal", "explain_compile"]
-
 SMALLEST, PATIENCE = 32, 2**14
 """The fewest nodes of a batch for which a cell is compiled; without gradients a smaller one uses
 what there is, until together they have so many nodes. In training the batch alone decides: dropout

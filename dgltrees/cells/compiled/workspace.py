@@ -16,8 +16,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Workspace", "as_arrays", "refuse_second_derivative", "tables"]
-
 MAX_FREE_BLOCKS = 4
 """Blocks that wait for reuse: two for the states of a step, and two for its gradients."""
 

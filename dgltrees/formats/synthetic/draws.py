@@ -23,20 +23,6 @@ from tqdm import tqdm
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
 
-__all__ = [
-    "MANIFEST",
-    "SPLITS",
-    "below",
-    "check_folder",
-    "check_sizes",
-    "cut",
-    "distinct",
-    "shuffle",
-    "stream",
-    "table",
-    "write_folder",
-]
-
 PATIENCE = 10_000
 """The number of successive draws without a new text after which `distinct` gives up."""
 

@@ -18,8 +18,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
 from dgltrees.settings.values import Count, NonNegativeInt, Seed
 
-__all__ = ["make_plans"]
-
 VERSION = 1
 """Increased whenever the same settings give other bytes."""
 

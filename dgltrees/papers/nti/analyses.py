@@ -34,17 +34,6 @@ from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.segments import inverse
 
-__all__ = [
-    "AttentionMap",
-    "accuracy_by_padding",
-    "attention_map",
-    "encodings",
-    "examples_with_all_words",
-    "pad_attention",
-    "sentences_with_all_words",
-    "similar",
-]
-
 
 def _settings(run: LoadedRun) -> SentenceSettings:
     """The settings of the data of a run, which must be on plain sentences."""

@@ -14,8 +14,6 @@ from dgltrees.papers.nti.analyses import attention_map, pad_attention
 from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.training.loaded import load
 
-__all__ = ["accuracy_against_pads", "accuracy_by_padding", "attention"]
-
 PICTURES = (".png", ".svg", ".pdf")
 
 

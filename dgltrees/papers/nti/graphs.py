@@ -18,17 +18,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of, owner, ranges, starts, within
 
-__all__ = [
-    "FullShape",
-    "binary_constituents",
-    "binary_dependencies",
-    "full_shape",
-    "full_trees",
-    "full_width",
-    "left_branching_trees",
-    "phrases",
-]
-
 Ints = NDArray[np.int64]
 
 PADDINGS = ("left", "right")

@@ -23,8 +23,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.order import depths, over_subtrees
 
-__all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
-
 _MAP_GAP = 24.0
 _CELL_HEIGHT, _MIN_CELL_WIDTH, _TEXT_MARGIN = 18.0, 16.0, 4.0
 _MAX_WIDTH = 1100.0  # of a row of several maps

@@ -47,8 +47,6 @@ from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import starts
 from dgltrees.trees.words import END
 
-__all__ = ["PolicyTrees", "Sequences", "policy_trees"]
-
 _LARGEST = 100_000  # tokens and nodes of a picture
 
 Ints = NDArray[np.int64]

@@ -17,16 +17,6 @@ from dgltrees.papers.rrnet.graphs import each_step
 from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import offsets_of, owner, starts, within
 
-__all__ = [
-    "BracketScores",
-    "bracket_scores",
-    "left_branching_spans",
-    "random_operations",
-    "random_word_operations",
-    "restrict_spans",
-    "right_branching_spans",
-]
-
 Ints = NDArray[np.int64]
 
 

@@ -8,8 +8,6 @@ from dgltrees.papers.rrnet.analyses import policy_trees
 from dgltrees.settings import Count
 from dgltrees.training.loaded import load
 
-__all__ = ["compare_trees"]
-
 
 def compare_trees(
     run: str,

@@ -26,19 +26,6 @@ from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import lasts, locate, offsets_of, owner, running_sum, starts
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = [
-    "Matching",
-    "each_step",
-    "in_sequences",
-    "inferred_trees",
-    "match_splits",
-    "operation_graph",
-    "spans",
-    "step_error",
-    "token_at",
-    "word_operations",
-]
-
 Ints = NDArray[np.int64]
 
 

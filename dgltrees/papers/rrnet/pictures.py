@@ -35,8 +35,6 @@ from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import match_splits
 from dgltrees.trees.kinds import Operation
 
-__all__ = ["MAX_ENTRIES", "OperationStep", "OperationsDrawing", "draw_operations"]
-
 MAX_ENTRIES = 12
 _MAX_SEGMENT = 32
 _TEXT_HEADER = ("step", "token", "operation", "open")

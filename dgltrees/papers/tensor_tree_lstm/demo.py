@@ -12,8 +12,6 @@ from dgltrees.tasks.task import ACCURACY
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 
-__all__ = ["demo", "run_demo"]
-
 PRESETS = {"hosvd": "listops-demo-hosvd", "sum": "listops-demo-sum"}
 TRAIN, TEST, SEED = 22_000, 5_000, 0
 

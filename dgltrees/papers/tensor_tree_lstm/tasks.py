@@ -42,19 +42,6 @@ from dgltrees.tasks.trees import (
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
-__all__ = [
-    "BOOLSENT",
-    "INEX",
-    "LISTOPS",
-    "LOGIC",
-    "ListOpsModel",
-    "LogicModel",
-    "LogicSettings",
-    "OperatorModel",
-    "OperatorNodesModel",
-    "TreesModel",
-]
-
 
 @dataclass(frozen=True)
 class OperatorModel(TreeModel):

@@ -24,8 +24,6 @@ from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.settings import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.training.loaded import load
 
-__all__ = ["complete", "compress", "generate", "parse", "rerank", "simplify", "train_shape"]
-
 
 def parse(
     run: str,

@@ -29,18 +29,6 @@ from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import inverse, owner, run_offsets, within
 
-__all__ = [
-    "dependency_forest",
-    "dependency_path",
-    "edge_decisions",
-    "generation_batch",
-    "generation_forest",
-    "generation_order",
-    "left_chains",
-    "nearest_left",
-    "source_nodes",
-]
-
 
 def generation_forest(forest: Forest) -> Forest:
     """The generation forest of a dependency forest: the same nodes with their sources as parents.

@@ -37,9 +37,6 @@ from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
 
-__all__ = ["OwnTreesTask", "check_any_target", "make_model"]
-
-
 _PLACES = ("file", "name", "line")
 """Example columns of files and their parts."""
 RowError = Callable[[str, int], TreeError]

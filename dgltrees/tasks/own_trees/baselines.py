@@ -17,8 +17,6 @@ from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.schema import NUMBERS
 from dgltrees.trees.segments import owner
 
-__all__ = ["bag_baselines", "bag_features", "frequent_names", "rank_baselines", "some_examples"]
-
 _MOST_EXAMPLES = 20_000  # of those on disk
 _ORDERS = 20  # orders at random, over which chance is the mean
 _MOST_NAMES = 256  # counted per column; rarer ones are left out

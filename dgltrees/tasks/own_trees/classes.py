@@ -29,8 +29,6 @@ from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.columns import name_of
 from dgltrees.trees.schema import Schema
 
-__all__ = ["CLASSIFY", "CLASSIFY_PAIRS", "LABEL", "ClassesTask"]
-
 METRICS = (
     ACCURACY,
     Metric("macro_f1", label="macro F1"),

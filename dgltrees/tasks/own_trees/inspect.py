@@ -26,8 +26,6 @@ from dgltrees.trees import Examples, Forest
 from dgltrees.trees.columns import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
 
-__all__ = ["Inspection", "inspect_trees"]
-
 _SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
 _SHOWN_LINES = 40  # of its drawing
 _FEW = 10  # so many different whole numbers may be classes

@@ -27,8 +27,6 @@ from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["REGRESS", "REGRESS_NODES", "REGRESS_PAIRS", "NumbersTask", "read_numbers"]
-
 METRICS = (
     LOSS,
     Metric("mae", higher_is_better=False, format=".4g", label="MAE", scale=1.0),

@@ -30,8 +30,6 @@ from dgltrees.trees.columns import name_of
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import run_offsets
 
-__all__ = ["RANK", "RankTask"]
-
 METRICS = (
     Metric("pair_accuracy"),
     Metric("kendall", label="tau", scale=1.0),

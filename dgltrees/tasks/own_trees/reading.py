@@ -22,17 +22,6 @@ from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.words import UNKNOWN
 
-__all__ = [
-    "Names",
-    "check_columns_seen",
-    "input_examples",
-    "large_parts",
-    "stream_examples",
-    "target_names",
-    "target_values",
-    "with_targets",
-]
-
 Names = Mapping[str, Vocabulary] | None
 
 _PART_TREES, _PART_NODES = 10_000, 500_000

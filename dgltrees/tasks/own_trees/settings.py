@@ -18,20 +18,6 @@ from dgltrees.tasks.sequences import EncoderSettings
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.trees import HeadSettings, TreeModel
 
-__all__ = [
-    "ENCODERS",
-    "ClassesData",
-    "ClassesModel",
-    "NodeClassesModel",
-    "NodeNumbersModel",
-    "NumbersModel",
-    "OwnTreesData",
-    "PairClassesModel",
-    "PairNumbersModel",
-    "RankData",
-    "RankModel",
-]
-
 
 @dataclass(frozen=True)
 class OwnTreesData(Layout, PretrainedSettings):

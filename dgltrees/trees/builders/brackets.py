@@ -17,16 +17,6 @@ from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import starts
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = [
-    "assemble",
-    "check_children",
-    "find_heads",
-    "from_brackets",
-    "items_in",
-    "render",
-    "to_brackets",
-]
-
 
 def assemble(
     is_node: NDArray[np.bool_],

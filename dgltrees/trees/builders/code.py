@@ -16,8 +16,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import tree_sitter
 
-__all__ = ["from_python", "from_tree_sitter", "parse_python"]
-
 
 def from_python(
     *sources: str | ast.AST,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dgl import DGLGraph
     from torch_geometric.data import Data
 
-__all__ = ["from_dgl", "from_pyg"]
-
 
 def from_dgl(
     *graphs: DGLGraph | TreeBatch | Sequence[DGLGraph | TreeBatch],

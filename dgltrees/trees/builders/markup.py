@@ -12,8 +12,6 @@ from dgltrees.trees.builders.walk import NodeLists, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
-__all__ = ["from_elements", "from_xml"]
-
 
 def from_xml(
     *documents: str | bytes,

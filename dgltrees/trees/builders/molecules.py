@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import networkx
     from rdkit.Chem import Mol
 
-__all__ = ["from_molecules"]
-
 
 def from_molecules(
     *molecules: Mol,

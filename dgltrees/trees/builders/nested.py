@@ -16,8 +16,6 @@ from dgltrees.trees.builders.walk import Member, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
-__all__ = ["JSON_KINDS", "from_json", "from_nested"]
-
 _FORMS = ("children", "head", "pair")
 _SHAPES = {"head": "(label, child, ...)", "pair": "(label, [child, ...])"}
 

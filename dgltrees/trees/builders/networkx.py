@@ -18,8 +18,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["from_networkx", "to_dot", "to_networkx"]
-
 
 def from_networkx(
     *graphs: networkx.DiGraph,

@@ -14,8 +14,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from Bio.Phylo.BaseTree import Clade, Tree
 
-__all__ = ["from_newick"]
-
 
 def from_newick(
     *trees: str | Clade | Tree,

@@ -16,8 +16,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import nltk
 
-__all__ = ["from_nltk", "to_nltk"]
-
 
 def from_nltk(
     *trees: nltk.Tree,

@@ -16,8 +16,6 @@ from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
-__all__ = ["Getter", "from_objects", "getter_function", "to_objects"]
-
 Getter = Callable[[Any], Any] | Hashable
 """A function of an object, or the name of an attribute, a key or an index."""
 

@@ -20,8 +20,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.segments import run_offsets, within
 from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
-__all__ = ["Brackets", "check_balance", "check_line_pairs", "check_utf8", "line_ends", "scan"]
-
 
 def check_utf8(data: bytes, file: PathLike | None, first_line: int) -> None:
     """Check that ``data``, which begins at line ``first_line`` of ``file``, is UTF-8.

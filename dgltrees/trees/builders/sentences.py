@@ -17,8 +17,6 @@ from dgltrees.trees.segments import locate, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 from dgltrees.trees.words import ROOT
 
-__all__ = ["chains", "from_heads", "from_parses"]
-
 
 def chains(
     sizes: ArrayLike,

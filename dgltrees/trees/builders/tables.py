@@ -16,8 +16,6 @@ from dgltrees.trees.order import depths, parents_of_depths
 from dgltrees.trees.segments import cumcount, inverse, offsets_of, run_offsets
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["forest_of_rows", "from_table", "parents_of_ids", "roots_of_rows"]
-
 
 def parents_of_ids(
     tree: NDArray[np.int64], ids: Sequence[Hashable], parent_ids: Sequence[Hashable]

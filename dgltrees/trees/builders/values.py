@@ -16,8 +16,6 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 
-__all__ = ["KINDS", "RowError", "kind_of", "shown", "typed_columns"]
-
 RowError = Callable[[str, int], TreeError]
 """Makes an error of a message and the row that it is about."""
 

@@ -19,8 +19,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
-__all__ = ["Member", "NodeLists", "forest_of_nodes", "walk"]
-
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
 """Types of objects that Python may store once for several equal values."""
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from dgltrees.cells.compiled import kernels, run, way
 
-__all__ = ["compiling", "interpreted"]
-
 
 def _sigmoid(x: Any) -> Any:
     return type(x)(1 / (1 + math.exp(min(-x, 700))))

@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.traversal import Nodes
 
-__all__ = ["CELLS", "ByType"]
-
 
 class Cell(BaseCell):
     """One state, and an input part of the same size."""

@@ -15,11 +15,6 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-__all__ = [
-    *("LOOPS", "MATH", "cos", "erf", "exp", "expm1", "larger", "log", "log1p", "share"),
-    *("sigmoid", "sign", "sin", "smaller", "sqrt", "tanh"),
-]
-
 MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 """No check for division by zero, which would prevent vectorisation, and fused multiply-adds."""
 LOOPS: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}

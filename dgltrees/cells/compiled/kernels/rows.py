@@ -21,11 +21,6 @@ from tqdm import tqdm
 from dgltrees.cells.compiled.kernels import ROUTINES, address_of
 from dgltrees.cells.compiled.kernels.numbers import MATH
 
-__all__ = [
-    *("add", "copy", "multiply", "multiply_by_transposed", "multiply_transposed"),
-    *("outside_gradient", "scratch"),
-]
-
 # Compiled code refers to a routine by name, whose address must be set in every process.
 SIGNATURE = types.void(*[types.intp] * 13)
 for name in ROUTINES:

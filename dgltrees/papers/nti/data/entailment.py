@@ -24,8 +24,6 @@ from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examp
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "companions", "stream_entailment"]
-
 ENTAILMENT_LABELS = ("entailment", "neutral", "contradiction")
 _NO_LABEL = "-"
 

@@ -20,8 +20,6 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
-__all__ = ["NO_LABEL", "VERBATIM", "Pair", "WordRules", "pair_examples"]
-
 NO_LABEL = ("", "-")
 """What stands in place of a class that a pair has not; ``-`` in SNLI."""
 

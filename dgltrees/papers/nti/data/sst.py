@@ -18,8 +18,6 @@ from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["SST", "SST_LABELS", "stream_sst"]
-
 SST_LABELS = ("0", "1", "2", "3", "4")
 _GRAMMAR = Grammar("(label ...)")
 

@@ -23,8 +23,6 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["WIKIQA", "WIKIQA_LABELS", "stream_wikiqa"]
-
 WIKIQA_LABELS = ("0", "1")
 _FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
 

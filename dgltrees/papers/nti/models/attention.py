@@ -15,8 +15,6 @@ from dgltrees.cells.initial import Init, initialize
 from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.settings import checked
 
-__all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks"]
-
 CHUNK = 640 << 20
 """The approximate memory of one chunk of queries, in bytes."""
 

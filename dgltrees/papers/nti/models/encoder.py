@@ -31,16 +31,6 @@ from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
-__all__ = [
-    "Leaf",
-    "NTIEncoder",
-    "NTIEncoding",
-    "NodeTable",
-    "PadVector",
-    "Sentences",
-    "make_leaves",
-]
-
 
 @dataclass(frozen=True)
 class NodeTable:

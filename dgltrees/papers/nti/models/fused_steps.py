@@ -12,8 +12,6 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.workspace import refuse_second_derivative, tables
 
-__all__ = ["FusedSteps", "lstm_steps"]
-
 aten = torch.ops.aten
 
 

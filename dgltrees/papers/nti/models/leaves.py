@@ -15,16 +15,6 @@ from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
 from dgltrees.settings import checked
 from dgltrees.trees.segments import lasts, starts
 
-__all__ = [
-    "BidirectionalLSTMLeaves",
-    "IdentityLeaves",
-    "LSTMLeaves",
-    "LeafFunction",
-    "Leaves",
-    "State",
-]
-
-
 State = tuple[Tensor, Tensor]
 """State and memory of an LSTM, each ``(T, d)``."""
 

@@ -25,18 +25,6 @@ from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of, ranges
 
-__all__ = [
-    "EncodingPair",
-    "NodeByNode",
-    "PairEncoder",
-    "QuestionAnswerEncoder",
-    "SentencePairEncoder",
-    "SharedWordCount",
-    "TreeMatching",
-    "make_lstm",
-    "split_pairs",
-]
-
 
 class EncodingPair(NamedTuple):
     """The encodings of the first and of the second sentences of ``E`` pairs.

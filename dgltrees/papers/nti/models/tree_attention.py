@@ -20,8 +20,6 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse
 
-__all__ = ["TreeAttention"]
-
 
 @checked
 class TreeAttention(AttentionOverTrees):

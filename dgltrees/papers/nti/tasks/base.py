@@ -26,8 +26,6 @@ from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.words import UNKNOWN, recode
 
-__all__ = ["SentenceReader", "SentenceTask", "sentence_reader", "with_ids"]
-
 
 class SentenceReader(Protocol):
     """Reads sentences, or pairs of them, with every word as spelled in the file."""

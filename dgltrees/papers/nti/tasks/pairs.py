@@ -27,8 +27,6 @@ from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples
 from dgltrees.trees.segments import offsets_of
 
-__all__ = ["SNLI", "WIKIQA", "WikiQATask"]
-
 
 def _read_pairs(
     path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int

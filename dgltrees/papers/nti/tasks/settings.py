@@ -39,8 +39,6 @@ from dgltrees.tasks.settings import Files, PretrainedSettings
 from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import Vocabulary
 
-__all__ = ["PairModel", "PhraseSettings", "QuestionModel", "SentenceModel", "SentenceSettings"]
-
 _SHARED = "shared"
 
 

@@ -43,8 +43,6 @@ from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import starts, within
 from dgltrees.trees.words import UNKNOWN, recode
 
-__all__ = ["SST", "SST_PHRASES", "SSTSettings", "WordNodesModel"]
-
 
 @dataclass(frozen=True)
 class SSTSettings(SupervisedSettings, PretrainedSettings):

@@ -11,19 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CLOSE",
-    "LARGEST_VALUE",
-    "MEE_ALPHABET",
-    "MOST_OPERATORS",
-    "OPEN",
-    "SMALLEST_VALUE",
-    "SYMBOLS",
-    "Evaluation",
-    "combine",
-    "evaluate",
-]
-
 SYMBOLS = "+-*%"
 """The operators; ``%`` is the remainder as in Python."""
 

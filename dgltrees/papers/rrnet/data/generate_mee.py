@@ -28,8 +28,6 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     combine,
 )
 
-__all__ = ["draw_expressions", "make_mee"]
-
 VERSION = 1
 """Increased whenever the same settings give other bytes."""
 

@@ -20,8 +20,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LOGIC_TOKENS", "stream_logic_sequences"]
-
 LOGIC_TOKENS = (*LOGIC_WORDS, "(", ")")
 _OPEN, _CLOSE = len(LOGIC_WORDS), len(LOGIC_WORDS) + 1
 _OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)

@@ -31,8 +31,6 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["MEE", "MEE_ALPHABET", "stream_mee"]
-
 _END, _UNKNOWN = len(MEE_ALPHABET), len(MEE_ALPHABET) + 1
 _CODES = np.full(256, _UNKNOWN, np.int8)
 _CODES[list(MEE_ALPHABET.encode())] = range(len(MEE_ALPHABET))

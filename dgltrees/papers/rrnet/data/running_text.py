@@ -27,8 +27,6 @@ from dgltrees.trees.segments import offsets_of, owner
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN, recode
 
-__all__ = ["TEXT", "stream_running_text", "stream_running_trees", "surface_trees"]
-
 
 def stream_running_text(
     path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError, TreeError
 
-__all__ = ["WindowSampler"]
-
 
 class WindowSampler:
     """The batches of a text, whose windows continue those of the batch before.

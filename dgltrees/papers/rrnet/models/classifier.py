@@ -16,8 +16,6 @@ from dgltrees.papers.rrnet.models.sequences import Rollout
 from dgltrees.settings import Count, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["NumberDecoder", "PolicyClassifier", "Reward"]
-
 Reward = Literal["accuracy", "likely", "log_likelihood"]
 """The rewards of a policy; see :class:`PolicyClassifier`."""
 

@@ -37,8 +37,6 @@ from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import lasts
 
-__all__ = ["RRNetEncoder", "RRNetEncoding"]
-
 
 @dataclass(frozen=True)
 class RRNetEncoding(Encoding):

@@ -19,8 +19,6 @@ from dgltrees.settings import Count, Fraction, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, owner
 
-__all__ = ["PLACE", "LSTMStream", "LSTMWindow", "StepReward", "StreamLM", "StreamWindow"]
-
 State = tuple[Tensor, Tensor]
 """h and c, each ``(layers, B, d)``."""
 

@@ -19,16 +19,6 @@ from dgltrees.papers.rrnet.models.policy import ILLEGAL, Decisions
 from dgltrees.settings import Count, NonNegative, NonNegativeInt, Share, checked
 from dgltrees.trees.segments import lasts, mask_of
 
-__all__ = [
-    "OBJECTIVES",
-    "PolicyObjective",
-    "QLearning",
-    "Reinforce",
-    "Replay",
-    "Trajectories",
-    "advantages",
-]
-
 
 class PolicyObjective(Protocol):
     """Chooses operations in training, and computes the loss of the choices."""

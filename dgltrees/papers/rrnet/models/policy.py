@@ -16,18 +16,6 @@ from dgltrees.settings import Seed, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Operation
 
-__all__ = [
-    "ACTIONS",
-    "Decisions",
-    "FixedOperations",
-    "OnlyRecur",
-    "Policy",
-    "PolicyOutput",
-    "legal",
-    "legal_between_words",
-    "legalized",
-]
-
 
 class PolicyOutput(NamedTuple):
     """The output of a policy for n states.

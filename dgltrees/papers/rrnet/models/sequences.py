@@ -17,21 +17,6 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
-__all__ = [
-    "OPERATION",
-    "Rollout",
-    "final_state",
-    "largest_stack",
-    "legal_steps",
-    "readers_of",
-    "start_fields",
-    "step_sizes",
-    "steps_of",
-    "supervised_tokens",
-    "with_starts",
-    "with_tokens",
-]
-
 OPERATION = "op"
 """The node column of operations in the data; 0 (START) where there is none."""
 

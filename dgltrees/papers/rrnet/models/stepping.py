@@ -19,8 +19,6 @@ from dgltrees.papers.rrnet.models.policy import Policy, legal, legal_between_wor
 from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import inverse, starts
 
-__all__ = ["Consume", "RRNetState", "Steps", "advance", "choose", "initial_state"]
-
 
 class RRNetState(NamedTuple):
     """The state of B sequences between two steps.

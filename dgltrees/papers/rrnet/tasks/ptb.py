@@ -31,8 +31,6 @@ from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
 from dgltrees.trees import Examples, TreeBatch
 from dgltrees.trees.segments import within
 
-__all__ = ["PTB"]
-
 STREAMS = 10
 """The number of streams of a text in evaluation; each starts without context."""
 

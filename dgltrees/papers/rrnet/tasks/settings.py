@@ -36,15 +36,6 @@ from dgltrees.settings import (
 from dgltrees.tasks.sequences import SEQUENCES, EncoderSettings, classifier, make_pair_head
 from dgltrees.trees import Vocabulary
 
-__all__ = [
-    "Consumption",
-    "LimitedStack",
-    "PairReaderModel",
-    "PolicySettings",
-    "RRNetSettings",
-    "ReaderModel",
-]
-
 
 @dataclass(frozen=True)
 class Rewards:

@@ -25,8 +25,6 @@ from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples
 
-__all__ = ["LOGIC_SEQUENCE", "MEE"]
-
 _MANY_OPERATORS = 99
 
 

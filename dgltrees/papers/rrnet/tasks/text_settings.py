@@ -23,8 +23,6 @@ from dgltrees.settings import Count, Fraction, NonNegativeInt, Part, chosen
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.trees import Vocabulary
 
-__all__ = ["StreamModel", "StreamSettings"]
-
 
 @dataclass(frozen=True)
 class StreamSettings(WordSettings):

@@ -17,8 +17,6 @@ from dgltrees.trees.builders.brackets import assemble
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["BOOLSENT", "BOOLSENT_OPERATORS", "stream_boolsent"]
-
 BOOLSENT_OPERATORS = ("AND", "OR", "XOR", "IMPL")
 _GRAMMAR = Grammar("(value_OPERATOR ...)")
 _BITS = {"0": 0, "1": 1}

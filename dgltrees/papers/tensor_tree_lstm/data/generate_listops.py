@@ -17,8 +17,6 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
 
-__all__ = ["make_listops"]
-
 VERSION = 1
 """Increased whenever the same settings give other bytes."""
 

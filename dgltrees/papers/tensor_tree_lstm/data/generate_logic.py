@@ -22,8 +22,6 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
 
-__all__ = ["ALWAYS", "LARGEST", "SIZE_WEIGHTS", "TABLES", "draw_sentence", "make_logic", "relation"]
-
 LEVELS = 3
 VARIABLE = 0.55
 NEGATED = 1 / 3

@@ -18,8 +18,6 @@ from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["INEX", "stream_inex"]
-
 _GRAMMAR = Grammar("class:label(child child ...)", 3, label=0, blank=b":")
 
 

@@ -30,8 +30,6 @@ from dgltrees.trees.builders.scan import Brackets, check_line_pairs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LISTOPS", "LISTOPS_OPERATORS", "stream_listops", "write_listops"]
-
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
 _OPERATORS = {name: i for i, name in enumerate(LISTOPS_OPERATORS)}
 _DIGITS = {str(digit): digit for digit in range(10)}

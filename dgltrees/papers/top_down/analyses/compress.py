@@ -19,8 +19,6 @@ from dgltrees.trees import Forest
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.segments import offsets_of
 
-__all__ = ["Compression", "compress", "compress_files"]
-
 
 class Compression(NamedTuple):
     """The result of :func:`compress`.

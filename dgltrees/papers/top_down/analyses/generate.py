@@ -25,8 +25,6 @@ from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.words import ROOT, UNKNOWN
 
-__all__ = ["TREE_FORMATS", "GeneratedTrees", "TreeFormat", "format_of", "generate"]
-
 TreeFormat = Literal["text", "conllu", "svg"]
 TREE_FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg": ".svg"}
 """The formats of a file of trees, and the endings of their names."""

@@ -26,8 +26,6 @@ from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of, owner
 
-__all__ = ["SentenceFormat", "parse", "parse_files", "read_sentences", "sentence_forest"]
-
 SentenceFormat = Literal["conllu", "lines", "text"]
 """Formats of sentences: CoNLL-U, one sentence of words per line, running text."""
 

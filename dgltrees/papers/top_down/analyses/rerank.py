@@ -23,17 +23,6 @@ from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import owner, within
 
-__all__ = [
-    "choose",
-    "longest_list",
-    "measure",
-    "read_gold",
-    "table",
-    "tree_scores",
-    "tune",
-    "write_chosen",
-]
-
 Scores = NDArray[np.float64]
 Trees = NDArray[np.int64]
 

@@ -31,18 +31,6 @@ from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.words import recode
 
-__all__ = [
-    "accuracy_of",
-    "answers",
-    "candidate_scores",
-    "check",
-    "generation_log_probs",
-    "language_model",
-    "language_model_settings",
-    "log_probs",
-    "tree_language_model",
-]
-
 _LETTERS = "abcde"
 _TIED = 1e-6
 """Log-probabilities with a smaller relative difference are considered equal."""

@@ -41,8 +41,6 @@ from dgltrees.training.rundir import RunDirectory, fingerprints
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 
-__all__ = ["joint_loss", "joint_report", "load_joint", "train_shape"]
-
 SHAPE, STATES, WEIGHTS = "shape", "shape-states", "shape.json"
 
 

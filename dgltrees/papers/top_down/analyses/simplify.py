@@ -24,8 +24,6 @@ from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.words import ROOT, UNKNOWN
 
-__all__ = ["Simplification", "simplify", "simplify_files"]
-
 
 class Simplification(NamedTuple):
     """The result of :func:`simplify`.

@@ -10,8 +10,6 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 
-__all__ = ["DP", "dp_sentences"]
-
 
 def dp_sentences(path: PathLike) -> Iterator[Sentence]:
     """The sentences of a ``.dp`` file one by one, with the column ``xpos``, the tag.

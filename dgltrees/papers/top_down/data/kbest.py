@@ -16,8 +16,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
-__all__ = ["KBest", "read_kbest"]
-
 
 @dataclass(frozen=True)
 class KBest:

@@ -20,8 +20,6 @@ from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import ROOT
 
-__all__ = ["brackets", "constituents", "right_branching"]
-
 OPEN = "("
 """The first character of the names of constituents, which tells them from words."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import error_in, numbered_lines
 
-__all__ = ["BLANK", "Question", "read_answers", "read_questions"]
-
 BLANK = "_____"
 _LETTERS = "abcde"
 _QUESTIONS = ["id", "question", *(f"{letter})" for letter in _LETTERS)]

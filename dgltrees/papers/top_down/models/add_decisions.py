@@ -19,8 +19,6 @@ from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EDGE_TYPES
 
-__all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
-
 
 class EdgeDecisions(NamedTuple):
     """The decisions to add edges of one type in a batch, M of them.

@@ -19,8 +19,6 @@ from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
 
-__all__ = ["ArcScores", "Biaffine", "BiaffineParser"]
-
 
 class ArcScores(NamedTuple):
     """The scores of B sentences of at most n words; word 0 is ROOT.

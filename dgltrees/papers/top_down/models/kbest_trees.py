@@ -23,8 +23,6 @@ from torch import Tensor
 from dgltrees.errors import ConfigError
 from dgltrees.trees.order import depths
 
-__all__ = ["kbest_arborescences", "kbest_projective", "maximum_arborescence"]
-
 Floats = NDArray[np.float64]
 Heads = NDArray[np.int64]
 

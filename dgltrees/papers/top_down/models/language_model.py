@@ -20,8 +20,6 @@ from dgltrees.settings import Count, Fraction, Positive, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
 
-__all__ = ["NCE", "AliasTable", "BidirectionalLM", "LanguageModel", "Predictions", "SequenceLM"]
-
 _CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
 
 

@@ -22,8 +22,6 @@ from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["SampledTrees", "Sampling", "sample_trees"]
-
 
 @checked
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
 
-__all__ = ["TreeLM", "nodes_but_root", "source_of_node", "with_stops"]
-
 
 @checked
 class TreeLM(LanguageModel):

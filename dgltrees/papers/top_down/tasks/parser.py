@@ -28,8 +28,6 @@ from dgltrees.traversal.order import node_error
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import mask_of, starts
 
-__all__ = ["PARSER", "ParserTask", "TagEmbedding", "attachment"]
-
 NONE = 0
 """The id of missing and unknown labels, which is the first of the vocabulary."""
 

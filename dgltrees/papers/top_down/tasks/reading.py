@@ -28,22 +28,6 @@ from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.segments import within
 from dgltrees.trees.words import ROOT, UNKNOWN, recode
 
-__all__ = [
-    "LABEL",
-    "PARSER_COLUMNS",
-    "PUNCT",
-    "ParserSettings",
-    "TreeLMSettings",
-    "punctuation",
-    "read_parsed",
-    "sentences",
-    "stream_trees",
-    "text_reader",
-    "with_spelling",
-    "word_ending",
-    "word_shape",
-]
-
 PUNCT = "PUNCT"
 """The part of speech (UPOS) of punctuation."""
 

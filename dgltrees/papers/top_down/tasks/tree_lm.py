@@ -36,8 +36,6 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 
-__all__ = ["TREE_LM", "LanguageModelTask", "Objective", "TreeLMModel"]
-
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
 

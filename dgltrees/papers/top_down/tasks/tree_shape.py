@@ -26,8 +26,6 @@ from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.kinds import EDGE_TYPES
 
-__all__ = ["TREE_SHAPE", "ShapeTask", "shape_forest"]
-
 TYPES = len(EDGE_TYPES)
 
 
