@@ -129,7 +129,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
     def summary(self, name: str) -> str:
         """The first line of the docstring of an object, read from its source, not imported."""
-        if name in self._objects:
+        if name not in self._entries:  # a script has added it
             return _first_line(getattr(self._objects[name], "__doc__", None) or "")
         try:
             docstring = _docstring(self._entries[name])

@@ -2,7 +2,7 @@
 
 :func:`~dgltrees.trees.builders.scan.scan` makes items of a text, its brackets and words. A
 :class:`Grammar` says how they make lines; the reader of a format then says what each item means,
-and :func:`~dgltrees.trees.builders.assemble.assemble` makes a forest of the items that are nodes.
+and :func:`~dgltrees.trees.builders.brackets.assemble` makes a forest of the items that are nodes.
 """
 
 from __future__ import annotations

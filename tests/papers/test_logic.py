@@ -13,7 +13,7 @@ from tests.training.samples import SAMPLES, quick
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 pytest.importorskip("dgltrees.papers.tensor_tree_lstm", reason="needs the paper tensor_tree_lstm")
 
-from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pairs, built
+from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pairs, logic_model
 
 
 def splits(name: str) -> Splits:
@@ -41,7 +41,7 @@ def test_both_tasks_split_in_the_same_way() -> None:
 
 def test_the_presets_have_about_as_many_parameters_as_trees() -> None:
     presets = [*PRESETS, "logic-tree"]
-    counts = [task.parameters(model)["model"] for task, model, _ in map(built, presets)]
+    counts = [task.parameters(model)["model"] for task, model, _ in map(logic_model, presets)]
     assert max(counts) < 1.05 * min(counts)
 
 

@@ -55,28 +55,6 @@ def items_in(brackets: Brackets) -> NDArray[np.int64]:
     return np.bincount(up[up >= 0], minlength=len(up))
 
 
-def check_children(
-    brackets: Brackets, children: NDArray[np.int64], max_children: int | None
-) -> None:
-    """Check that no bracket has more than ``max_children`` children.
-
-    Arguments:
-        brackets: the ``M`` items of the text.
-        children: ``(M,)`` the number of children of each item.
-        max_children: the largest number of children; None for any.
-
-    Raises:
-        TreeError: a bracket has more; with file and line.
-    """
-    if max_children is not None:
-        brackets.refuse(
-            children > max_children,
-            lambda i: (
-                f"expected at most {max_children} children, got {children[i]}; raise max_children"
-            ),
-        )
-
-
 def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
     """``(M,)`` whether each item is the head of a bracket: an atom that is its first item.
 

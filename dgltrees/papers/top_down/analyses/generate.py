@@ -63,7 +63,7 @@ class GeneratedTrees:
         comments: T mappings, written as comments above each tree in CoNLL-U.
         titles: T titles of the pictures.
         heads: whether these are dependency trees; otherwise they are ordered trees, such as those
-            of :func:`~dgltrees.papers.top_down.data.right_branching`.
+            of :func:`~dgltrees.papers.top_down.data.ordered.right_branching`.
     """
 
     forest: Forest

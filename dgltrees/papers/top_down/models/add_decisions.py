@@ -78,7 +78,7 @@ class AddDecisions(nn.Module):
         """The decisions of all trees, one entry per type of edge.
 
         Arguments:
-            batch: a batch for :class:`~dgltrees.papers.top_down.models.TreeLM`.
+            batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
             H: ``(N, d)`` the states of all nodes.
             output: ``(V, d)`` the output embeddings.
         """
@@ -106,7 +106,7 @@ def decision_features(batch: TreeBatch, H: Tensor, output: Tensor, state: str) -
     """The classifiers' input for each node, ``(N, 2 d)``: a state, and its word's embedding.
 
     Arguments:
-        batch: a batch for :class:`~dgltrees.papers.top_down.models.TreeLM`.
+        batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
         H: ``(N, d)`` the states of all nodes.
         output: ``(V, d)`` the output embeddings.
         state: ``"own"`` or ``"source"``, see :class:`AddDecisions`.

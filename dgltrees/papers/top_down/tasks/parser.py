@@ -160,7 +160,7 @@ def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
 
     Arguments:
         scores: the scores.
-        heads: see :meth:`~dgltrees.papers.top_down.models.ArcScores.labels`.
+        heads: see :meth:`~dgltrees.papers.top_down.models.biaffine.ArcScores.labels`.
     """
     labels = scores.labels(heads)
     if labels.shape[3] == 1:

@@ -69,7 +69,7 @@ def stream_trees(
     - every other file is CoNLL-U.
 
     In trees without dependencies all children become right dependents
-    (:func:`~dgltrees.papers.top_down.data.right_branching`).
+    (:func:`~dgltrees.papers.top_down.data.ordered.right_branching`).
 
     Arguments:
         path: the file or folder.
