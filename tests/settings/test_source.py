@@ -92,18 +92,18 @@ def test_sources_have_the_options_of_what_they_define(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("presets", "listops-hosvd-c10-r5"),
-        ("show listops-hosvd-c10-r5", "rank: 5"),
-        ("show listop", "did you mean listops"),
+        ("presets", "sick-relatedness"),
+        ("show sick-relatedness", "hidden_size: 150"),
+        ("show regres", "did you mean regress"),
         ("--help", "usage: dgltrees COMMAND"),
-        ("make --help", "listops"),
-        ("make listops --help", "--overwrite"),
+        ("make --help", "plans"),
+        ("make plans --help", "--overwrite"),
         ("draw --help", "jsonl, nodes, arrow"),
-        ("train listops-hosvd-c10-r5 --help", "--model.rank"),
+        ("train regress --model.cell lstm --model.aggregator hosvd --help", "--model.rank"),
         ("trian", "did you mean train?"),
-        ("train listop --out x", "no preset 'listop'"),
-        ("train listops --out x --model.rnk 3", "model.rnk is not read by the task listops"),
-        ("train listops --otu x", "has no flag --otu; did you mean --out?"),
+        ("train regres --out x", "no preset 'regres'"),
+        ("train regress --out x --model.cel lstm", "model.cel is not read by the task regress"),
+        ("train regress --otu x", "has no flag --otu; did you mean --out?"),
     ],
 )
 def test_helps_lists_and_mistakes_need_no_torch(words: str, message: str) -> None:
