@@ -93,7 +93,8 @@ class Registry(MutableMapping[str, T], Generic[T]):
             raise KeyError(name)
         if name not in self._objects:
             if read is not None:
-                with suppress(ImportError, OSError, SyntaxError, LookupError):
+                # executed without the libraries that it imports, a source may raise anything
+                with suppress(Exception):
                     return cast(T, read(self._entries[name]))
             self._objects[name] = cast(T, _load(self._entries[name], self.check))
         return self._objects[name]

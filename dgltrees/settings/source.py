@@ -11,6 +11,7 @@ import __future__
 
 import ast
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -139,7 +140,13 @@ def reading_sources() -> Iterator[None]:
 def _read_entry(entry: EntryPoint) -> Any:
     if entry.group == "dgltrees.presets":  # modules of data, which import nothing
         raise LookupError(entry.name)
-    return read(entry.value)
+    value = read(entry.value)
+    if callable(value) and any(
+        isinstance(parameter.default, Elsewhere)
+        for parameter in inspect.signature(value).parameters.values()
+    ):
+        raise LookupError(f"a default of {entry.name} is of another library")
+    return value
 
 
 _source = cache(Source)

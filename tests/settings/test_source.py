@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,3 +115,25 @@ def test_helps_lists_and_mistakes_need_no_torch(words: str, message: str) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert message in done.stdout + done.stderr
+
+
+def test_a_definition_that_needs_another_library_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(
+        "import numpy\ndef two(x=2 * numpy.float64(1)): return x\ndef pi(x=numpy.pi): return x\n"
+    )
+    code = (
+        "from dgltrees.registry import Registry\n"
+        "from dgltrees.settings.source import reading_sources\n"
+        "table = Registry('commands', {name: f'other:{name}' for name in ('two', 'one')})\n"
+        "with reading_sources():\n"
+        "    print(table['two'](), table['one']())\n"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "2 1\n", done.stderr
