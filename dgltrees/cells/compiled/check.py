@@ -16,6 +16,7 @@ from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expect
 from dgltrees.cells.compiled.kernels import folder
 from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
+from dgltrees.cells.compiled.reads import PRIVATE, without_effects
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.cells.compiled.trace import (
     Functions,
@@ -162,7 +163,9 @@ class Work(NamedTuple):
         functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
         for attempt in self.attempts(functions, types):
             try:
-                return Machine(lower(attempt(), names_of(self.modules), arity))
+                with without_effects(self.traversal[:3]):
+                    traces = attempt()
+                return Machine(lower(traces, names_of(self.modules), arity))
             except Exception as error:
                 reason = error
         raise reason
@@ -285,17 +288,10 @@ def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
             raise CompileError(f"the {what} of its compiled code would differ from its functions'")
 
 
-# What functions read besides their arguments: modules, their parameters, settings. A trace holds as
-# long as this is the same. Parameters are looked up by name in every traversal, so they may be
-# replaced.
-
-Callables = Sequence[Callable[..., Any]]
-_PRIVATE = frozenset(vars(nn.Module())) - {"training"}
-_HOOKS = [name for name in _PRIVATE if name.endswith("_hooks")]
-_DEEPEST = 6
+_HOOKS = [name for name in PRIVATE if name.endswith("_hooks")]
 
 
-def modules_of(functions: Callables) -> list[nn.Module]:
+def modules_of(functions: Sequence[Callable[..., Any]]) -> list[nn.Module]:
     """The modules that functions belong to or close over, each once."""
     found: dict[int, nn.Module] = {}
     for function in functions:
@@ -348,47 +344,3 @@ def hooked(modules: Sequence[nn.Module]) -> bool:
     return any(
         getattr(module, name) for root in modules for module in root.modules() for name in _HOOKS
     )
-
-
-def fingerprint(functions: Callables) -> tuple[Any, ...]:
-    """What a trace of functions depends on: their code, and all that they hold but tensors."""
-    result: list[Any] = []
-    known: dict[int, Any] = {}  # most functions are methods of the same cell
-    for function in functions:
-        plain = function.__func__ if isinstance(function, MethodType) else function
-        if not isinstance(plain, FunctionType):
-            raise CompileError(f"{type(plain).__name__} is no Python function")
-        result.append((plain.__code__, *_of(plain.__defaults__, 0)))
-        for held in _held(function):
-            if id(held) not in known:
-                known[id(held)] = _of(held, 0)
-            result.append(known[id(held)])
-    return tuple(result)
-
-
-def _of(value: Any, depth: int) -> Any:
-    """A hashable part of a fingerprint."""
-    if value is None or isinstance(value, (bool, int, float, str, bytes, torch.dtype)):
-        return type(value), value
-    if isinstance(value, Tensor):
-        return "tensor", tuple(value.shape), value.dtype, value.requires_grad
-    if depth >= _DEEPEST:
-        return ("id", id(value))
-    if isinstance(value, nn.Module):
-        own = value.__dict__
-        tensors = [own["_parameters"], own["_buffers"], own["_modules"]]
-        plain = {name: held for name, held in own.items() if name not in _PRIVATE}
-        return type(value), *(_items(each, depth) for each in (*tensors, plain))
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return type(value), *(_of(each, depth + 1) for each in value)
-    if isinstance(value, Mapping):
-        return type(value), _items(value, depth)
-    if isinstance(value, FunctionType):
-        return value.__code__, *(_of(held, depth + 1) for held in _held(value))
-    if isinstance(value, type) or not _attributes(value):
-        return ("id", id(value))
-    return type(value), _items(_attributes(value), depth)
-
-
-def _items(mapping: Mapping[Any, Any], depth: int) -> tuple[Any, ...]:
-    return tuple((str(name), _of(held, depth + 1)) for name, held in mapping.items())

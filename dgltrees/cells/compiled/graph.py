@@ -28,6 +28,11 @@ DECOMPOSED = (
     "threshold logaddexp _scaled_dot_product_flash_attention_for_cpu"
 )
 """Operations that torch itself writes as others, for which there are rules."""
+_READS_VALUES = frozenset(
+    ["item", "tolist", "numpy", "equal", "allclose", "is_nonzero"]
+    + [f"__{name}__" for name in ("array", "bool", "contains", "float", "index", "int")]
+)
+"""Functions of torch from a tensor to a value of Python, which a trace would keep."""
 
 
 def graph_of(
@@ -102,16 +107,22 @@ class _Places(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         """Call the function, or our own for dropout."""
+        from torch._subclasses.fake_tensor import FakeTensor
+
         self.calls += _parts(getattr(func, "__name__", ""), args, kwargs or {})
         if self.calls > LONGEST:
             raise CompileError(f"it calls torch more than {LONGEST:,} times; a loop over nodes?")
         frame: Any = sys._getframe(1)
         while frame is not None and _inside(frame.f_code.co_filename):
             frame = frame.f_back
+        line = ""
         if frame is not None:
             line = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
             self.by_name[getattr(func, "__name__", "").strip("_")] = line
-        if getattr(func, "__name__", "") == "dropout":
+        name = getattr(func, "__name__", "")
+        if name in _READS_VALUES and not isinstance(args[0], FakeTensor):
+            raise CompileError(f"Python reads the values of a tensor ({line})")
+        if name == "dropout":
             return dropout(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 

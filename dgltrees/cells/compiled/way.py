@@ -24,12 +24,12 @@ from dgltrees.cells.compiled.check import (
     Shared,
     Work,
     degrees_of,
-    fingerprint,
     hooked,
     modules_of,
 )
 from dgltrees.cells.compiled.kernels import compiles
 from dgltrees.cells.compiled.loops import CompileError
+from dgltrees.cells.compiled.reads import Reads
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import prepared
@@ -47,7 +47,9 @@ WIDEST = 16
 Ints = NDArray[np.int64]
 _versions: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
 _nodes: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
+_reads: WeakKeyDictionary[nn.Module, dict[Any, Reads]] = WeakKeyDictionary()
 _of_functions: dict[Any, dict[Any, Outcome]] = {}
+_reads_of_functions: dict[Any, Reads] = {}
 _lock = threading.RLock()
 
 
@@ -72,7 +74,7 @@ def compiled_traversal(
         enough = not small or _adds_up(modules, batch)
         if not versions and not enough:  # before the fingerprint, which takes long
             return None
-        key = fingerprint(three), _signature(rows), _signature(edata), traversal.group_by
+        key = _reads_of(modules, three).key, _signature(rows), _signature(edata), traversal.group_by
     except (CompileError, TypeError):
         return None
     work: Work | None = None
@@ -181,6 +183,15 @@ def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict
         return _versions.setdefault(modules[0], {})
     codes = tuple(getattr(function, "__code__", None) for function in functions)
     return _of_functions.setdefault(codes, {})
+
+
+def _reads_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> Reads:
+    """What functions read now: as the last time, if nothing has changed."""
+    codes = tuple(getattr(function, "__code__", None) for function in functions)
+    known = _reads.setdefault(modules[0], {}) if modules else _reads_of_functions
+    if codes not in known or not known[codes].unchanged():
+        known[codes] = Reads(functions)
+    return known[codes]
 
 
 def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Ints | None:

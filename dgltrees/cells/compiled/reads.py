@@ -1,0 +1,418 @@
+"""What the functions of a cell read besides their arguments: a trace holds while it is the same.
+
+Functions read attributes, class attributes, global variables, closures and default arguments.
+:class:`Reads` walks from some functions to all of these whose names occur in the code that can be
+reached. Parameters and buffers count by shape only, since every traversal looks them up again.
+"""
+
+from __future__ import annotations
+
+import dis
+import io
+import logging
+import random
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from functools import cache, partial
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.compiled.loops import CompileError
+
+Functions = Sequence[Callable[..., Any]]
+
+PRIVATE = frozenset(vars(nn.Module())) - {"training"}
+_TABLES = ("_parameters", "_buffers", "_modules")
+_LIBRARIES = (sys.stdlib_module_names | {"torch", "numpy", "scipy", "dgl"}) - {"abc"}
+"""Modules without code of cells; a class that ``type`` makes of an abstract one has module abc."""
+_OWN = ("cells", "models", "papers")
+"""The folders of this package with code of cells."""
+_DYNAMIC = frozenset(
+    [
+        *("getattr", "vars", "dir", "eval", "exec", "globals", "locals", "__dict__"),
+        *("__getattribute__", "children", "modules", "named_children", "named_modules"),
+        *("parameters", "named_parameters", "buffers", "named_buffers"),
+    ]
+)
+"""Names by which code may read any attribute."""
+_OUTSIDE = {"os", "time", "datetime", "random", "logging", "subprocess", "secrets", "uuid"}
+"""Modules whose functions read or change what no walk can see."""
+_STATEFUL = (io.IOBase, logging.Logger, random.Random, np.random.Generator, np.random.RandomState)
+_UNREAD = frozenset(
+    [
+        *("__init__", "__new__", "__init_subclass__", "__class_getitem__", "__repr__", "__doc__"),
+        *("__dict__", "__weakref__", "__module__", "__annotations__", "__annotate_func__"),
+        *("__abstractmethods__", "__firstlineno__", "__static_attributes__"),
+    ]
+)
+"""Special attributes of classes that no function of a cell reads."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, slice)
+_LARGEST = 2**12
+"""The most numbers of an array that are compared."""
+_EFFECTS = ("open", "input", "exec", "eval", "__import__")
+"""Built-in functions that a trace cannot show."""
+
+
+class _Same:
+    """Equal to the same object alone, which stays alive, so that no other has its id."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class Reads:
+    """What some functions read besides their arguments, as it is now.
+
+    Arguments:
+        functions: Python functions or methods.
+
+    Attributes:
+        key: hashable, and equal while a trace of the functions holds.
+        walk: what was found.
+
+    Raises:
+        CompileError: one is no Python function.
+    """
+
+    def __init__(self, functions: Functions) -> None:
+        for function in functions:
+            plain = function.__func__ if isinstance(function, MethodType) else function
+            if not isinstance(plain, FunctionType):
+                raise CompileError(f"{type(plain).__name__} is no Python function")
+        names: frozenset[str] = frozenset()
+        while True:  # code that is reached by a name may have more names
+            walk = _Walk(names)
+            for number, function in enumerate(functions):
+                walk.visit(f"function {number}", function)
+            reached = frozenset[str]().union(*map(_names, walk.codes))
+            if reached <= names:
+                break
+            names |= reached
+        self.walk = walk
+        self.key = (torch.get_default_dtype(), *(part for _, part in walk.parts))
+
+    def unchanged(self) -> bool:
+        """Whether all is as it was, object by object; if not, the key may still be the same."""
+        return self.key[0] is torch.get_default_dtype() and self.walk.unchanged()
+
+
+@contextmanager
+def without_effects(functions: Functions) -> Iterator[None]:
+    """Trace functions, and undo what they change.
+
+    Raises:
+        CompileError: they changed something, printed, or drew random numbers of Python or numpy,
+            with the line.
+    """
+    walk = Reads(functions).walk
+    if walk.reason:
+        raise CompileError(walk.reason)
+    undo, state, failure = walk.saved(), _random_state(), None
+    try:
+        with redirect_stdout(_Refusing()):
+            yield
+    except CompileError as error:
+        failure = error
+    finally:
+        before, after = dict(walk.parts), dict(Reads(functions).walk.parts)
+        drawn = _random_state() != state
+        for each in undo:
+            each()
+        random.setstate(state[0])
+        np.random.set_state((*state[1][:1], np.frombuffer(state[1][1], np.uint32), *state[1][2:]))
+    if drawn:
+        raise CompileError("it draws random numbers other than by dropout") from failure
+    for path in [*after, *before]:
+        if before.get(path) != after.get(path):
+            raise CompileError(f"it changes {path}{walk.line_of(path)}") from failure
+    if failure is not None:
+        raise failure
+
+
+def _random_state() -> tuple[Any, tuple[Any, ...]]:
+    """The states of the generators of Python and numpy."""
+    name, keys, *rest = np.random.get_state(legacy=True)
+    return random.getstate(), (name, np.asarray(keys).tobytes(), *rest)
+
+
+class _Refusing(io.StringIO):
+    """A standard output that refuses a print, with its line."""
+
+    def write(self, text: str) -> int:
+        """Raise CompileError."""
+        frame = sys._getframe(1)
+        raise CompileError(f"it prints ({frame.f_code.co_filename}, line {frame.f_lineno})")
+
+
+class _Walk:
+    """A walk over all that code with some names may read.
+
+    Attributes:
+        parts: the path of each thing that is read, and what is compared of it.
+        codes: the code that can be reached.
+        reason: why the functions cannot be compiled: they read what cannot be compared, such as an
+            iterator, a file or the time; empty if there is no reason.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names, self.everything = names, not names.isdisjoint(_DYNAMIC)
+        self.parts: list[tuple[str, Any]] = []
+        self.codes: dict[CodeType, None] = {}
+        self.reason = ""
+        self._number: dict[int, int] = {}
+        self._tables: list[tuple[Mapping[Any, Any], dict[Any, Any], frozenset[Any] | None]] = []
+        self._lists: list[tuple[Any, list[Any]]] = []
+        self._cells: list[tuple[CellType, Callable[[], Any]]] = []
+        self._functions: list[tuple[FunctionType, Any]] = []
+        self._tensors: list[tuple[Tensor, Any]] = []
+
+    def visit(self, path: str, value: Any) -> None:
+        """Note a value, and what it leads to."""
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, _PLAIN):
+            self.parts.append((path, (type(value), repr(value))))  # -0.0 and NaN by their text
+        elif isinstance(value, Tensor):
+            self.parts.append((path, _form(value)))
+            self._tensors.append((value, _form(value)))
+        elif id(value) in self._number:
+            self.parts.append((path, ("the same as", self._number[id(value)])))
+        else:
+            self._number[id(value)] = len(self._number)
+            self._visit_inside(path, value)
+
+    def _visit_inside(self, path: str, value: Any) -> None:
+        self.parts.append((path, type(value)))
+        if isinstance(value, _STATEFUL) or (hasattr(value, "__next__") and not _is_code(value)):
+            self.reason = self.reason or f"it reads {path}, whose state cannot be compared"
+        if isinstance(value, np.ndarray):
+            if value.size > _LARGEST:
+                self.reason = (
+                    self.reason or f"it reads {path}, an array of over {_LARGEST:,} numbers"
+                )
+                return
+            self._lists.append((value, [*value.flat]))
+            self.parts.append((path, (value.shape, value.dtype.str, value.tobytes())))
+        elif isinstance(value, MethodType):
+            self.visit(path, value.__func__)
+            self.visit("self", value.__self__)
+        elif isinstance(value, FunctionType) and _is_own(value.__module__):
+            self._visit_function(path, value)
+        elif isinstance(value, partial):
+            for each in (value.func, value.args, value.keywords):
+                self.visit(path, each)
+        elif isinstance(value, (list, tuple, set, frozenset, deque)):
+            self._lists.append((value, [*value]))
+            for number, each in enumerate(value):
+                self.visit(f"{path}[{number}]", each)
+        elif isinstance(value, Mapping):
+            self._visit_table(f"{path}.", value, lambda name: True)
+        elif isinstance(value, type):
+            self.parts.append((path, _Same(value)))
+            self._visit_class(path, value)
+        elif isinstance(value, ModuleType):
+            self._visit_module(path, value)
+        elif _has_attributes(value):
+            self._visit_object(path, value)
+        else:
+            if getattr(value, "__module__", None) in _OUTSIDE:
+                self.reason = self.reason or f"it calls {path}, whose result cannot be compared"
+            self.parts.append((path, _Same(value)))
+
+    def _visit_function(self, path: str, function: FunctionType) -> None:
+        code, names = function.__code__, _global_names(function.__code__)
+        called = [name for name in _EFFECTS if name in names - function.__globals__.keys()]
+        if called:
+            self.reason = self.reason or f"it calls {called[0]}{_line_of(called[0], [code])}"
+        self.codes[code] = None
+        self._functions.append((function, _state(function)))
+        self.parts.append((path, code))
+        for values in (function.__defaults__, function.__kwdefaults__):
+            if values is not None:
+                self.visit(f"a default argument of {function.__name__}", values)
+        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+            try:
+                held = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+            self._cells.append((cell, _reference(held)))
+            self.visit(name, held)
+        self._visit_table("", function.__globals__, names.__contains__, keys=False)
+
+    def _visit_class(self, path: str, kind: type) -> None:
+        def is_read(name: str) -> bool:
+            special = name.startswith("__") and name.endswith("__") and name not in _UNREAD
+            return special or name in self.names or name == "forward"
+
+        for each in kind.__mro__:
+            if _is_own(each.__module__):
+                self._visit_table(f"{path}.", vars(each), is_read)
+
+    def _visit_module(self, path: str, module: ModuleType) -> None:
+        if module.__name__.partition(".")[0] in _OUTSIDE:
+            self.reason = self.reason or f"it uses the module {module.__name__}"
+        self.parts.append((path, _Same(module)))
+        if _is_own(module.__name__):
+            self._visit_table(f"{path}.", vars(module), self.names.__contains__, keys=False)
+
+    def _visit_object(self, path: str, value: Any) -> None:
+        self.parts.append((path, _Same(type(value))))
+        own, attributes = _is_own(type(value).__module__), vars(value)
+
+        def is_read(name: str) -> bool:
+            return not own or self.everything or name in self.names or name == "forward"
+
+        if isinstance(value, nn.Module):
+            self._visit_table(f"{path}.", attributes, lambda n: n not in PRIVATE and is_read(n))
+            for table in _TABLES:
+                self._visit_table(f"{path}.", attributes[table], is_read)
+        else:
+            self._visit_table(f"{path}.", attributes, is_read)
+        if own:
+            self._visit_class(path, type(value))
+
+    def _visit_table(
+        self,
+        prefix: str,
+        table: Mapping[Any, Any],
+        is_read: Callable[[str], bool],
+        *,
+        keys: bool = True,
+    ) -> None:
+        """Visit some entries of a table; with ``keys`` a new entry is a change too."""
+        read = {name: held for name, held in table.items() if is_read(name)}
+        self._tables.append((table, read, frozenset(table) if keys else None))
+        for name, held in read.items():
+            while isinstance(held, (staticmethod, classmethod)):
+                held = held.__func__
+            self.visit(f"{prefix}{name}", held.fget if isinstance(held, property) else held)
+
+    def unchanged(self) -> bool:
+        """Whether all that was visited is the same, object by object."""
+        return (
+            all(
+                (names is None or table.keys() == names)
+                and all(table.get(name, table) is held for name, held in read.items())
+                for table, read, names in self._tables
+            )
+            and all(_same_items(values, before) for values, before in self._lists)
+            and all(cell.cell_contents is held() for cell, held in self._cells)
+            and all(_state(function) == state for function, state in self._functions)
+            and all(_form(tensor) == form for tensor, form in self._tensors)
+        )
+
+    def saved(self) -> list[Callable[[], Any]]:
+        """Functions that restore what was visited."""
+        undo: list[Callable[[], Any]] = []
+        for table, read, names in self._tables:
+            if isinstance(table, dict):
+                whole = names is not None
+                undo.append(partial(_restore, table, dict(table) if whole else read, whole))
+        for values, before in self._lists:
+            if isinstance(values, list):
+                undo.append(partial(values.__setitem__, slice(None), before))
+            elif isinstance(values, (set, deque)):
+                add = values.update if isinstance(values, set) else values.extend
+                undo += [values.clear, partial(add, before)]
+        undo += [partial(setattr, cell, "cell_contents", held()) for cell, held in self._cells]
+        return undo
+
+    def line_of(self, path: str) -> str:
+        """The line that stores or reads the last name of a path, in brackets; empty if none."""
+        return _line_of(path.partition("[")[0].rpartition(".")[2], self.codes)
+
+
+def _line_of(name: str, codes: Iterable[CodeType]) -> str:
+    """The line of some code that stores a name, or else reads it, in brackets."""
+    found = ""
+    for code in codes:
+        line, lines = code.co_firstlineno, dict(dis.findlinestarts(code))
+        for step in dis.get_instructions(code):
+            line = lines.get(step.offset) or line
+            if step.argval == name and (not found or step.opname.startswith("STORE")):
+                found = f" ({code.co_filename}, line {line})"
+    return found
+
+
+def _restore(table: dict[Any, Any], before: Mapping[Any, Any], whole: bool) -> None:
+    """Give a table its entries back; the others go if it is the whole."""
+    for name in [name for name in table if whole and name not in before]:
+        del table[name]
+    table.update(before)
+
+
+def _same_items(values: Any, before: Sequence[Any]) -> bool:
+    if isinstance(values, np.ndarray):
+        return [*values.flat] == before
+    return len(values) == len(before) and all(a is b for a, b in zip(values, before))
+
+
+def _reference(value: Any) -> Callable[[], Any]:
+    """A function that returns a value; a module is not kept alive by it."""
+    return weakref.ref(value) if isinstance(value, nn.Module) else lambda: value
+
+
+def _has_attributes(value: Any) -> bool:
+    """Whether a value is an object whose attributes count: not one of torch's or numpy's."""
+    if isinstance(value, nn.Module):
+        return True
+    module = type(value).__module__ or ""
+    known = module.partition(".")[0] in sys.stdlib_module_names or _is_own(module)
+    return known and hasattr(value, "__dict__") and not _is_code(value)
+
+
+def _form(tensor: Tensor) -> tuple[Any, ...]:
+    return tuple(tensor.shape), tensor.dtype, tensor.requires_grad
+
+
+def _state(function: FunctionType) -> tuple[Any, ...]:
+    return id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__)
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (FunctionType, nn.Module, ModuleType, type))
+
+
+@cache
+def _is_own(module: str | None) -> bool:
+    """Whether code of a module may be a cell's: neither Python's, torch's nor the traversal's."""
+    top, _, rest = (module or "").partition(".")
+    return top not in _LIBRARIES and (top != "dgltrees" or rest.partition(".")[0] in _OWN)
+
+
+@cache
+def _names(code: CodeType) -> frozenset[str]:
+    """The names in some code: of attributes, global variables, and those that texts say."""
+    names = {*code.co_names, *code.co_freevars}
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            names |= _names(each)
+        elif isinstance(each, str) and each.isidentifier():
+            names.add(each)
+    own = code.co_filename.startswith(_PACKAGE)
+    return frozenset(names - _DYNAMIC if own else names)
+
+
+@cache
+def _global_names(code: CodeType) -> frozenset[str]:
+    """The names of the global variables and built-in functions in some code."""
+    names = {
+        step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD_GLOBAL")
+    }
+    inner = (_global_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return frozenset(names).union(*inner)
+
+
+_PACKAGE = __file__.rpartition("cells")[0]
