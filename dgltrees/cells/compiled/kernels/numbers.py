@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
 """No check for division by zero, which would prevent vectorisation, and fused multiply-adds."""
 LOOPS: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
 """Lets sums run in any order, as vector instructions need."""
