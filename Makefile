@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs pythons bench gpu fuzz kills results golden clean
+.PHONY: install demo test check deletion docs pythons bench gpu fuzz kills results clean
 
 install: $(VENV)/.installed
 
@@ -20,7 +20,7 @@ demo: install
 
 # The core's tests run in a copy without the papers, and the others here.
 test: check deletion
-	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/golden
+	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/test_names.py
 	$(BIN)/python -m pytest --nbmake --override-ini filterwarnings=default notebooks
 
 check: install
@@ -46,11 +46,6 @@ kills: install
 # `make results`, or `make results NAME=listops-sum-c25`.
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
-
-# What the package does, compared with the records in tests/golden, and a line for each difference:
-# `make golden`, or `make golden NAME=presets`; with WRITE=1 the records are written.
-golden: install
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.golden $(if $(WRITE),write,compare) $(NAME)
 
 # The reference of all public names, from their docstrings; begin at build/docs/index.html.
 docs: install

@@ -63,6 +63,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         epochs, patience, batch_size, lr: of the training loop.
         seed: of the initial weights, the order of the trees and dropout; equal seeds give equal
             models on one machine.
+        compile: compile the cell with numba; by default if the data and epochs repay it.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
 
@@ -88,6 +89,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "batch_size": "training.batch_size",
         "lr": "training.lr",
         "seed": "training.seed",
+        "compile": "training.compile",
     }
     """The setting of each argument that is one."""
 
@@ -106,6 +108,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         batch_size: int | None = None,
         lr: float | None = None,
         seed: int = 0,
+        compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
     ) -> None:
@@ -113,7 +116,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.readout, self.objective, self.columns = readout, objective, columns
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
         self.batch_size, self.lr, self.seed = batch_size, lr, seed
-        self.settings, self.progress = settings, progress
+        self.compile, self.settings, self.progress = compile, settings, progress
 
     def fit(
         self,

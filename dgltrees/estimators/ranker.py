@@ -52,6 +52,7 @@ class TreeRanker(TreeEstimator):
         batch_size: int | None = None,
         lr: float | None = None,
         seed: int = 0,
+        compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
     ) -> None:
@@ -68,6 +69,7 @@ class TreeRanker(TreeEstimator):
             batch_size=batch_size,
             lr=lr,
             seed=seed,
+            compile=compile,
             settings=settings,
             progress=progress,
         )

@@ -45,6 +45,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         batch_size: int | None = None,
         lr: float | None = None,
         seed: int = 0,
+        compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
     ) -> None:
@@ -61,6 +62,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             batch_size=batch_size,
             lr=lr,
             seed=seed,
+            compile=compile,
             settings=settings,
             progress=progress,
         )

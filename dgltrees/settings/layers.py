@@ -67,6 +67,9 @@ class TrainingSettings:
     precision."""
     precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
     """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
+    compile: bool | None = None
+    """Compile cells with numba, which takes some ten seconds for each the first time; by default
+    if the training nodes times the epochs are 4 million or more."""
     threads: Count | None = 1
     """CPU threads of each process; one is fastest for small trees; null: torch's default."""
     workers: NonNegativeInt = 0

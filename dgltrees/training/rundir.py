@@ -204,7 +204,8 @@ class RunDirectory:
             )
         with checking(path):
             metadata, _ = checked_values(metadata)
-            _ = [metadata["files"][role] for role in ROLES], metadata["majority"]  # must be there
+            _ = [metadata["files"][role] for role in ROLES]  # must be there
+            _ = metadata["majority"], metadata["compiled"]
             for name in metadata["sha256"]:
                 if not _STAYS.fullmatch(name):
                     raise ValueError(f"{name!r} is no file of a run")

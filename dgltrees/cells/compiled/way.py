@@ -1,7 +1,9 @@
 """The compiled way of cells that have none by hand.
 
 A traversal of enough nodes traces, compiles and checks a cell once; where something does not hold,
-it goes the generic way, and :func:`explain_compile` says why.
+it goes the generic way, and :func:`explain_compile` says why. Whether there are enough depends on
+the present batch alone, and in a training run on the run alone
+(:func:`dgltrees.training.run.compiles_run`), so that results never depend on what ran before.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from dgltrees.cells.compiled.check import (
     hooked,
     modules_of,
 )
-from dgltrees.cells.compiled.kernels import compiles
+from dgltrees.cells.compiled.kernels import compiles, decided
 from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.cells.compiled.reads import Reads
 from dgltrees.cells.compiled.run import Machine
@@ -37,16 +39,14 @@ from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, general_way, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch
 
-SMALLEST, PATIENCE = 32, 2**14
-"""The fewest nodes of a batch for which a cell is compiled; without gradients a smaller one uses
-what there is, until together they have so many nodes. In training the batch alone decides: dropout
-and rounding after a resume are those of a run that was never stopped."""
+SMALLEST, ALONE = 32, 2**14
+"""The fewest nodes of a batch for which a cell is compiled; and outside of a run, without
+gradients, where a few seconds of compiling are seldom repaid."""
 WIDEST = 16
 """The most children for which a cell is compiled where all nodes have as many."""
 
 Ints = NDArray[np.int64]
 _versions: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
-_nodes: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 _reads: WeakKeyDictionary[nn.Module, dict[Any, Reads]] = WeakKeyDictionary()
 _of_functions: dict[Any, dict[Any, Outcome]] = {}
 _reads_of_functions: dict[Any, Reads] = {}
@@ -64,16 +64,13 @@ def compiled_traversal(
         return None
     if _watched() or any(type(t) not in (Tensor, nn.Parameter) for t in rows.values()):
         return None
-    small = batch.num_nodes < SMALLEST
-    if small and torch.is_grad_enabled():
+    lasting = torch.is_grad_enabled() or decided()
+    if batch.num_nodes < (SMALLEST if lasting else ALONE):
         return None
     three = traversal.message, traversal.reduce, traversal.update
     try:
         modules = modules_of(three)
         versions = _versions_of(modules, three)
-        enough = not small or _adds_up(modules, batch)
-        if not versions and not enough:  # before the fingerprint, which takes long
-            return None
         key = _reads_of(modules, three).key, _signature(rows), _signature(edata), traversal.group_by
     except (CompileError, TypeError):
         return None
@@ -81,7 +78,7 @@ def compiled_traversal(
     for arity in _arities(traversal, batch):
         place = (*key, arity)
         outcome = versions.get(place)
-        if isinstance(outcome, str) or (outcome is None and not enough):
+        if isinstance(outcome, str):
             continue
         if work is None:
             fields: Shared = {n: t for n, t in ndata.items() if not isinstance(t, IndexedRows)}
@@ -102,9 +99,9 @@ def compiled_traversal(
 def explain_compile(cell: nn.Module) -> str:
     """Whether the functions of a cell run as machine code, and if not, why.
 
-    A cell is compiled when backend ``levels`` first runs it over a batch of at least 32 nodes, or
-    without gradients has run it over 16,384 nodes in smaller ones, on a processor, in single or
-    double precision, with numba installed.
+    A cell is compiled when backend ``levels`` runs it over a batch of at least 32 nodes, or 16,384
+    without gradients, on a processor, in single or double precision, with numba installed. A
+    training run decides once for all its batches (the setting ``training.compile``).
 
     Arguments:
         cell: a cell, or the module whose methods are passed to :func:`dgltrees.prop_nodes_topo`.
@@ -167,14 +164,6 @@ def _watched() -> bool:
 
 def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:
     return tuple((name, tuple(t.shape[1:]), t.dtype) for name, t in fields.items())
-
-
-def _adds_up(modules: Sequence[nn.Module], batch: TreeBatch) -> bool:
-    """Whether the small batches of a cell have had many nodes together."""
-    if not modules:
-        return False
-    _nodes[modules[0]] = total = _nodes.get(modules[0], 0) + batch.num_nodes
-    return total >= PATIENCE
 
 
 def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict[Any, Outcome]:

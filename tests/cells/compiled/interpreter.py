@@ -70,7 +70,7 @@ def interpreted(body: str, name: str, arguments: str, threaded: bool) -> Any:
 def compiling(interpret: bool = True) -> Iterator[None]:
     """Within this context cells are compiled over any batch, to Python or to machine code."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(way, "SMALLEST", 1))
+        stack.enter_context(patch.multiple(way, SMALLEST=1, ALONE=1))
         stack.enter_context(patch.object(way, "compiles", kernels.compiles))
         if interpret:
             stack.enter_context(patch.object(run, "machine_code", interpreted))

@@ -31,7 +31,7 @@ from torch import Tensor
 
 from dgltrees._files import replacing
 
-__all__ = ["available", "compiled", "compiles", "folder", "machine_code"]
+__all__ = ["available", "compiled", "compiles", "decided", "folder", "machine_code"]
 
 _state = threading.local()
 
@@ -60,8 +60,8 @@ def _has_folder() -> bool:
 
 @contextmanager
 def compiled(on: bool) -> Iterator[None]:
-    """Switch the kernels on or off for this thread within a ``with`` block."""
-    before = getattr(_state, "on", True)
+    """Compile cells, or do not, in this thread within a ``with`` block, whatever their batches."""
+    before = decided()
     _state.on = on
     try:
         yield
@@ -69,10 +69,16 @@ def compiled(on: bool) -> Iterator[None]:
         _state.on = before
 
 
+def decided() -> bool | None:
+    """Whether cells are compiled in this ``with`` block; None outside of :func:`compiled`."""
+    on: bool | None = getattr(_state, "on", None)
+    return on
+
+
 def compiles(like: Tensor) -> bool:
-    """Whether kernels are on, available, and support the device and dtype of ``like``."""
+    """Whether kernels are not off, available, and support the device and dtype of ``like``."""
     supported = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
-    return supported and getattr(_state, "on", True) and available()
+    return supported and decided() is not False and available()
 
 
 # Torch's own BLAS.

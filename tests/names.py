@@ -1,6 +1,7 @@
 """Every public name with its signature, whatever module it is in, and the names users type.
 
-Two definitions of a name are numbered in the order of their texts.
+``python -m tests.names`` writes them to ``names.json``, with which a test compares them. Two
+definitions of a name are numbered in the order of their texts.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +25,7 @@ from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings.catalog import preset_names
 from dgltrees.settings.tasks import TASKS
 
+FILE = Path(__file__).with_suffix(".json")
 Text = str | list[str]
 
 
@@ -113,4 +117,11 @@ def record() -> dict[str, Any]:
     return {**public(), **{f"all {what}": sorted(names) for what, names in lists.items()}}
 
 
-fast = record
+def text(rows: Mapping[str, Any]) -> str:
+    """The rows as JSON, one on each line."""
+    lines = (f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(record()), encoding="utf-8")
