@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected
-from dgltrees.cells.compiled.kernels import folder
 from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
 from dgltrees.cells.compiled.reads import PRIVATE, without_effects
@@ -154,8 +153,6 @@ class Work(NamedTuple):
         """
         if hooked(self.modules):
             raise CompileError("one of its modules has hooks")
-        if folder() is None:
-            raise CompileError("there is no folder for its code; set NUMBA_CACHE_DIR")
         message, reduce, update, *_ = self.traversal
         if isinstance(reduce, BuiltinReduce):
             raise CompileError("its reduce function is a built-in")

@@ -36,15 +36,6 @@ def test_machine_code_equals_the_functions_in_single_precision() -> None:
     assert_close(*results, atol=1e-4, rtol=1e-3)
 
 
-def test_a_foreign_file_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    text = "STAMP = 0\n"
-    monkeypatch.setattr(kernels, "folder", lambda: tmp_path)
-    (file,) = [tmp_path / f"{kernels._module(text).__name__}.py"]
-    file.write_text("raise RuntimeError('foreign')")
-    assert kernels._module(text).STAMP == 0
-    assert file.read_text() == text
-
-
 _CODE = """
 from numba import njit
 

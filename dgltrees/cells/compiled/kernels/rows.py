@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from dgltrees.cells.compiled.kernels import ROUTINES, address_of
 from dgltrees.cells.compiled.kernels.numbers import MATH
+from dgltrees.cells.compiled.kernels.storage import seal
 
 # Compiled code refers to a routine by name, whose address must be set in every process.
 SIGNATURE = types.void(*[types.intp] * 13)
@@ -119,6 +120,7 @@ def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
     announce_compiling()
     if threads == 1:
         kernel(threads, *arrays)
+        seal(kernel)
         return
     torch_threads = torch.get_num_threads()  # numba changes it as it starts, since both use OpenMP
     before = numba.get_num_threads()
@@ -129,6 +131,7 @@ def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
         numba.set_num_threads(before)
         if torch.get_num_threads() != torch_threads:
             torch.set_num_threads(torch_threads)
+    seal(kernel)
 
 
 class Announcement(Listener):  # type: ignore[misc]
