@@ -1,10 +1,15 @@
-"""The only module that imports DGL, which is optional."""
+"""The only module that imports DGL, which is optional.
+
+It does so when its name ``dgl`` is first asked for: with networkx, that takes a third of a second.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +19,6 @@ from dgltrees.errors import ConfigError
 
 os.environ.setdefault("DGLBACKEND", "pytorch")
 
-_failure = ""
 _REQUIRED = "'dgl>=1.1.3,<2' packaging" if sys.version_info < (3, 12) else "dgl==2.1.0"
 
 
@@ -35,15 +39,29 @@ def _replace_graphbolt() -> None:
         sys.modules.setdefault("dgl.graphbolt", ModuleType("dgl.graphbolt", "Empty."))
 
 
-try:
-    with warnings.catch_warnings():
-        # DGL 1.1 imports with deprecation warnings that its users can do nothing about.
-        warnings.simplefilter("ignore")
-        _replace_graphbolt()
-        import dgl
-        import dgl.function
-except Exception as error:  # nothing else needs it: then it is None
-    dgl, _failure = None, f"{type(error).__name__}: {error}"
+with suppress(Exception):  # whoever uses DGL may import it
+    _replace_graphbolt()
+
+
+def __getattr__(name: str) -> Any:
+    """``dgl`` is the module DGL, or None where it cannot be imported."""
+    if name != "dgl":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _imported()[0]
+
+
+@cache
+def _imported() -> tuple[Any, str]:
+    """DGL, or None and why it cannot be imported."""
+    try:
+        with warnings.catch_warnings():
+            # DGL 1.1 imports with deprecation warnings that its users can do nothing about.
+            warnings.simplefilter("ignore")
+            import dgl
+            import dgl.function
+    except Exception as error:  # nothing else needs it: then it is None
+        return None, f"{type(error).__name__}: {error}"
+    return dgl, ""
 
 
 def need_dgl(user: str) -> Any:
@@ -55,9 +73,10 @@ def need_dgl(user: str) -> Any:
     Raises:
         ConfigError: DGL cannot be imported; the text says who needs it and how to install it.
     """
+    dgl, failure = _imported()
     if dgl is None:
         raise ConfigError(
-            f"{user} needs DGL, and importing it failed: {_failure}. With Python 3.10 to 3.12 on "
+            f"{user} needs DGL, and importing it failed: {failure}. With Python 3.10 to 3.12 on "
             f"Linux: pip install {_REQUIRED}. All else works without"
         )
     return dgl

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, ItemsView, Iterator, MutableMa
 from contextlib import suppress
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -191,7 +191,13 @@ def _order(entry: EntryPoint) -> tuple[bool, str, str]:
 
 def _package(entry: EntryPoint) -> str:
     """The name of the distribution that announces an entry."""
-    return entry.dist.name if entry.dist is not None else "dgltrees"
+    return _distribution_name(entry.dist) if entry.dist is not None else "dgltrees"
+
+
+@cache
+def _distribution_name(distribution: Distribution) -> str:
+    """Its name, for which all its metadata are parsed."""
+    return distribution.name
 
 
 def _load(entry: EntryPoint, check: Callable[[str, Any], str] | str | None) -> Any:

@@ -62,6 +62,51 @@ def test_the_start_needs_no_torch(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def without_torch(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command where torch cannot be imported; ``folder`` gets a module in its place."""
+    (folder / "torch.py").write_text("raise ImportError('no torch here')")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    return _python("-m", "dgltrees", *words.split(), environment=environment)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        ("presets", 0, "regress"),
+        ("show regress", 0, "task: regress"),
+        ("train regress --help", 0, "--model.hidden_size"),
+        ("make --help", 0, "usage"),
+        ("trian", 2, "did you mean train?"),
+        ("train regres --out here", 2, "did you mean regress"),
+        ("train regress --model.hiden 3 --out here", 2, "did you mean model.hidden_size"),
+    ],
+)
+def test_helps_lists_and_wrong_names_need_no_torch(
+    words: str, status: int, says: str, tmp_path: Path
+) -> None:
+    done = without_torch(words, tmp_path)
+    assert done.returncode == status, done.stderr
+    assert says in (done.stderr if status else done.stdout)
+    assert "no torch here" not in done.stderr
+
+
+def test_what_only_training_or_dgl_needs_is_imported_there(tmp_path: Path) -> None:
+    trees = "from dgltrees import TreeRegressor; "
+    trees += "trees = [{'a': n / 9, 'children': [{'a': 1.0}]} for n in range(30)]; "
+    fit = "TreeRegressor(epochs=1, hidden_size=2).fit(trees, range(30)).save('model')"
+    predict = "TreeRegressor.load('model').predict(trees)"
+    code = (
+        ("import dgltrees.estimators", "lightning_fabric torch._dynamo numba dgl matplotlib"),
+        (trees + fit, "dgl matplotlib"),
+        (trees + predict, "lightning_fabric torch._dynamo dgl"),
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for each, unused in code:
+        check = f"import sys; print(*set('{unused} networkx'.split()) & set(sys.modules))"
+        done = _python("-c", f"{each}; {check}", cwd=tmp_path, environment=environment)
+        assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
 def test_without_a_folder_for_machine_code_cells_are_compiled_in_memory(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     # A file in place of a folder cannot be written to, by an administrator neither.

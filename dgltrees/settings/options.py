@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import Any, TypeVar, cast, get_type_hints
 
 import docstring_parser
-import numpy as np
 
 from dgltrees.errors import ConfigError, called
 from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
@@ -107,6 +106,8 @@ def checked(source: C) -> C:
 
     @wraps(init)
     def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        import numpy as np  # helps and lists of settings need no numbers
+
         bound = signature(init).bind(self, *args, **kwargs)
         for name, value in bound.arguments.items():
             if bound.signature.parameters[name].kind in _COLLECTED:  # for another constructor

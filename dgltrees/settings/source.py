@@ -21,6 +21,7 @@ from types import CodeType
 from typing import Any, ClassVar  # noqa: F401  (dataclasses look for it in a class's module)
 
 from dgltrees import registry
+from dgltrees._collector import without_collector
 
 _READABLE = {"dgltrees"}
 """The packages that are read; with those of places that are asked for."""
@@ -71,7 +72,9 @@ class Source(dict[str, Any]):
         self.module, self.path = module, str(path)
         self.is_package = path.name == "__init__.py"
         self.nodes: dict[str, list[ast.stmt]] = {}
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        with without_collector():
+            body = ast.parse(path.read_text(encoding="utf-8")).body
+        for node in body:
             for each in node.body if isinstance(node, ast.If) else [node]:  # of type checkers
                 self.nodes.update({name: [each] for name in _names(each)})
                 if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Attribute):
@@ -137,6 +140,7 @@ def reading_sources() -> Iterator[None]:
         registry.read = usual
 
 
+@cache
 def _read_entry(entry: EntryPoint) -> Any:
     if entry.group == "dgltrees.presets":  # modules of data, which import nothing
         raise LookupError(entry.name)

@@ -190,8 +190,7 @@ def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) ->
         value: the value.
         choices: names that are the only values, whatever ``kind`` says.
     """
-    words = in_words(kind, choices)
-    return None if _fits(kind, value, choices) else words
+    return None if _fits(kind, value, choices) else in_words(kind, choices)
 
 
 def _fits(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> bool:

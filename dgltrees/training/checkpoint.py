@@ -6,10 +6,9 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, called
@@ -17,6 +16,9 @@ from dgltrees.training.files import checking, not_finite, read_tensors, write_te
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
 from dgltrees.training.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 @dataclass

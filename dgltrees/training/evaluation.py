@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.models.streaming import run_batched
 from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.device import OneDevice
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import total
 from dgltrees.trees import Examples
 
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
 
 def run_model(
-    model: nn.Module, task: Task, data: Examples, fabric: Fabric, *, max_nodes: int = 20_000
+    model: nn.Module,
+    task: Task,
+    data: Examples,
+    fabric: Fabric | OneDevice,
+    *,
+    max_nodes: int = 20_000,
 ) -> Columns:
     """The output columns of ``model`` for all rows of ``data``, in order, on every process.
 
@@ -52,7 +62,7 @@ def run_model(
 
 
 def _run_batch(
-    model: nn.Module, task: Task, data: Examples, fabric: Fabric, ids: NDArray[np.int64]
+    model: nn.Module, task: Task, data: Examples, fabric: Fabric | OneDevice, ids: NDArray[np.int64]
 ) -> dict[str, Tensor]:
     """The output columns of the rows of examples ``ids``.
 

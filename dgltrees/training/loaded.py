@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import safetensors.torch
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -31,15 +30,18 @@ from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.device import OneDevice
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
-from dgltrees.training.processes import make_fabric
+from dgltrees.training.processes import one_device
 from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
 from dgltrees.trees import Examples, Forest, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 
 if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
     from dgltrees.analyses.explain import Explanation
 
 
@@ -75,7 +77,7 @@ class LoadedRun:
         settings: Settings,
         vocabularies: Schema,
         model: nn.Module,
-        fabric: Fabric,
+        fabric: Fabric | OneDevice,
         metadata: Mapping[str, Any],
         directory: RunDirectory | None = None,
     ) -> None:
@@ -442,9 +444,9 @@ def load(path: PathLike) -> LoadedRun:
     return LoadedRun(settings, schema, model.eval(), fabric, metadata, directory)
 
 
-def _set_up(model: nn.Module, settings: Settings) -> Fabric:
+def _set_up(model: nn.Module, settings: Settings) -> OneDevice:
     """Put a new model, whose weights are read afterwards, on its device."""
     attach_pretrained(model, settings.data, weights=False)
-    fabric = make_fabric(settings.training, one_device=True)
-    fabric.setup_module(model)
-    return fabric
+    device = one_device(settings.training)
+    device.setup_module(model)
+    return device

@@ -6,12 +6,13 @@ import importlib
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from lightning_fabric import Fabric
-from lightning_fabric.loggers import CSVLogger, Logger, TensorBoardLogger
+from typing import TYPE_CHECKING, Any
 
 from dgltrees.errors import ConfigError
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+    from lightning_fabric.loggers import Logger
 
 _LIBRARIES: dict[str, tuple[str, ...]] = {
     "csv": (),
@@ -45,6 +46,8 @@ def make_logger(name: str | None, folder: Path) -> Logger | None:
             f"training.logger {name} needs {' and '.join(libraries)}, and importing it failed: "
             f"{error}; pip install {' '.join(libraries)}, or log to csv"
         ) from None
+    from lightning_fabric.loggers import CSVLogger, TensorBoardLogger
+
     if name == "csv":
         return CSVLogger(folder, name=None, version="logs", flush_logs_every_n_steps=1)
     if name == "tensorboard":
@@ -60,6 +63,8 @@ def make_logger(name: str | None, folder: Path) -> Logger | None:
 
 def log_settings(fabric: Fabric, values: Mapping[str, Any]) -> None:
     """Tell a service, which shows runs side by side, the settings of a run; files have no need."""
+    from lightning_fabric.loggers import CSVLogger, TensorBoardLogger
+
     for logger in fabric.loggers:
         if not isinstance(logger, (CSVLogger, TensorBoardLogger)):
             logger.log_hyperparams(dict(values))
@@ -74,6 +79,8 @@ def log_epoch(fabric: Fabric, line: Mapping[str, Any]) -> None:
 
 def log_past(fabric: Fabric, history: Sequence[Mapping[str, Any]]) -> None:
     """Log the epochs of a resumed run again, if the logger begins its file anew."""
+    from lightning_fabric.loggers import CSVLogger
+
     if any(isinstance(logger, CSVLogger) for logger in fabric.loggers):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Experiment logs directory")

@@ -8,10 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -29,6 +28,9 @@ from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import Examples, TreeBatch
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 @dataclass

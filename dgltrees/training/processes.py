@@ -8,18 +8,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
-from lightning_fabric import Fabric
-from lightning_fabric.loggers import Logger
-from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import TrainingSettings
 from dgltrees.tasks.task import Task
+from dgltrees.training.device import OneDevice
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+    from lightning_fabric.loggers import Logger
 
 
 def check_processes(task: Task) -> None:
@@ -35,27 +38,22 @@ def check_processes(task: Task) -> None:
         )
 
 
-def make_fabric(
-    settings: TrainingSettings, *, one_device: bool = False, logger: Logger | None = None
-) -> Fabric:
+def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> Fabric:
     """Set up the device of this process, and join the processes that ``torchrun`` has started.
 
     Arguments:
         settings: the settings of the training loop.
-        one_device: whether to use a single device, however many processes there are.
         logger: takes the metrics of epochs.
 
     Raises:
         ConfigError: this machine does not have them.
     """
-    _check_size(settings, one_device)
-    if settings.threads is not None:
-        torch.set_num_threads(settings.threads)
-    # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
-    torch.set_flush_denormal(True)
-    if settings.deterministic:  # what CUDA's matrix products need to be repeatable
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    started = _by_torchrun() and not one_device
+    # imports torch's compiler, which takes seconds, and which nothing but training needs
+    from lightning_fabric import Fabric
+    from lightning_fabric.utilities.exceptions import MisconfigurationException
+
+    _set_up_process(settings)
+    started = _by_torchrun()
     devices = int(os.environ["LOCAL_WORLD_SIZE"]) if started else 1
     try:
         fabric = Fabric(
@@ -74,6 +72,31 @@ def make_fabric(
     if fabric.world_size > 1:
         atexit.register(_leave)
     return fabric
+
+
+def one_device(settings: TrainingSettings) -> OneDevice:
+    """Set up a single device to predict on, however many processes there are.
+
+    Raises:
+        ConfigError: this machine does not have it.
+    """
+    _set_up_process(settings, predicts=True)
+    return OneDevice(_accelerator(settings.accelerator), settings.precision)
+
+
+def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> None:
+    """Set what torch has once per process.
+
+    Raises:
+        ConfigError: see :func:`_check_size`.
+    """
+    _check_size(settings, predicts)
+    if settings.threads is not None:
+        torch.set_num_threads(settings.threads)
+    # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
+    torch.set_flush_denormal(True)
+    if settings.deterministic:  # what CUDA's matrix products need to be repeatable
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
 def _by_torchrun() -> bool:
@@ -105,7 +128,7 @@ def _leave() -> None:
         dist.destroy_process_group()
 
 
-def _check_size(settings: TrainingSettings, one_device: bool) -> None:
+def _check_size(settings: TrainingSettings, predicts: bool) -> None:
     """Check that a machine like this can run so many processes and threads.
 
     Raises:
@@ -115,16 +138,16 @@ def _check_size(settings: TrainingSettings, one_device: bool) -> None:
     most = max(16, 4 * cores)
     for name in ("threads", "workers"):
         value = getattr(settings, name)
-        if value is not None and value > most and not (one_device and name != "threads"):
+        if value is not None and value > most and not (predicts and name != "threads"):
             raise ConfigError(
                 f"expected training.{name} to be at most {most} on this machine, which has {cores} "
                 f"cores, got {value}"
             )
 
 
-def total(fabric: Fabric, tensor: Tensor) -> Tensor:
+def total(fabric: Fabric | OneDevice, tensor: Tensor) -> Tensor:
     """The sum of ``tensor`` over all processes."""
-    if fabric.world_size == 1:
+    if isinstance(fabric, OneDevice) or fabric.world_size == 1:
         return tensor
     summed = fabric.all_reduce(tensor.to(fabric.device), reduce_op="sum")
     assert isinstance(summed, Tensor)

@@ -6,10 +6,9 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from lightning_fabric import Fabric
 from torch import nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 from tqdm import tqdm
@@ -41,6 +40,7 @@ from dgltrees.training.processes import (
     is_first_process,
     make_fabric,
     name_torchrun,
+    one_device,
 )
 from dgltrees.training.rundir import (
     RunDirectory,
@@ -49,6 +49,9 @@ from dgltrees.training.rundir import (
     fingerprints,
 )
 from dgltrees.trees import Examples
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 REPAYS = 2**22
 """The nodes times epochs from which on compiling repays: it takes about 10 s for a cell, and saves
@@ -198,9 +201,9 @@ def train_in_memory(
     trainer, metadata, result = _train(settings, splits, fabric, None, files, bar, on_epoch, None)
     ready = trainer.ready
     trainer.load_best()
-    if fabric.world_size > 1:  # every process predicts by itself
-        fabric = make_fabric(settings.training, one_device=True)
-    run = LoadedRun(ready.settings, splits.train.schema, ready.model.eval(), fabric, metadata)
+    # of several processes each predicts by itself
+    device = fabric if fabric.world_size == 1 else one_device(settings.training)
+    run = LoadedRun(ready.settings, splits.train.schema, ready.model.eval(), device, metadata)
     return run, trainer.progress.history, result
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dgltrees._dgl import dgl, need_dgl
+from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Edges, FieldError, IndexedRows, Nodes
 
@@ -174,7 +176,13 @@ class BuiltinReduce:
 
 def is_builtin(function: Any) -> bool:
     """Whether ``function`` is one of DGL's built-in functions, such as ``fn.sum``."""
-    return dgl is not None and isinstance(function, dgl.function.BuiltinFunction)
+    return isinstance(function, _of_dgl("BuiltinFunction"))
+
+
+def _of_dgl(name: str) -> Any:
+    """A class in ``dgl.function``; no class, ``()``, if nothing has imported DGL."""
+    module = sys.modules.get("dgl.function")
+    return () if module is None else attrgetter(name)(module)
 
 
 def message_function(function: Message | Any) -> Message:
@@ -184,10 +192,10 @@ def message_function(function: Message | Any) -> Message:
         TypeError: it is neither callable nor a built-in message function.
         ConfigError: it is not callable, and DGL is not installed.
     """
-    if is_builtin(function) and isinstance(function, dgl.function.CopyMessageFunction):
+    if isinstance(function, _of_dgl("CopyMessageFunction")):
         target, field, out = function.target, function.in_field, function.out_field
         return lambda edges: {out: _side(edges, target)[field]}
-    if is_builtin(function) and isinstance(function, dgl.function.BinaryMessageFunction):
+    if isinstance(function, _of_dgl("BinaryMessageFunction")):
         operation = _BINARY[function.binary_op]
         left, right, out = function.lhs, function.rhs, function.out_field
         x_field, y_field = function.lhs_field, function.rhs_field
@@ -210,7 +218,7 @@ def reduce_function(function: Reduce | Any) -> Reduce:
         TypeError: it is neither callable nor a built-in reduce function.
         ConfigError: it is not callable, and DGL is not installed.
     """
-    if is_builtin(function) and isinstance(function, dgl.function.reducer.SimpleReduceFunction):
+    if isinstance(function, _of_dgl("reducer.SimpleReduceFunction")):
         return BuiltinReduce(function)
     _check(function, "reduce")
     checked: Reduce = function

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dgltrees._dgl import dgl
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.order import depths
@@ -80,6 +79,8 @@ def _only(nodes: Ints, others: Ints, num_nodes: int) -> Ints:
 
 def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
     """The longest path to each node from one without incoming edges; -1 behind a cycle."""
+    from dgltrees._dgl import dgl  # no tree needs it
+
     if dgl is None:
         return by_frontiers(src, dst, num_nodes)
     graph = dgl.graph((torch.from_numpy(src), torch.from_numpy(dst)), num_nodes=num_nodes)

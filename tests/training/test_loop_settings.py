@@ -11,7 +11,7 @@ import torch
 from lightning_fabric import Fabric
 
 from dgltrees.settings.layers import Settings
-from dgltrees.training import loop, processes
+from dgltrees.training import loop
 from dgltrees.training.checkpoint import Progress, save_checkpoint
 from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import train
@@ -93,7 +93,7 @@ def course(settings: Settings, out: Path, monkeypatch: pytest.MonkeyPatch) -> li
         seen.append((progress.epoch, progress.step, progress.best))
         save_checkpoint(run, fabric, model, optimizer, progress)
 
-    monkeypatch.setattr(processes, "Fabric", OneDevice)
+    monkeypatch.setattr("lightning_fabric.Fabric", OneDevice)
     monkeypatch.setattr(loop, "Loader", loader)
     monkeypatch.setattr(loop, "training_sampler", sampler)
     monkeypatch.setattr(loop, "save_checkpoint", save)

@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
-from dgltrees.training.processes import check_processes, make_fabric, name_torchrun
+from dgltrees.training.processes import (
+    check_processes,
+    make_fabric,
+    name_torchrun,
+    one_device,
+)
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from tests.training.samples import PLANS, quick, with_model
@@ -89,7 +95,7 @@ def test_a_text_in_order_trains_in_one_process(monkeypatch: pytest.MonkeyPatch) 
         check_processes(replace(task, stateful=True))
 
 
-def _asked(monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Any]:
+def _asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a run on automatic devices asks Fabric for."""
     asked: dict[str, Any] = {}
 
@@ -100,9 +106,9 @@ def _asked(monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Any]:
         asked.update(arguments)
         raise Stop
 
-    monkeypatch.setattr("dgltrees.training.processes.Fabric", fabric)
+    monkeypatch.setattr("lightning_fabric.Fabric", fabric)
     with pytest.raises(Stop):
-        make_fabric(quick("classify", accelerator="auto").training, **how)
+        make_fabric(quick("classify", accelerator="auto").training)
     return asked
 
 
@@ -111,7 +117,6 @@ def test_torchrun_decides_about_the_processes(monkeypatch: pytest.MonkeyPatch) -
     assert _asked(monkeypatch).items() >= alone.items()
     _by_torchrun(monkeypatch, 6, 2)
     assert _asked(monkeypatch).items() >= {"devices": 2, "num_nodes": 3}.items()
-    assert _asked(monkeypatch, one_device=True).items() >= alone.items()
 
 
 def test_several_gpus_are_named_once_with_the_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,3 +135,29 @@ def test_auto_is_never_mps(monkeypatch: pytest.MonkeyPatch, gpu: bool, chosen: s
     monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
     monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
     assert _asked(monkeypatch)["accelerator"] == chosen
+
+
+@pytest.mark.parametrize("precision", ["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"])
+@pytest.mark.filterwarnings("ignore:You passed")
+def test_one_device_computes_as_fabric_does(precision: str) -> None:
+    training = quick("classify", accelerator="cpu", precision=precision).training
+    fabric, device = make_fabric(training), one_device(training)
+    outputs = []
+    for each in (fabric, device):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        each.setup_module(model)
+        with each.autocast():
+            outputs.append(model(torch.ones(3, dtype=model.weight.dtype)) + torch.ones(1))
+    assert torch.equal(*outputs)
+    assert outputs[0].dtype == outputs[1].dtype
+    assert (device.device, device.world_size) == (fabric.device, fabric.world_size)
+    assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.parametrize("accelerator", ["cuda", "gpu", "mps"])
+def test_a_missing_device_is_named(monkeypatch: pytest.MonkeyPatch, accelerator: str) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: False)
+    with pytest.raises(ConfigError, match=f"cannot use training.accelerator {accelerator}, "):
+        one_device(quick("classify", accelerator=accelerator).training)

@@ -6,10 +6,9 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -27,9 +26,13 @@ from dgltrees.papers.top_down.models.language_model import LanguageModel
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import TreeLMSettings
 from dgltrees.papers.top_down.tasks.tree_lm import Objective
+from dgltrees.training.device import OneDevice
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.words import recode
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 _LETTERS = "abcde"
 _TIED = 1e-6
@@ -98,7 +101,7 @@ def log_probs(
 
 
 def generation_log_probs(
-    model: Model, forest: Forest, fabric: Fabric, *, max_nodes: int = 20_000
+    model: Model, forest: Forest, fabric: Fabric | OneDevice, *, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
     """The log-probability of each tree, ``(T,)``.
 
