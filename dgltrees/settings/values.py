@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import numpy as np
 import yaml
 from yaml.reader import ReaderError
 
@@ -74,6 +75,15 @@ def load_yaml(text: str) -> Any:
             what = f"the character {text[error.position]!r} is not allowed"
         what = " ".join(what.split()) or type(error).__name__
         raise ValueError(f"expected YAML: {where}{what:.300}") from None
+
+
+def plain(value: Any) -> Any:
+    """A value as YAML and JSON have it: scalars and arrays of NumPy as Python's, also in lists."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {plain(key): plain(member) for key, member in value.items()}
+    return [plain(member) for member in value] if isinstance(value, (list, tuple)) else value
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -20,6 +21,10 @@ def test_yaml_round_trip() -> None:
     again = Settings(yaml.safe_load(settings.to_yaml()))
     assert again == settings
     assert (again.task.name, again.model["rank"], again.training.lr) == ("classify", 3, 0.5)
+    sizes = {"hidden_size": np.array(8), "head": [np.int64(8)], "cell": np.str_("lstm")}
+    of_numpy = Settings({**values, "model": {**model, **sizes, "bidirectional": np.bool_(True)}})
+    assert yaml.safe_load(of_numpy.to_yaml()) == of_numpy.to_dict()
+    assert of_numpy.model["head"] == [8]
 
 
 def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
