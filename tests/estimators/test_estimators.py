@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from dgltrees import Forest, TreeClassifier, TreeEncoder, TreePairs, TreeRanker, TreeRegressor
+from dgltrees.cells import count_parameters
 from dgltrees.errors import ConfigError, TreeError
 from tests.training.samples import SAMPLES
 
@@ -47,6 +48,8 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     np.testing.assert_array_equal(predicted, second.predict(X))
     assert -10 < first.score(X, SECONDS) <= 1
     assert len(first.history_) == 2
+    cell = count_parameters(first.run_.encoder.cell)["total"]
+    assert first.result_["parameters"]["cell"] == cell
     assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
 
 

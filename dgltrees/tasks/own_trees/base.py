@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -227,6 +227,13 @@ class OwnTreesTask(Task):
         if NUMBERS in data.forest.columns:
             cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
         cast(TargetHead, model.head).learn_scale(self.targets(data))
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """All parameters but the encoder's own: those of its input, of the readout and the head."""
+        encoder = cast(Encoder, model.encoder)
+        of_input = {id(each) for each in encoder.input.parameters()}
+        own = {id(each) for each in encoder.parameters()} - of_input
+        return [each for each in model.parameters() if id(each) not in own]
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """The head's columns; see :class:`~dgltrees.models.TargetHead`."""
