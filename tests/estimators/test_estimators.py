@@ -48,6 +48,7 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     np.testing.assert_array_equal(predicted, second.predict(X))
     assert -10 < first.score(X, SECONDS) <= 1
     assert len(first.history_) == 2
+    assert first.explain(X, -1).prediction == first.explain(X, 59).prediction
     cell = count_parameters(first.run_.encoder.cell)["total"]
     assert first.result_["parameters"]["cell"] == cell
     assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
