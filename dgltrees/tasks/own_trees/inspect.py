@@ -18,6 +18,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
+from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.own_trees.ranks import RANK
@@ -161,7 +162,8 @@ def inspect_trees(
         if name not in _PLACES
     )
     if target is None:
-        target = _proposed(beside, forest)
+        ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
+        target = _proposed([each for each in beside if each.name not in ids], forest)
     elif target not in (*examples.columns, *forest.columns):
         raise TreeError(
             f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "

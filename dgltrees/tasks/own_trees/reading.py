@@ -121,7 +121,7 @@ def input_examples(
                     stacklevel=2,
                 )
         else:
-            _check_edges(raw.forest)
+            _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
@@ -159,13 +159,16 @@ def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, 
     )
 
 
-def _check_edges(forest: Forest) -> None:
+def _check_edges(forest: Forest, *, in_memory: bool) -> None:
     """See that not every tree is a root alone, as where the key of the children is another."""
     if len(forest) and forest.num_nodes == len(forest):
-        raise TreeError(
-            "expected trees, got a single node in each; say where the children are (data.children "
-            "is their key, data.tree the path from a record to its root)"
+        cure = (
+            "say where the children are (data.children is their key, data.tree the path from a "
+            "record to its root)"
         )
+        if in_memory:
+            cure = "give trees whose nodes have children"
+        raise TreeError(f"expected trees, got a single node in each; {cure}")
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:

@@ -126,6 +126,7 @@ def test_bags_count_the_names_that_are_most_frequent_in_training() -> None:
     assert vocab.decode(ids) == ["often", "twice", "once", "never"]
 
 
+NO_COST = [{**PLANS[0], "cost": "n/a"}]
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target that is missing in one tree": (
         *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
@@ -142,6 +143,14 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "one class": (
         *("classify", {"target": "speed"}, lambda rs: [{**r, "speed": "fast"} for r in rs]),
         "expected at least two classes in the target 'speed', got fast",
+    ),
+    "numbers as classes": (
+        *("classify", {"target": "seconds"}, lambda rs: rs),
+        r"tree 0: expected a class as the target 'seconds', got .*train the task regress",
+    ),
+    "text among numbers": (
+        *("regress", {"target": "cost"}, lambda rs: [{**r, "cost": 1} for r in rs] + NO_COST),
+        r"jsonl:61: expected column 'cost' to hold numbers, .*, got .n/a.; correct it, leave",
     ),
     "flags that are none": (
         *("classify", {"target": ["speed", "seconds"]}, lambda rs: rs),
