@@ -15,6 +15,7 @@ from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
+from dgltrees.settings.values import suggestion
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.words import frequent_words, recode
 
@@ -255,7 +256,10 @@ def read(
             )
     name = format or guess_format(files[0], layout)
     if name not in FORMATS:
-        raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {name!r}")
+        raise ConfigError(
+            f"expected format to be one of {', '.join(FORMATS)}, got {name!r}"
+            f"{suggestion(name, FORMATS)}"
+        )
     if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
             f"expected min_count to be 1 where a vocabulary of words is given, and never less, "

@@ -111,6 +111,8 @@ def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Pat
     assert_same(read(path), FORMATS["mrg"].read(path))
     with pytest.raises(ConfigError, match="expected format to be one of jsonl, .*, got 'penn'"):
         read(path, "penn")
+    with pytest.raises(ConfigError, match=r"got 'conlu'; did you mean conllu\?"):
+        read(path, "conlu")
     with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
         read(path, lower=True)
     with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):

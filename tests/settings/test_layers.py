@@ -109,7 +109,11 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
         ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
-        ({"model": {"cell": "lsmt"}}, r"model\.cell to be one of rnn, lstm, .*, got 'lsmt'"),
+        (
+            {"model": {"cell": "lsmt"}},
+            r"model\.cell to be one of rnn, .*, got 'lsmt'; did you mean lstm\?",
+        ),
+        ({"model": {"readout": "maen"}}, r"got 'maen'; did you mean mean\?"),
         ({"model": 3}, r"expected model to be a mapping of settings, got 3"),
         ({"data": {"seed": "x"}}, r"data\.seed to be a whole number of at least 0 .*got 'x'"),
         ({"data": {"valid": "v", "valid_fraction": 0.2}}, r"is not read with data\.valid; leave"),

@@ -15,6 +15,7 @@ from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, guess_format
 from dgltrees.formats.lines import gather
+from dgltrees.settings.values import suggestion
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
@@ -50,7 +51,10 @@ def stream_examples(
     """
     name = file_format or settings.format or guess_format(path, settings)
     if name not in FORMATS:
-        raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
+        raise ConfigError(
+            f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}"
+            f"{suggestion(name, FORMATS)}"
+        )
     if any_values and "names" in FORMATS[name].layout:
         settings = replace(settings, names=(*settings.names, *any_values))
     return FORMATS[name].chunks(path, trees, settings)
