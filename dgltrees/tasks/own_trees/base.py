@@ -23,6 +23,7 @@ from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.own_trees.reading import (
     check_columns_seen,
+    check_format,
     input_examples,
     large_parts,
     stream_examples,
@@ -99,10 +100,12 @@ class OwnTreesTask(Task):
         """
         read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
         unread = [] if labeled else [name for name in target_names(settings) if name not in read]
+        training = vocabs is None or not vocabs["target"].frozen
+        if not training and file_format is None:
+            check_format(path, settings)
         parts = stream_examples(
             path, settings, file_format=file_format, trees=trees, any_values=unread
         )
-        training = vocabs is None or not vocabs["target"].frozen
         if training:
             parts = iter([gather(parts)]) if settings.scratch is None else large_parts(parts)
         seen: set[str] = set()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
@@ -58,6 +59,28 @@ def stream_examples(
     if any_values and "names" in FORMATS[name].layout:
         settings = replace(settings, names=(*settings.names, *any_values))
     return FORMATS[name].chunks(path, trees, settings)
+
+
+def check_format(path: PathLike, settings: OwnTreesData) -> None:
+    """See that a file for a trained model can be read with the layout of the training files.
+
+    Raises:
+        ConfigError: its format, as the file tells it, has other layouts than that of training.
+    """
+    name = settings.format or guess_format(path, settings)
+    train = [settings.train] if isinstance(settings.train, str) else settings.train or []
+    trained = next(filter(None, map(format_by_suffix, train)), None)
+    try:
+        if name in FORMATS:
+            check_layout(settings, FORMATS[name].layout, FORMATS[name].description)
+    except ConfigError:
+        if trained is None or trained == name:
+            raise
+        raise ConfigError(
+            f"expected a file of the format {trained}, which the run reads, got "
+            f"{os.fspath(path)}, which looks like {name}; convert it, or say --format {trained} "
+            "if it is of that format"
+        ) from None
 
 
 def large_parts(parts: Iterator[Examples]) -> Iterator[Examples]:

@@ -72,6 +72,9 @@ def test_a_run_predicts_trees_that_have_no_target(
     assert [*run.predict(forest)] == lines
     with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a dict"):
         run.predict([{"Node Type": "Sort"}])  # type: ignore[list-item]
+    (tmp_path / "my.conllu").touch()
+    with pytest.raises(ConfigError, match=r"format jsonl, which the run reads, got .*like conllu;"):
+        [*run.predict([tmp_path / "my.conllu"])]
     if target == "seconds":  # whatever stands in its place
         others = [{**r, "seconds": "soon"} if i else r for i, r in enumerate(PLANS)]
         assert [*run.predict([write(tmp_path / "others.jsonl", others)])] == lines
