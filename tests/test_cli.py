@@ -250,6 +250,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             "model.levels to be",
         ),
         (["train", "classify", "--otu", "x"], "has no flag --otu; did you mean --out?"),
+        (["train", "classify", "--hidden_size", "8"], "did you mean --model.hidden_size? (see"),
         (["evaluate"], "expected RUN, got none"),
         (["draw", "x", "--style", "png"], "--style to be one of text, ascii, svg, or null"),
         (["draw", "x", "--positions", "some"], "--positions to be one of all, none, auto"),

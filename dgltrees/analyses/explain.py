@@ -169,7 +169,7 @@ def explain(
     Arguments:
         run: a run of trees whose nodes have columns or labels.
         source: files, or trees.
-        example: the number of the tree, or pair, from 0.
+        example: the number of the tree, or pair, from 0; a negative one counts from the end.
         target: the class to explain, by default the predicted one; or the flag or number of several
             target columns, by default the first.
         node: the node whose prediction to explain, where the model predicts nodes; by default the
@@ -184,7 +184,13 @@ def explain(
     require(run, run.task if known else None, Task, "a model of trees")
     model = require(run, run.model, Classifier, "a model of trees")
     data = run.to_examples(source)
-    if not 0 <= example < len(data):
+    number: Any = example
+    if not isinstance(number, (int, np.integer)):
+        raise TreeError(
+            f"expected the number of one example, got {example!r:.40}; give a whole number, such "
+            "as 0"
+        )
+    if not -len(data) <= example < len(data):
         raise TreeError(f"expected an example below {len(data)}, got {example}")
     one = data.select([example])
     row, node = _row(run, one, node)

@@ -19,6 +19,7 @@ from dgltrees.cells.tree_cells import TreeGRU, TreeLSTM, TreeRNN
 from dgltrees.errors import ConfigError
 from dgltrees.registry import Registry, subclass_of
 from dgltrees.settings import Options
+from dgltrees.settings.values import suggestion
 
 __all__ = [
     "AGGREGATORS",
@@ -74,5 +75,8 @@ def make_cell(name: str, **options: Any) -> BaseCell:
         ConfigError: there is no such cell, an option is no argument of it, or one is missing.
     """
     if name not in CELLS:
-        raise ConfigError(f"expected the cell to be one of {', '.join(CELLS)}, got {name!r}")
+        raise ConfigError(
+            f"expected the cell to be one of {', '.join(CELLS)}, got {name!r}"
+            f"{suggestion(name, CELLS)}"
+        )
     return Options(CELLS[name], options, name).of(CELLS[name])

@@ -113,8 +113,8 @@ class BaseCell(nn.Module, ABC):
             fields: other :attr:`input_fields`, by name; by default those of the graph.
 
         Raises:
-            TreeError: a field is missing, has the wrong shape or type or is none that the cell
-                reads; or the graph has a cycle.
+            TreeError: a field is missing, is no tensor, has the wrong shape or type or is none
+                that the cell reads; or the graph has a cycle.
         """
         unknown = [name for name in fields if name not in self.input_fields]
         if unknown:
@@ -123,9 +123,15 @@ class BaseCell(nn.Module, ABC):
                 f"{', '.join(self.input_fields)}, got {', '.join(unknown)}"
             )
         batch = as_batch(graph, downward=self.downward)
-        inputs = {**batch.ndata, **fields}
+        inputs: dict[str, Any] = {**batch.ndata, **fields}
         if x is not None:
             inputs["x"] = x
+        for name, value in inputs.items():
+            if not isinstance(value, Tensor):
+                raise TreeError(
+                    f"expected {name} as a tensor, got a {type(value).__name__}; write "
+                    f"torch.as_tensor({name})"
+                )
         ndata = {name: inputs[name] for name in self.input_fields if name in inputs}
         return traverse(self, batch, ndata)
 

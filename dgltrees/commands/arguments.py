@@ -19,6 +19,8 @@ import docstring_parser
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings import Option, nearest, options_of
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import nearest_setting
 from dgltrees.settings.options import GOOGLE
 
 Command = Callable[..., None]
@@ -103,6 +105,8 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
                 hint = nearest(section, SECTIONS).replace("?", f".{rest}?")
             elif needs_settings(command) and not hint.startswith("did"):
                 hint += ", and settings with their section before them, as --training.epochs"
+                for preset in (flags.get("presets") or flags.get("preset") or [])[:1]:
+                    hint = nearest_setting(key, preset_values(preset)["task"], hint, "--")
             raise ConfigError(
                 f"dgltrees {name} has no flag --{flag}; {hint} (see dgltrees {name} --help)"
             )

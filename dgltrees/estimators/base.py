@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -19,7 +19,8 @@ from sklearn.exceptions import NotFittedError
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, settings_called
 from dgltrees.settings.catalog import preset_values
-from dgltrees.settings.layers import Settings, layered
+from dgltrees.settings.layers import Settings, layered, nearest_setting
+from dgltrees.settings.values import plain
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
@@ -31,6 +32,7 @@ from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.columns import name_of
 
 Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
@@ -190,13 +192,26 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """All settings: the preset's, the arguments above them, then ``settings``."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         chosen = {setting: value for setting, value in given.items() if value is not None}
+        more = self._more_settings()
+        for name, setting in self._settings_of.items():
+            if setting in chosen and setting in more:
+                raise ConfigError(
+                    f"expected one value of {name}, got {name}={chosen[setting]!r} and "
+                    f"settings={{{setting!r}: {more[setting]!r}}}; give {name} alone"
+                )
         chosen["data.target"] = targets if len(targets) > 1 else targets[0]
         layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
-        for name, value in {**chosen, **(self.settings or {})}.items():
-            section, _, option = name.partition(".")
+        values = preset_values(self._preset + ("-pairs" if pairs else ""))
+        for name, value in {**chosen, **more}.items():
+            section, _, option = str(name).partition(".")
             if section not in layer or not option:
+                with settings_called({}):
+                    cure = nearest_setting(
+                        str(name), values["task"], "see dgltrees train PRESET --help"
+                    )
                 raise ConfigError(
-                    f"expected settings by full name, such as model.bidirectional, got {name!r}"
+                    f"expected settings by full name, such as model.bidirectional, got {name!r}; "
+                    f"{cure}"
                 )
             if name in _OF_FILES:
                 raise ConfigError(
@@ -204,7 +219,16 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     "give the trees to fit, or train on files with dgltrees train"
                 )
             layer[section][option] = value
-        return Settings(layered(preset_values(self._preset + ("-pairs" if pairs else "")), layer))
+        return Settings(layered(values, layer))
+
+    def _more_settings(self) -> Mapping[str, Any]:
+        """The argument ``settings``, a mapping."""
+        if self.settings is not None and not isinstance(self.settings, Mapping):
+            raise ConfigError(
+                f"expected settings to be a mapping, got {self.settings!r:.40}; write "
+                "settings={'model.bidirectional': True}"
+            )
+        return self.settings or {}
 
     def _trees(self, X: Trees) -> Examples:
         """The trees as examples; nested dictionaries too, whose children the settings may name.
@@ -214,7 +238,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
             return as_examples(X)
-        children = (self.settings or {}).get("data.children", OwnTreesData.children)
+        children = self._more_settings().get("data.children", OwnTreesData.children)
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
@@ -279,7 +303,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         run, target = self._fitted(), Path(path)
         if target.exists():
-            raise ConfigError(f"expected a folder that is not there yet, got {target}")
+            raise ConfigError(
+                f"expected a folder that is not there yet, got {target}; delete it, or "
+                "choose another"
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
@@ -290,7 +317,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _plain(self) -> dict[str, Any]:
         """Parameters and fitted attributes as JSON has them."""
-        return {"parameters": self.get_params()}
+        return {"parameters": plain(self.get_params())}
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
@@ -329,7 +356,15 @@ def as_examples(X: Trees) -> Examples:
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
         parts = list(X)
     else:
-        raise TreeError(f"expected trees as a Forest, got {type(X).__name__} {X!r:.40}")
+        got, cure = f"{type(X).__name__} {X!r:.40}", ""
+        if isinstance(X, (list, tuple, np.ndarray)):
+            got = f"an empty {type(X).__name__}"
+            cure = "; give at least one tree"
+        elif isinstance(X, dict):
+            cure = "; write [tree] for a single one"
+        elif isinstance(X, (str, PurePath)):
+            cure = f"; dgltrees.read({str(X)!r}).forest has the trees of a file"
+        raise TreeError(f"expected trees as a Forest, got {got}{cure}")
     wrong = [each for each in parts if not isinstance(each, (Forest, TreePairs))]
     if wrong:
         raise TreeError(
@@ -372,6 +407,8 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
         raise TreeError("expected targets, got None")
     values = np.asarray(y)
     if values.ndim == 1:
+        if isinstance(y, (list, tuple)) and any(name_of(value) is None for value in y):
+            values = np.array(y, object)  # among texts, NaN would become one
         return {"target": values}
     if values.ndim != 2 or not values.shape[1]:
         raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")

@@ -125,7 +125,7 @@ class TreeRanker(TreeEstimator):
         if targets.ndim != 1:
             raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
         examples = with_targets(self._trees(X), {"target": targets})
-        column = (self.settings or {}).get("data.group", RankData.group)
+        column = self._more_settings().get("data.group", RankData.group)
         if groups is None:
             if column not in examples.forest.columns:
                 raise TreeError(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import glob
 import inspect
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any
 
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
+from dgltrees.settings.values import suggestion
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.words import frequent_words, recode
 
@@ -108,7 +111,7 @@ class Format:
         :func:`~dgltrees.trees.examples.align` makes the same.
 
         Arguments:
-            path: the file; for ``conllu``, ``dp`` and ``mrg`` also several.
+            path: the file, or several.
             trees: examples per chunk.
             layout: where the trees are in the file, for formats that read that.
             **options: further arguments of ``stream``, such as ``vocabs``.
@@ -137,7 +140,11 @@ class Format:
                     f"got {name}; leave it out, or name another format than this: "
                     f"{self.description}"
                 )
-        return self.stream(path, trees, *([layout] if self.layout else []), **options)
+        rest = (trees, *([layout] if self.layout else []))
+        if "paths" in arguments:  # which reads several itself
+            return self.stream(path, *rest, **options)
+        files = files_of(path)
+        return chain.from_iterable(self.stream(file, *rest, **options) for file in files)
 
 
 def check_layout(layout: Layout, read: Collection[str], description: str) -> None:
@@ -228,7 +235,7 @@ def read(
     """All examples of a file: ``read("trees.jsonl")``, ``read("a.conllu", lower=True)``.
 
     Arguments:
-        path: the file or folder; for ``conllu``, ``dp`` and ``mrg`` also several files.
+        path: the file or folder, or several.
         format: its format, a name in :data:`FORMATS`; by default :func:`guess_format` says it.
         layout: where the trees are in the file, for formats that read that.
         min_count: words that occur less often become ``<unk>``, and the vocabulary of words is
@@ -237,12 +244,22 @@ def read(
 
     Raises:
         TreeError: with the file, and the line where there is one: it is not of the format.
-        ConfigError: there is no such format, or it does not read the layout or an option; or
-            ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
+        ConfigError: there is no such file or format, or it does not read the layout or an option;
+            or ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
     """
-    name = format or guess_format(files_of(path)[0], layout)
+    files = files_of(path)
+    for file in files:
+        if in_file(file) and not os.path.exists(file):
+            cure = "; read takes no patterns, see glob.glob" if glob.has_magic(str(file)) else ""
+            raise ConfigError(
+                f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
+            )
+    name = format or guess_format(files[0], layout)
     if name not in FORMATS:
-        raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {name!r}")
+        raise ConfigError(
+            f"expected format to be one of {', '.join(FORMATS)}, got {name!r}"
+            f"{suggestion(name, FORMATS)}"
+        )
     if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
             f"expected min_count to be 1 where a vocabulary of words is given, and never less, "

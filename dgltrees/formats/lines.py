@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
@@ -71,11 +71,17 @@ def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
     """One path or a sequence of paths as a list.
 
     Raises:
-        ConfigError: the sequence is empty.
+        ConfigError: the sequence is empty, or something is no path.
     """
-    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files: list[Any] = list(paths) if isinstance(paths, (list, tuple)) else [paths]
     if not files:
         raise ConfigError("expected at least one file, got none")
+    for file in files:
+        if not isinstance(file, (str, os.PathLike)):
+            raise ConfigError(
+                f"expected the path of a file, or a list of paths, got {file!r:.40}; write "
+                "'trees.jsonl', for example"
+            )
     return files
 
 

@@ -20,17 +20,18 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import parents_of_depths
 
-_USUAL = {
+USUAL = {
     "tree_id": ("tree", "tree_id"),
     "node_id": ("node", "node_id", "id"),
     "parent": ("parent", "parent_id"),
     "depth": ("depth",),
 }
+"""The names of the columns of structure that a layout does not name."""
 
 
 def is_node_table(header: Sequence[str], layout: Layout) -> bool:
     """Whether a table has a column of parents or depths, by its usual name or the layout."""
-    usual = (*_USUAL["parent"], *_USUAL["depth"])
+    usual = (*USUAL["parent"], *USUAL["depth"])
     return bool(layout.parent or layout.depth) or any(name in header for name in usual)
 
 
@@ -91,7 +92,7 @@ class _Nodes:
     def _column(self, field: str) -> str | None:
         name: str | None = getattr(self.layout, field)
         if name is None:
-            return next((name for name in _USUAL[field] if name in self.table.header), None)
+            return next((name for name in USUAL[field] if name in self.table.header), None)
         if name not in self.table.header:
             raise self._missing(f"{name!r}", field)
         return name

@@ -154,7 +154,7 @@ class ColumnTypes:
         kind, first = self._kinds[name]
         return TreeError(
             f"expected column {name!r} to hold {kind}, as in line {first}, got {value}; correct "
-            "it, or list the column among those of names",
+            "it, leave a missing value out, or list an input column among those of names",
             file=self.path,
             line=line,
         )

@@ -11,9 +11,9 @@ import yaml
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.settings.options import options_of
-from dgltrees.settings.resolve import Options, nearest, overlay
+from dgltrees.settings.resolve import Options, nearest, overlay, schema
 from dgltrees.settings.tasks import TASKS, get_task
-from dgltrees.settings.values import Count, NonNegative, NonNegativeInt, Positive, Seed
+from dgltrees.settings.values import Count, NonNegative, NonNegativeInt, Positive, Seed, plain
 
 if TYPE_CHECKING:
     from dgltrees.tasks.task import Metric, Task
@@ -240,6 +240,24 @@ def section_sources(task: Task) -> dict[str, Any]:
     return {"data": data, "model": task.model, "training": training}
 
 
+def nearest_setting(name: str, task: str, otherwise: str, start: str = "") -> str:
+    """``"did you mean model.hidden_size?"`` for ``hidden_size``; ``otherwise`` if none is similar.
+
+    Arguments:
+        name: the name of a setting without its section.
+        task: the name of the task.
+        otherwise: the text where no setting of the task has a similar name.
+        start: the text before each full name, such as the dashes of a flag.
+    """
+    names = [
+        f"{start}{section}.{option}"
+        for section, source in section_sources(get_task(task)).items()
+        for option in schema(source)
+    ]
+    equal = [each for each in names if each.endswith(f".{name}")]
+    return nearest(f".{name}", equal or names, otherwise)
+
+
 def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with a layer of others above them.
 
@@ -273,9 +291,12 @@ def _reader(task: Task) -> str:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Mappings within mappings as names with dots; a setting that is a mapping stays together."""
+    """Mappings within mappings as names with dots; a setting that is a mapping stays together.
+
+    Scalars and arrays of NumPy become Python's; see :func:`~dgltrees.settings.values.plain`.
+    """
     names: dict[str, Any] = {}
-    for key, value in values.items():
+    for key, value in plain(values).items():
         first, _, rest = key.partition(".")
         if first in _MAPPINGS and rest:
             names.setdefault(first, {})[rest] = value

@@ -17,7 +17,15 @@ from typing import Any, TypeVar, cast, get_type_hints
 import docstring_parser
 
 from dgltrees.errors import ConfigError, called
-from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
+from dgltrees.settings.values import (
+    choices_of,
+    expected,
+    from_text,
+    in_words,
+    member_type,
+    plain_types,
+    suggestion,
+)
 
 C = TypeVar("C", bound=type)
 GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
@@ -91,7 +99,8 @@ class Option:
         wrong = expected(self.type, value, self.choices)
         if wrong is not None:
             name = called(f"{section}.{self.name}")
-            raise ConfigError(f"expected {name} to be {wrong}, got {value!r:.200}")
+            hint = suggestion(value, self.choices or choices_of(self.type))
+            raise ConfigError(f"expected {name} to be {wrong}, got {value!r:.200}{hint}")
 
 
 def checked(source: C) -> C:

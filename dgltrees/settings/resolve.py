@@ -8,7 +8,6 @@ that class with it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from dgltrees.errors import ConfigError, called
 from dgltrees.settings.options import Option, Source, collects, fixed_parts, options_of
+from dgltrees.settings.values import near_names
 
 T = TypeVar("T")
 
@@ -299,9 +299,7 @@ def nearest(
     """
     start = f"{section}." if section else ""
     all_names = list(names)
-    near = difflib.get_close_matches(name, all_names, n=number, cutoff=0.6)
-    if not near and len(name) > 2:
-        near = [each for each in all_names if name in each][:number]
+    near = near_names(name, all_names, number)
     if near:
         return f"did you mean {' or '.join(called(start + each) for each in near)}?"
     return otherwise or f"there are {', '.join(called(start + each) for each in all_names)}"

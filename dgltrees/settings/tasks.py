@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dgltrees.errors import ConfigError
 from dgltrees.registry import Registry, missing_paper
+from dgltrees.settings.values import suggestion
 
 if TYPE_CHECKING:
     from dgltrees.tasks.task import Task
@@ -37,5 +38,7 @@ def get_task(name: str) -> Task:
         missing = missing_paper(name)
         if missing:
             raise ConfigError(f"the task {name} is of {missing}")
-        raise ConfigError(f"expected task to be one of {', '.join(TASKS)}, got {name!r}")
+        raise ConfigError(
+            f"expected task to be one of {', '.join(TASKS)}, got {name!r}{suggestion(name, TASKS)}"
+        )
     return TASKS[name]

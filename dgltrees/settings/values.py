@@ -5,12 +5,14 @@ A type is an annotation: ``int``, ``Count | None``, ``list[Fraction]``, ``Litera
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import numpy as np
 import yaml
 from yaml.reader import ReaderError
 
@@ -74,6 +76,15 @@ def load_yaml(text: str) -> Any:
             what = f"the character {text[error.position]!r} is not allowed"
         what = " ".join(what.split()) or type(error).__name__
         raise ValueError(f"expected YAML: {where}{what:.300}") from None
+
+
+def plain(value: Any) -> Any:
+    """A value as YAML and JSON have it: scalars and arrays of NumPy as Python's, also in lists."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {plain(key): plain(member) for key, member in value.items()}
+    return [plain(member) for member in value] if isinstance(value, (list, tuple)) else value
 
 
 @dataclass(frozen=True)
@@ -191,6 +202,28 @@ def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) ->
         choices: names that are the only values, whatever ``kind`` says.
     """
     return None if _fits(kind, value, choices) else in_words(kind, choices)
+
+
+def choices_of(kind: Any) -> list[str]:
+    """The texts that a type names as choices, such as those of a ``Literal``."""
+    if get_origin(kind) is Literal:
+        return [arg for arg in get_args(kind) if isinstance(arg, str)]
+    return [choice for arg in get_args(kind) for choice in choices_of(arg)]
+
+
+def near_names(name: str, names: Iterable[str], number: int = 1) -> list[str]:
+    """The names that are most similar to one that does not exist, at most ``number``."""
+    all_names = list(names)
+    near = difflib.get_close_matches(name, all_names, n=number, cutoff=0.6)
+    if not near and len(name) > 2:
+        near = [each for each in all_names if name in each][:number]
+    return near
+
+
+def suggestion(value: object, names: Iterable[str]) -> str:
+    """``"; did you mean lstm?"`` for a value that is similar to a name; empty for others."""
+    near = near_names(value, names) if isinstance(value, str) else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _fits(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> bool:

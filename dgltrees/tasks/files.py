@@ -51,7 +51,9 @@ def find_files(patterns: Sequence[PathLike], root: str | None, flag: str) -> lis
         matches = next(filter(None, map(_matches, tried)), [])
         if not matches:
             places = " and ".join(dict.fromkeys(map(os.path.abspath, tried)))
-            cure = "" if root else "; set data.root or DGLTREES_DATA to the folder of the data"
+            cure = "; set data.root or DGLTREES_DATA to the folder of the data"
+            if root or not flag.startswith("data."):
+                cure = ""
             raise ConfigError(f"expected {flag} to name a file, found none at {places}{cure}")
         paths.extend(map(Path, matches))
     return paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,29 @@ def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.
     if array.size and array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
         raise TreeError(f"expected {name} below 2^63, got {array.max()}", file=file)
     return array.astype(np.int64)
+
+
+def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> NDArray[np.int64]:
+    """The ids that a number, several numbers or a mask choose, ``(B,)``; their range is unchecked.
+
+    Arguments:
+        ids: the numbers, or a mask ``(count,)`` of truth values.
+        count: the number of all.
+        what: what they are the ids of, for the errors.
+
+    Raises:
+        IndexError: a mask has not ``count`` values.
+        TreeError: the ids are neither integers nor truth values.
+    """
+    with suppress(ValueError, OverflowError):  # no array, which integers refuses
+        mask = np.asarray(ids)
+        if mask.dtype == bool:
+            if mask.shape != (count,):
+                raise IndexError(
+                    f"expected a mask of {count} values, one per {what}, got shape {mask.shape}"
+                )
+            return np.flatnonzero(mask)
+    return np.atleast_1d(integers(ids, "tree ids", None))
 
 
 def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[str, NDArray[Any]]:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.check import chosen_ids
 from dgltrees.trees.columns import Column
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.schema import Schema
@@ -81,8 +82,8 @@ class Examples:
         return Schema(vocabs, self.inputs, self.target_names)
 
     def select(self, ids: ArrayLike) -> Examples:
-        """A data set of the examples ``ids``, in that order."""
-        chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
+        """A data set of the examples ``ids``, in that order; see :meth:`Forest.select`."""
+        chosen = chosen_ids(ids, len(self), "example")
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return replace(self, forest=self.forest.select(self._trees(chosen)), columns=columns)
 
@@ -112,7 +113,7 @@ class Examples:
 
         Columns of text are left out.
         """
-        chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
+        chosen = chosen_ids(ids, len(self), "example")
         columns = {
             name: torch.from_numpy(column[chosen])
             for name, column in self.columns.items()

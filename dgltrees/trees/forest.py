@@ -21,6 +21,7 @@ from dgltrees.trees.check import (
     check_columns,
     check_offsets,
     check_trees,
+    chosen_ids,
     integers,
     positions_by_order,
 )
@@ -168,15 +169,7 @@ class Forest:
         """
         if isinstance(index, slice):
             return self.select(np.arange(len(self))[index])
-        ids = np.asarray(index)
-        if ids.dtype == bool:
-            if ids.shape != (len(self),):
-                raise IndexError(
-                    f"expected a mask of {len(self)} values, one per tree, got shape {ids.shape}"
-                )
-            return self.select(np.flatnonzero(ids))
-        ids = np.atleast_1d(integers(ids, "tree ids", None))
-        return self.select(np.where(ids < 0, ids + len(self), ids))
+        return self.select(index)
 
     def __iter__(self) -> Iterator[Forest]:
         """The trees one by one, each as a forest of its own."""
@@ -275,20 +268,27 @@ class Forest:
         if len(ids) == len(self) and (ids == np.arange(len(ids))).all():  # all of them
             return np.arange(self.num_nodes), self.offsets
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
-            raise IndexError(
-                f"expected tree ids between 0 and {len(self) - 1}, got {ids.min()} to {ids.max()}"
-            )
+            wrong = ids[(ids < -len(self)) | (ids >= len(self))]
+            if len(wrong):
+                raise IndexError(
+                    f"expected tree ids between 0 and {len(self) - 1}, or negative ones from the "
+                    f"end, got {wrong[0]}"
+                )
+            ids = np.where(ids < 0, ids + len(self), ids)
         sizes = self.sizes.take(ids)
         return ranges(self.offsets.take(ids), sizes), offsets_of(sizes)
 
     def select(self, ids: ArrayLike) -> Forest:
         """A forest of the trees ``ids``, in that order; an id may occur more than once.
 
+        Arguments:
+            ids: numbers, negative from the end, or a mask ``(T,)`` of truth values.
+
         Raises:
-            IndexError: an id is out of range.
-            TreeError: the ids are not integers.
+            IndexError: an id is out of range, or a mask has not ``T`` values.
+            TreeError: the ids are neither.
         """
-        rows, offsets = self._rows(np.atleast_1d(integers(ids, "tree ids", None)))
+        rows, offsets = self._rows(chosen_ids(ids, len(self)))
         columns = {name: column[rows] for name, column in self.columns.items()}
         chosen = Forest(self.parent[rows], self.pos[rows], offsets, columns, self.vocabs)
         if "depth" in self.__dict__:  # what has been computed for all trees holds for some
@@ -362,12 +362,13 @@ class Forest:
         and so on. The edges into a node, and so the messages in its mailbox, are in the order of
         the children's positions. Node data are the columns, edge data ``pos``; integers are int64.
 
+        Arguments and errors are those of :meth:`select`.
+
         Raises:
-            IndexError: an id is out of range.
-            TreeError: the ids are not integers, or a column holds text.
+            TreeError: a column holds text.
         """
-        chosen = np.arange(len(self)) if ids is None else integers(ids, "tree ids", None)
-        rows, offsets = self._rows(np.atleast_1d(chosen))
+        chosen = np.arange(len(self)) if ids is None else chosen_ids(ids, len(self))
+        rows, offsets = self._rows(chosen)
         # Depths and order are computed once for the forest, then read by every batch.
         depth, pos, sizes = self.depth.take(rows), self.pos.take(rows), offsets[1:] - offsets[:-1]
         parent = self.parent.take(rows) + offsets[:-1].repeat(sizes)  # of roots no matter what

@@ -33,6 +33,7 @@ def by_dgl(cell: BaseCell) -> None:
         (lambda: CELL(FOREST, X[:, :1]), r"'x' to be \(N, 2\), got \(4, 1\); make the cell with"),
         (lambda: CELL(FOREST, X.double()), "'x' to be torch.float32, .* got torch.float64; use x"),
         (lambda: CELL(FOREST, X.long()), r"'x' to be torch.float32, .* got torch.int64; use x.to"),
+        (lambda: CELL(FOREST, X.numpy()), r"x as a tensor, got a ndarray; write torch.as_tensor"),
         (lambda: CELL(FOREST, X, op=X), "node fields that ChildSumTreeLSTM reads, x, got op"),
         (lambda: CELL(dgl.graph(([0, 1], [1, 0])), X[:2]), "expected a graph without cycles"),
         (

@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from dgltrees import Forest, TreeClassifier, TreeEncoder, TreePairs, TreeRanker, TreeRegressor
+from dgltrees.cells import count_parameters
 from dgltrees.errors import ConfigError, TreeError
 from tests.training.samples import SAMPLES
 
@@ -47,6 +48,9 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     np.testing.assert_array_equal(predicted, second.predict(X))
     assert -10 < first.score(X, SECONDS) <= 1
     assert len(first.history_) == 2
+    assert first.explain(X, -1).prediction == first.explain(X, 59).prediction
+    cell = count_parameters(first.run_.encoder.cell)["total"]
+    assert first.result_["parameters"]["cell"] == cell
     assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
 
 
@@ -180,13 +184,13 @@ def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:
 @pytest.mark.parametrize("kind", [TreeRegressor, TreeClassifier])
 def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
     y = SECONDS if kind is TreeRegressor else SPEED
-    model = kind(**QUICK).fit(X, y)
+    model = kind(**QUICK, seed=np.int64(0), lr=np.float32(0.01)).fit(X, y)
     model.save(tmp_path / "model")
     for again in (kind.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert again.get_params() == model.get_params()
         assert (again.result_, again.history_) == (model.result_, model.history_)
-    with pytest.raises(ConfigError, match="a folder that is not there yet"):
+    with pytest.raises(ConfigError, match="a folder that is not there yet, got .*; delete it"):
         model.save(tmp_path / "model")
     other = TreeClassifier if kind is TreeRegressor else TreeRegressor
     with pytest.raises(ConfigError, match=f"expected a {other.__name__} .* got a {kind.__name__}"):
@@ -245,7 +249,9 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"cell": "lsmt"}, SECONDS, "expected cell to be one of"),
         ({"cell": "training.lr"}, SECONDS, "expected cell to be one of .*, got 'training.lr'$"),
         ({"encoder": "bag", "cell": "gru"}, SECONDS, "^cell is not read with encoder bag, but"),
-        ({"settings": {"rank": 3}}, SECONDS, "settings by full name"),
+        ({"settings": {"rank": 3}}, SECONDS, "settings by full name.* did you mean model.rank[?]"),
+        ({"settings": {"model.hidden_size": 4}}, SECONDS, "hidden_size=8 and .*; give hidden_size"),
+        ({"settings": "x"}, SECONDS, "expected settings to be a mapping, got 'x'; write settings="),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
         ({"settings": {"data.scratch": "x"}}, SECONDS, "'data.scratch', which is of files"),
         ({"columns": ["Cost"]}, SECONDS, "expected columns to name columns of the trees"),
@@ -256,10 +262,31 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: s
         TreeRegressor(**{**QUICK, **arguments}).fit(X, y)
 
 
-@pytest.mark.parametrize("wrong", [[], ["a tree"], "trees", None])
-def test_what_is_no_forest_is_refused(wrong: Any) -> None:
-    with pytest.raises(TreeError, match="expected trees as a Forest, got"):
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
+    with pytest.raises(TreeError, match="expected a target 'target' for every training tree, got"):
+        TreeClassifier(**QUICK).fit(X, [missing, *SPEED[1:].tolist()])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([], "an empty list; give at least one tree$"),
+        (["a tree"], "a str;"),
+        ("trees", r"; dgltrees.read\('trees'\).forest"),
+        ({"a": 1}, r"; write \[tree\]"),
+        (None, "NoneType"),
+    ],
+)
+def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
+    with pytest.raises(TreeError, match=f"expected trees as a Forest, got .*{message}"):
         TreeRegressor(**QUICK).fit(wrong, SECONDS)
+
+
+def test_single_nodes_are_no_trees() -> None:
+    single = Forest.from_objects([{"x": 1}] * 4, columns=["x"])
+    with pytest.raises(TreeError, match="got a single node in each; give trees whose nodes have c"):
+        TreeRegressor(**QUICK).fit(single, [1, 2, 3, 4])
 
 
 def test_nothing_is_predicted_before_fit() -> None:

@@ -41,6 +41,7 @@ def test_chunks_equal_the_whole(tmp_path: Path, name: str) -> None:
         chunks = list(FORMATS[name].chunks(path, trees))
         assert max(map(len, chunks)) <= max(trees, 2)  # a question of WikiQA has two answers
         assert_same(gather(chunks), whole)
+    assert len(FORMATS[name].read([path, path])) == 2 * len(whole)
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if FORMATS[name].write])
@@ -110,10 +111,17 @@ def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Pat
     assert_same(read(path), FORMATS["mrg"].read(path))
     with pytest.raises(ConfigError, match="expected format to be one of jsonl, .*, got 'penn'"):
         read(path, "penn")
+    with pytest.raises(ConfigError, match=r"got 'conlu'; did you mean conllu\?"):
+        read(path, "conlu")
     with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
         read(path, lower=True)
     with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):
         read(path, layout=Layout(tree="a"))
+    with pytest.raises(ConfigError, match="expected the path of a file, .*, got None; write"):
+        read(None)  # type: ignore[arg-type]
+    for missing, cure in (("none.mrg", "none.mrg$"), ("*.none", "; read takes no patterns")):
+        with pytest.raises(ConfigError, match=f"to name a file, found none at .*{cure}"):
+            read(tmp_path / missing)
 
 
 @pytest.mark.parametrize("name", sorted(CHAINS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -20,6 +21,10 @@ def test_yaml_round_trip() -> None:
     again = Settings(yaml.safe_load(settings.to_yaml()))
     assert again == settings
     assert (again.task.name, again.model["rank"], again.training.lr) == ("classify", 3, 0.5)
+    sizes = {"hidden_size": np.array(8), "head": [np.int64(8)], "cell": np.str_("lstm")}
+    of_numpy = Settings({**values, "model": {**model, **sizes, "bidirectional": np.bool_(True)}})
+    assert yaml.safe_load(of_numpy.to_yaml()) == of_numpy.to_dict()
+    assert of_numpy.model["head"] == [8]
 
 
 def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
@@ -104,7 +109,11 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
         ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
-        ({"model": {"cell": "lsmt"}}, r"model\.cell to be one of rnn, lstm, .*, got 'lsmt'"),
+        (
+            {"model": {"cell": "lsmt"}},
+            r"model\.cell to be one of rnn, .*, got 'lsmt'; did you mean lstm\?",
+        ),
+        ({"model": {"readout": "maen"}}, r"got 'maen'; did you mean mean\?"),
         ({"model": 3}, r"expected model to be a mapping of settings, got 3"),
         ({"data": {"seed": "x"}}, r"data\.seed to be a whole number of at least 0 .*got 'x'"),
         ({"data": {"valid": "v", "valid_fraction": 0.2}}, r"is not read with data\.valid; leave"),

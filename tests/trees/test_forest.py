@@ -114,7 +114,7 @@ def test_select_concat_and_trees() -> None:
     for name in ("parent", "pos", "offsets", "depth"):
         assert np.array_equal(getattr(chosen, name), getattr(parts, name))
     assert np.array_equal(chosen.columns["x"], parts.columns["x"])
-    with pytest.raises(IndexError, match="expected tree ids between 0 and 4, got 2 to 5"):
+    with pytest.raises(IndexError, match="expected tree ids between 0 and 4, or .*, got 5$"):
         forest.select([2, 5])
     with pytest.raises(TreeError, match=r"expected forests with the columns \['x'\]"):
         Forest.concat([forest, chain(2)])
@@ -258,7 +258,7 @@ def test_columns_hold_numbers_and_known_ids() -> None:
 
 def test_tree_ids_are_integers() -> None:
     forest = chain(2)
-    for ids in (np.array([True]), [0.5]):
+    for ids in (np.array(["0"]), [0.5]):
         with pytest.raises(TreeError, match="expected integers as tree ids, got"):
             forest.batch(ids)
 
@@ -272,6 +272,9 @@ def test_a_forest_is_a_sequence_of_its_trees(forest: Forest) -> None:
         chosen = forest[index]
         rows = [column[forest.tree_of_node == tree] for tree in np.atleast_1d(ids[index])]
         np.testing.assert_array_equal(chosen.columns["node"], np.concatenate([*rows, []]))
+        nodes = forest.batch(ids if isinstance(index, slice) else index).ndata["node"]
+        expected = column if isinstance(index, slice) else chosen.columns["node"]
+        np.testing.assert_array_equal(nodes, expected)
     np.testing.assert_array_equal(Forest.concat(list(forest)).columns["node"], column)
     np.testing.assert_array_equal(forest[np.int64(0)].parent, forest.tree(0).parent)
 
@@ -279,7 +282,7 @@ def test_a_forest_is_a_sequence_of_its_trees(forest: Forest) -> None:
 @pytest.mark.parametrize(
     ("index", "error", "message"),
     [
-        (2, IndexError, "expected tree ids between 0 and 1"),
+        (2, IndexError, "expected tree ids between 0 and 1, or negative ones .*, got 2$"),
         (-3, IndexError, "expected tree ids between 0 and 1"),
         ([True], IndexError, "expected a mask of 2 values, one per tree, got shape"),
         ("a", TreeError, "expected integers as tree ids, got <U1"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.own_trees.reading import (
     check_columns_seen,
+    check_format,
     input_examples,
     large_parts,
     stream_examples,
@@ -99,10 +100,12 @@ class OwnTreesTask(Task):
         """
         read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
         unread = [] if labeled else [name for name in target_names(settings) if name not in read]
+        training = vocabs is None or not vocabs["target"].frozen
+        if not training and file_format is None:
+            check_format(path, settings)
         parts = stream_examples(
             path, settings, file_format=file_format, trees=trees, any_values=unread
         )
-        training = vocabs is None or not vocabs["target"].frozen
         if training:
             parts = iter([gather(parts)]) if settings.scratch is None else large_parts(parts)
         seen: set[str] = set()
@@ -227,6 +230,13 @@ class OwnTreesTask(Task):
         if NUMBERS in data.forest.columns:
             cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
         cast(TargetHead, model.head).learn_scale(self.targets(data))
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """All parameters but the encoder's own: those of its input, of the readout and the head."""
+        encoder = cast(Encoder, model.encoder)
+        of_input = {id(each) for each in encoder.input.parameters()}
+        own = {id(each) for each in encoder.parameters()} - of_input
+        return [each for each in model.parameters() if id(each) not in own]
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """The head's columns; see :class:`~dgltrees.models.TargetHead`."""

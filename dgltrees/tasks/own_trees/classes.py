@@ -70,9 +70,11 @@ class ClassesTask(OwnTreesTask):
         names = {column: [*map(name_of, array.tolist())] for column, array in values.items()}
         if len(names) > 1:
             return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
-        (listed,) = names.values()
+        ((column, listed),) = names.items()
         present = {name for name in listed if name is not None}
         if not classes.frozen:
+            if not settings.classes:
+                self._check_no_measure(values[column], column, len(present), error)
             in_order: list[str] = settings.classes or sorted(present, key=_order)
             classes.encode(in_order)
         if classes.frozen or settings.classes:
@@ -82,6 +84,20 @@ class ClassesTask(OwnTreesTask):
                 shown = ", ".join(classes.names[:20])
                 raise error(f"expected a class ({shown}), got {listed[row]!r}", row)
         return classes.encode(listed).astype(np.int64)
+
+    def _check_no_measure(
+        self, values: NDArray[Any], column: str, classes: int, error: RowError
+    ) -> None:
+        """See that numbers with fractions are not all different, as measured ones are."""
+        known = [v for v in values.tolist() if name_of(v) is not None]
+        fraction = next((v for v in known if isinstance(v, float) and v % 1), None)
+        if fraction is not None and 2 * classes > len(known):
+            task = "regress-nodes" if self.nodes else self.name.replace("classify", "regress")
+            raise error(
+                f"expected a class as the target {column!r}, got {fraction!r} and {classes:,} "
+                f"different values in {len(known):,} rows; for numbers train the task {task}",
+                values.tolist().index(fraction),
+            )
 
     def in_class_order(self, data: Examples, settings: ClassesData) -> Examples:
         """The training examples with their classes sorted, unless the settings give an order."""

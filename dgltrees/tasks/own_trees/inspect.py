@@ -18,7 +18,9 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
+from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
+from dgltrees.settings.values import suggestion
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.own_trees.settings import RankData
@@ -145,7 +147,10 @@ def inspect_trees(
             files = [*find_files([source], None, "path")]
         form = format or guess_format(files[0], layout)
         if form not in FORMATS:
-            raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {form!r}")
+            raise ConfigError(
+                f"expected format to be one of {', '.join(FORMATS)}, got {form!r}"
+                f"{suggestion(form, FORMATS)}"
+            )
         if (layout.tree, layout.children) == (Layout.tree, Layout.children):
             guess = guess_layout(files[0], form, min(trees or 100, 100))
             layout = replace(layout, tree=guess.tree, children=guess.children)
@@ -161,7 +166,8 @@ def inspect_trees(
         if name not in _PLACES
     )
     if target is None:
-        target = _proposed(beside, forest)
+        ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
+        target = _proposed([each for each in beside if each.name not in ids], forest)
     elif target not in (*examples.columns, *forest.columns):
         raise TreeError(
             f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "

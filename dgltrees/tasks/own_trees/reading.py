@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
+from dgltrees.settings.values import suggestion
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
@@ -50,10 +52,35 @@ def stream_examples(
     """
     name = file_format or settings.format or guess_format(path, settings)
     if name not in FORMATS:
-        raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
+        raise ConfigError(
+            f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}"
+            f"{suggestion(name, FORMATS)}"
+        )
     if any_values and "names" in FORMATS[name].layout:
         settings = replace(settings, names=(*settings.names, *any_values))
     return FORMATS[name].chunks(path, trees, settings)
+
+
+def check_format(path: PathLike, settings: OwnTreesData) -> None:
+    """See that a file for a trained model can be read with the layout of the training files.
+
+    Raises:
+        ConfigError: its format, as the file tells it, has other layouts than that of training.
+    """
+    name = settings.format or guess_format(path, settings)
+    train = [settings.train] if isinstance(settings.train, str) else settings.train or []
+    trained = next(filter(None, map(format_by_suffix, train)), None)
+    try:
+        if name in FORMATS:
+            check_layout(settings, FORMATS[name].layout, FORMATS[name].description)
+    except ConfigError:
+        if trained is None or trained == name:
+            raise
+        raise ConfigError(
+            f"expected a file of the format {trained}, which the run reads, got "
+            f"{os.fspath(path)}, which looks like {name}; convert it, or say --format {trained} "
+            "if it is of that format"
+        ) from None
 
 
 def large_parts(parts: Iterator[Examples]) -> Iterator[Examples]:
@@ -121,7 +148,7 @@ def input_examples(
                     stacklevel=2,
                 )
         else:
-            _check_edges(raw.forest)
+            _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
@@ -159,13 +186,16 @@ def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, 
     )
 
 
-def _check_edges(forest: Forest) -> None:
+def _check_edges(forest: Forest, *, in_memory: bool) -> None:
     """See that not every tree is a root alone, as where the key of the children is another."""
     if len(forest) and forest.num_nodes == len(forest):
-        raise TreeError(
-            "expected trees, got a single node in each; say where the children are (data.children "
-            "is their key, data.tree the path from a record to its root)"
+        cure = (
+            "say where the children are (data.children is their key, data.tree the path from a "
+            "record to its root)"
         )
+        if in_memory:
+            cure = "give trees whose nodes have children"
+        raise TreeError(f"expected trees, got a single node in each; {cure}")
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:

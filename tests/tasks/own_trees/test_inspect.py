@@ -154,7 +154,7 @@ def test_warnings_of_columns(values: Any, warning: str) -> None:
     assert warning is None or any(warning in each for each in warnings)
 
 
-def test_an_id_of_trees_and_trees_without_edges_are_named() -> None:
+def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> None:
     names = Vocabulary([f"q{i}" for i in range(30)])
     forest = Forest.build(
         np.tile([-1, 0], 30),
@@ -165,6 +165,9 @@ def test_an_id_of_trees_and_trees_without_edges_are_named() -> None:
     ids = inspect_trees(forest).warnings
     assert any("'query' is the same in all nodes of a tree" in each for each in ids)
     assert any("nothing stands beside" in each for each in ids)
+    table = tmp_path / "trees.csv"
+    table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
+    assert inspect_trees(table).target is None
     dots = Examples(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
     assert any("single node" in each for each in inspect_trees(dots).warnings)
 

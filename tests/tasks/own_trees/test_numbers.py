@@ -72,6 +72,9 @@ def test_a_run_predicts_trees_that_have_no_target(
     assert [*run.predict(forest)] == lines
     with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a dict"):
         run.predict([{"Node Type": "Sort"}])  # type: ignore[list-item]
+    (tmp_path / "my.conllu").touch()
+    with pytest.raises(ConfigError, match=r"format jsonl, which the run reads, got .*like conllu;"):
+        [*run.predict([tmp_path / "my.conllu"])]
     if target == "seconds":  # whatever stands in its place
         others = [{**r, "seconds": "soon"} if i else r for i, r in enumerate(PLANS)]
         assert [*run.predict([write(tmp_path / "others.jsonl", others)])] == lines
@@ -126,6 +129,7 @@ def test_bags_count_the_names_that_are_most_frequent_in_training() -> None:
     assert vocab.decode(ids) == ["often", "twice", "once", "never"]
 
 
+NO_COST = [{**PLANS[0], "cost": "n/a"}]
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target that is missing in one tree": (
         *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
@@ -142,6 +146,14 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "one class": (
         *("classify", {"target": "speed"}, lambda rs: [{**r, "speed": "fast"} for r in rs]),
         "expected at least two classes in the target 'speed', got fast",
+    ),
+    "numbers as classes": (
+        *("classify", {"target": "seconds"}, lambda rs: rs),
+        r"tree 0: expected a class as the target 'seconds', got .*train the task regress",
+    ),
+    "text among numbers": (
+        *("regress", {"target": "cost"}, lambda rs: [{**r, "cost": 1} for r in rs] + NO_COST),
+        r"jsonl:61: expected column 'cost' to hold numbers, .*, got .n/a.; correct it, leave",
     ),
     "flags that are none": (
         *("classify", {"target": ["speed", "seconds"]}, lambda rs: rs),
