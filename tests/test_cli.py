@@ -140,8 +140,8 @@ def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
 
 def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
     message = fails(capsys, "evaluate", str(run), "--test", str(SAMPLES / "lrt" / "train2"))
-    assert "expected a layout of what this format reads (none), got children, tree" in message
-    assert "than this: Logical relations, a line per pair: relation TAB sentence" in message
+    assert "expected a file of the format jsonl, which the run reads, got" in message
+    assert "train2, which looks like logic; convert it, or say --format" in message
 
 
 def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
+from dgltrees.cells.compiled import way
+from dgltrees.cells.compiled.kernels import decided
 from dgltrees.settings.layers import Settings
 from dgltrees.training import loop
 from dgltrees.training.checkpoint import Progress, save_checkpoint
@@ -50,6 +52,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "checkpoint_steps": (1, {}),
     "accelerator": ("gpu", {}),
     "precision": ("64-true", {}),
+    "compile": (True, {}),
     "threads": (2, {}),
     "workers": (1, {}),
     "deterministic": (False, {}),
@@ -90,10 +93,12 @@ def course(settings: Settings, out: Path, monkeypatch: pytest.MonkeyPatch) -> li
 
     def save(run: Any, fabric: Any, model: Any, optimizer: Any, progress: Progress) -> None:
         seen.append((torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()))
+        seen.append(decided())
         seen.append((progress.epoch, progress.step, progress.best))
         save_checkpoint(run, fabric, model, optimizer, progress)
 
     monkeypatch.setattr("lightning_fabric.Fabric", OneDevice)
+    monkeypatch.setattr(way, "compiles", lambda like: False)  # it takes seconds
     monkeypatch.setattr(loop, "Loader", loader)
     monkeypatch.setattr(loop, "training_sampler", sampler)
     monkeypatch.setattr(loop, "save_checkpoint", save)

@@ -211,7 +211,7 @@ def test_attention_to_a_premise_is_traced_for_no_batch(
     """What attends holds the states of the batch's premises, and each would be traced anew; the
     trees of the premises themselves are traced once."""
     traced: list[object] = []
-    monkeypatch.setattr(way, "SMALLEST", 1)
+    monkeypatch.setattr(way, "ALONE", 1)
     monkeypatch.setattr(way, "compiles", lambda like: True)
     monkeypatch.setattr(check, "trace_cell", lambda *given: traced.append(given))
     node_run.evaluate(str(DEV))
