@@ -1,14 +1,18 @@
 """A run of any family survives kills: it goes on, and ends as if nothing had happened.
 
-Three kills for each family; ``make kills`` takes 100 (the variable ``KILLS``).
+Three kills for each family; ``make kills`` takes 100 (the variable ``KILLS``), and kills as many
+processes that compile their cells, each with an empty cache of compiled code.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
+import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +20,12 @@ from typing import Any
 
 import pytest
 
+from dgltrees.cells.compiled.kernels import available
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from tests.training.samples import assert_same_runs, quick
+from tests.training.samples import CLASSIFY, assert_same_runs, quick
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs fork"),
@@ -94,3 +99,36 @@ def survives_kills(settings: Settings, tmp_path: Path, rng: random.Random) -> No
             run, runs = tmp_path / f"run-{runs}", runs + 1
     train(settings, run, bar=False)
     assert_same_runs(tmp_path / "whole", run)
+
+
+@pytest.mark.skipif(KILLS < 100 or not available(), reason="make kills: each compiles for seconds")
+def test_kills_change_nothing_while_cells_are_compiled(tmp_path: Path) -> None:
+    """Whatever is in the cache: none is ever filled by another process."""
+    rng = random.Random(0)
+    words = [*CLASSIFY, "--training.compile", "--training.epochs", "3", "--data.limit", "40"]
+    words += ["--training.checkpoint_steps", "1", "--training.accelerator", "cpu"]
+    caches = itertools.count()
+
+    def start(run: Path) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / f"cache-{next(caches)}")}
+        command = [sys.executable, "-m", "dgltrees", "train", *words, "--out", str(run)]
+        return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
+    began = time.monotonic()
+    assert start(tmp_path / "whole").wait() == 0
+    seconds = time.monotonic() - began
+    kills, runs, run = 0, 1, tmp_path / "run-0"
+    while kills < KILLS:
+        process = start(run)
+        try:
+            assert process.wait(rng.uniform(0, seconds)) == 0
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            kills += 1
+        else:
+            assert_same_runs(tmp_path / "whole", run)
+            run, runs = tmp_path / f"run-{runs}", runs + 1
+    assert start(run).wait() == 0
+    assert_same_runs(tmp_path / "whole", run)
+    assert runs > 2
