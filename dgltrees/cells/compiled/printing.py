@@ -128,7 +128,7 @@ class Code:
         self.order = ["start", "stop", "kind", *PLAN, *spaces, *tables, *outputs]
         self.functions: list[str] = []
         self.main = out = Text()
-        out("@njit(**LOOPS)", f"def {name}_shard({arguments}):")
+        out("@njit(**INNER)", f"def {name}_shard({arguments}):")
         out.depth = 1
         out(f"bounds, levels, runs, {', '.join(PLAN)} = plan")
         out("".join(f"I{i}, " for i in inputs) + "= inputs")
@@ -144,7 +144,7 @@ class Code:
         read = {"start", "stop", "T", *needs}
         call = f"{self.name}_{name}({', '.join(each for each in self.order if each in read)})"
         out = Text()
-        out("@njit(**LOOPS)", f"def {call}:")
+        out("@njit(**INNER)", f"def {call}:")
         out.depth = 1
         out("number = T.dtype.type", *body.lines)
         self.functions.append(str(out))

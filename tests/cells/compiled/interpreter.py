@@ -26,7 +26,7 @@ def _of(function: Any) -> Any:
 
 
 _NAMES: dict[str, Any] = {
-    "LOOPS": {},
+    "INNER": {},
     "np": np,
     "njit": lambda **_: lambda function: function,
     "scratch": lambda like: None,

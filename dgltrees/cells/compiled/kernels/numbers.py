@@ -15,10 +15,17 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "forceinline": True}
-"""No check for division by zero, which would prevent vectorisation, and fused multiply-adds."""
-LOOPS: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
-"""Lets sums run in any order, as vector instructions need."""
+LOOPS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc"}}
+"""No check for division by zero, which would prevent vectorisation, and fused multiply-adds; sums
+may run in any order, as vector instructions need."""
+CALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Of functions that compiled code alone calls, which take less time to compile."""
+INNER: dict[str, Any] = {**LOOPS, **CALLED, "forceinline": True}
+"""Of such functions that compute. They are inlined, so that no function has a copy in
+another one's machine code: whether the linker takes that one would depend on what is in the cache,
+and rounding with it."""
+MATH: dict[str, Any] = {**INNER, "fastmath": {"contract"}}
+"""The same where sums keep their order."""
 
 f32 = np.float32
 LOG2_E, LN2_HIGH, LN2_LOW = f32(1 / math.log(2)), f32(0.693359375), f32(math.log(2) - 0.693359375)

@@ -19,7 +19,7 @@ from numba.extending import overload
 from tqdm import tqdm
 
 from dgltrees.cells.compiled.kernels import ROUTINES, address_of
-from dgltrees.cells.compiled.kernels.numbers import MATH
+from dgltrees.cells.compiled.kernels.numbers import CALLED, MATH
 from dgltrees.cells.compiled.kernels.storage import seal
 
 # Compiled code refers to a routine by name, whose address must be set in every process.
@@ -43,13 +43,13 @@ def _gemm_of(like, *pointers):
 PLAIN, TURNED = ord("N"), ord("T")
 
 
-@njit
+@njit(**CALLED)
 def scratch(like: Any) -> tuple[Any, Any]:
     """Memory for the arguments of :func:`multiply`, with the dtype of ``like``; one per thread."""
     return np.empty(2, like.dtype), np.empty(8, np.int32)
 
 
-@njit
+@njit(**CALLED)
 def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
     """``C = A B + beta C`` for matrices (n, k), (k, m) and (n, m) with dense rows.
 
@@ -58,19 +58,19 @@ def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
     _product(B, A, C, PLAIN, PLAIN, A.shape[1], beta, space)
 
 
-@njit
+@njit(**CALLED)
 def multiply_by_transposed(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
     """``C = A B' + beta C`` for matrices (n, k), (m, k) and (n, m) with dense rows."""
     _product(B, A, C, TURNED, PLAIN, A.shape[1], beta, space)
 
 
-@njit
+@njit(**CALLED)
 def multiply_transposed(A: Any, B: Any, C: Any, space: Any) -> None:
     """``C += A' B`` for matrices (n, k), (n, m) and (k, m) with dense rows."""
     _product(B, A, C, PLAIN, TURNED, A.shape[0], 1.0, space)
 
 
-@njit
+@njit(**CALLED)
 def _product(
     B: Any, A: Any, C: Any, turn_b: int, turn_a: int, k: int, beta: float, space: Any
 ) -> None:
