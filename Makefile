@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs pythons bench gpu fuzz kills results clean
+.PHONY: install demo test check deletion docs pythons bench bench-start gpu fuzz kills results clean
 
 install: $(VENV)/.installed
 
@@ -70,6 +70,10 @@ bench: install
 	$(BIN)/python -m pytest tests/benchmarks $(wildcard tests/papers/*/test_*_benchmark.py) \
 		--override-ini addopts= --benchmark-only \
 		--benchmark-columns=median,min,rounds --benchmark-sort=mean -W default -q
+
+# Imports, first fits and predictions, in seconds, beside torch and scikit-learn alone.
+bench-start: install
+	$(BIN)/python -m tests.benchmarks.start
 
 # On a machine with CUDA: the laws of every cell there, then nodes a second beside torch's LSTM and
 # the CPU. Without one the laws say that they are skipped, and the table stops in a line.

@@ -71,7 +71,8 @@ class TrainingSettings:
     """Compile cells with numba, which takes some ten seconds for each the first time; by default
     if the training nodes times the epochs are 4 million or more."""
     threads: Count | None = 1
-    """CPU threads of each process; one is fastest for small trees; null: torch's default."""
+    """CPU threads of each process; one is fastest for small trees; null: torch's default. A
+    resumed run has as many as it began with."""
     workers: NonNegativeInt = 0
     """Processes that make batches ahead, beside each training process; 0: none."""
     deterministic: bool = True

@@ -99,6 +99,13 @@ def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> No
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _by_torchrun() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 

@@ -41,6 +41,7 @@ from dgltrees.training.processes import (
     make_fabric,
     name_torchrun,
     one_device,
+    usable_cores,
 )
 from dgltrees.training.rundir import (
     RunDirectory,
@@ -261,6 +262,25 @@ def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | Non
     return available() and nodes * settings.epochs >= REPAYS
 
 
+def _threads(run: RunDirectory | None) -> int:
+    """The threads of this process; a run that is resumed gets as many as it began with.
+
+    Raises:
+        ConfigError: fewer cores are usable here.
+    """
+    threads = torch.get_num_threads()
+    if run is None or not run.started:
+        return threads
+    began, cores = int(run.metadata()["threads"]), usable_cores()
+    if began != threads and began > cores:
+        raise ConfigError(
+            f"{run.path} was begun with {began} threads, and {cores} cores are usable here; go on "
+            "where there are as many, or choose another directory"
+        )
+    torch.set_num_threads(began)
+    return began
+
+
 def _train(
     settings: Settings,
     splits: Splits | None,
@@ -276,7 +296,12 @@ def _train(
     trainer = Trainer(ready, fabric, run, bar, on_epoch)
     nodes = int(ready.splits.train.sizes.sum())
     compiles = compiles_run(ready.settings.training, nodes, run)
-    metadata = {**_metadata(trainer, files), "compiled": compiles, "numba": available()}
+    metadata = {
+        **_metadata(trainer, files),
+        "compiled": compiles,
+        "numba": available(),
+        "threads": _threads(run),
+    }
     if bar is not False and fabric.is_global_zero:
         how = "compiled" if compiles else "not compiled"
         text = f"{how} ({nodes:,} nodes, at most {ready.settings.training.epochs:,} epochs)"

@@ -205,7 +205,7 @@ class RunDirectory:
         with checking(path):
             metadata, _ = checked_values(metadata)
             _ = [metadata["files"][role] for role in ROLES]  # must be there
-            _ = metadata["majority"], metadata["compiled"]
+            _ = metadata["majority"], metadata["compiled"], metadata["threads"]
             for name in metadata["sha256"]:
                 if not _STAYS.fullmatch(name):
                     raise ValueError(f"{name!r} is no file of a run")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from dgltrees.cells.compiled.kernels import available, decided
 from dgltrees.errors import ConfigError
@@ -72,6 +73,24 @@ def test_a_run_that_is_resumed_goes_on_as_it_began(
     assert set(seen) == {False}
     assert RunDirectory(tmp_path).metadata() == metadata
     assert decided() is None
+
+
+def test_a_run_that_is_resumed_has_as_many_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, before = quick("classify", threads=None), torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        runs.train(settings, tmp_path)
+        torch.set_num_threads(1)
+        runs.train(longer(settings), tmp_path)
+        assert torch.get_num_threads() == 2
+        torch.set_num_threads(1)
+        monkeypatch.setattr(runs, "usable_cores", lambda: 1)
+        with pytest.raises(ConfigError, match=r"begun with 2 threads, and 1 cores are usable here"):
+            runs.train(longer(settings), tmp_path)
+    finally:
+        torch.set_num_threads(before)
 
 
 def longer(settings: Settings) -> Settings:
