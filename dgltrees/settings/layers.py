@@ -70,9 +70,9 @@ class TrainingSettings:
     compile: bool | None = None
     """Compile cells with numba, which takes some ten seconds for each the first time; by default
     if the training nodes times the epochs are 4 million or more."""
-    threads: Count | None = 1
-    """CPU threads of each process; one is fastest for small trees; null: torch's default. A
-    resumed run has as many as it began with."""
+    threads: Count | None = None
+    """CPU threads of each process; by default one, and two for cells of 524,288 parameters or more.
+    A resumed run has as many as it began with."""
     workers: NonNegativeInt = 0
     """Processes that make batches ahead, beside each training process; 0: none."""
     deterministic: bool = True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import safetensors.torch
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -34,7 +35,7 @@ from dgltrees.training.device import OneDevice
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
-from dgltrees.training.processes import one_device
+from dgltrees.training.processes import one_device, usable_cores
 from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
 from dgltrees.trees import Examples, Forest, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
@@ -432,6 +433,7 @@ def load(path: PathLike) -> LoadedRun:
     """
     directory = RunDirectory(path)
     metadata, settings = directory.metadata(), directory.settings()
+    torch.set_num_threads(min(metadata["threads"], usable_cores()))
     if (encoder := directory.pretrained()) is not None:  # the run's own copy
         settings = settings.replace("data", pretrained=os.fspath(encoder))
     with checking(directory / "vocabulary"):

@@ -75,20 +75,22 @@ def test_a_run_that_is_resumed_goes_on_as_it_began(
     assert decided() is None
 
 
-def test_a_run_that_is_resumed_has_as_many_threads(
+def test_the_size_of_the_cell_decides_on_threads_and_a_resumed_run_keeps_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, before = quick("classify", threads=None), torch.get_num_threads()
     try:
-        torch.set_num_threads(2)
-        runs.train(settings, tmp_path)
-        torch.set_num_threads(1)
-        runs.train(longer(settings), tmp_path)
-        assert torch.get_num_threads() == 2
-        torch.set_num_threads(1)
+        monkeypatch.setattr(runs, "usable_cores", lambda: 8)
+        for large, threads in ((10**9, 1), (1, 2)):
+            monkeypatch.setattr(runs, "LARGE_CELL", large)
+            runs.train(settings, tmp_path / str(threads))
+            assert RunDirectory(tmp_path / str(threads)).metadata()["threads"] == threads
+            assert torch.get_num_threads() == threads
+        runs.train(longer(settings), tmp_path / "1")
+        assert torch.get_num_threads() == 1
         monkeypatch.setattr(runs, "usable_cores", lambda: 1)
         with pytest.raises(ConfigError, match=r"begun with 2 threads, and 1 cores are usable here"):
-            runs.train(longer(settings), tmp_path)
+            runs.train(longer(settings), tmp_path / "2")
     finally:
         torch.set_num_threads(before)
 
