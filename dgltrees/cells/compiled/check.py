@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected
+from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected, raised_at
 from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
 from dgltrees.cells.compiled.reads import PRIVATE, without_effects
@@ -138,7 +138,7 @@ class Work(NamedTuple):
             line = named((str(error).splitlines() or [""])[0])
             if type(error).__name__.startswith("DataDependent"):
                 line = "Python reads the values of a tensor, as if, item and tolist do"
-            return f"it cannot be traced: {type(error).__name__}: {line}"
+            return f"it cannot be traced: {type(error).__name__}: {line}{raised_at(error)}"
         return outcome
 
     def machine(self, arity: int | None, types: Iterable[Phase] = ()) -> Machine:

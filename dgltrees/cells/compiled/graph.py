@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import sep
@@ -147,6 +148,13 @@ def _inside(file: str) -> bool:
     """Whether a file is one of torch or of the traversal."""
     own = dirname(__file__) == dirname(file)
     return own or f"{sep}torch{sep}" in file or "traversal" in file
+
+
+def raised_at(error: BaseException) -> str:
+    """The line of a cell's functions that raised an error, in brackets; empty if there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not _inside(f.filename) and f.filename.endswith(".py")]
+    return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
 
 
 def _writes(node: fx.Node) -> bool:

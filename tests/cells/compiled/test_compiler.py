@@ -271,7 +271,7 @@ def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
     expected = traverse(cell, FOREST, {"x": x}, fused=False)
     assert_close(gradients(cell, x, states), gradients(cell, x, expected))
     assert reason in explain_compile(cell)
-    if name == "rule":
+    if name in ("rule", "data"):
         assert "test_compiler.py" in explain_compile(cell)
 
 
