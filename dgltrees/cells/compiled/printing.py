@@ -128,7 +128,7 @@ class Code:
         self.order = ["start", "stop", "kind", *PLAN, *spaces, *tables, *outputs]
         self.functions: list[str] = []
         self.main = out = Text()
-        out("@njit(**INNER)", f"def {name}_shard({arguments}):")
+        out('@njit(inline="always", **INNER)', f"def {name}_shard({arguments}):")  # compiled once
         out.depth = 1
         out(f"bounds, levels, runs, {', '.join(PLAN)} = plan")
         out("".join(f"I{i}, " for i in inputs) + "= inputs")
