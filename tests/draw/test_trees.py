@@ -108,7 +108,7 @@ def test_errors_of_arguments(arguments: dict[str, Any], message: str) -> None:
 
 
 def test_errors_of_trees() -> None:
-    with pytest.raises(IndexError, match="tree ids between 0 and 1, or negative ones from the end, got 7"):
+    with pytest.raises(IndexError, match="between 0 and 1, or negative ones from the end, got 7"):
         draw(listops(), 7)
     graph = TreeBatch(torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2]), torch.tensor([3]))
     with pytest.raises(
