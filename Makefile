@@ -71,7 +71,7 @@ bench: install
 		--override-ini addopts= --benchmark-only \
 		--benchmark-columns=median,min,rounds --benchmark-sort=mean -W default -q
 
-# Imports, first fits and predictions, in seconds, beside torch and scikit-learn alone.
+# Imports, first fits and predictions, in seconds, next to torch and scikit-learn alone.
 bench-start: install
 	$(BIN)/python -m tests.benchmarks.start
 

@@ -237,7 +237,7 @@ def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | Non
     """Whether all traversals of a run are compiled, or none.
 
     That depends on the settings, the training data and the presence of numba alone: never on the
-    clock, on what is in a cache, or on what ran before. A run that is resumed goes on as it began.
+    clock, on what is in a cache, or on what ran before. A resumed run keeps its decision.
 
     Arguments:
         settings: of the training; ``compile`` True or False decides.

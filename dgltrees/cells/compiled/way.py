@@ -1,9 +1,9 @@
 """The compiled way of cells that have none by hand.
 
 A traversal of enough nodes traces, compiles and checks a cell once; where something does not hold,
-it goes the generic way, and :func:`explain_compile` says why. Whether there are enough depends on
-the present batch alone, and in a training run on the run alone
-(:func:`dgltrees.training.run.compiles_run`), so that results never depend on what ran before.
+it runs uncompiled, and :func:`explain_compile` gives the reason. Whether there are enough nodes
+depends on the present batch alone, and in a training run on the run alone
+(:func:`dgltrees.training.run.compiles_run`), never on what ran before.
 """
 
 from __future__ import annotations

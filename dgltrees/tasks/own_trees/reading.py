@@ -65,7 +65,7 @@ def check_format(path: PathLike, settings: OwnTreesData) -> None:
     """See that a file for a trained model can be read with the layout of the training files.
 
     Raises:
-        ConfigError: its format, as the file tells it, has other layouts than that of training.
+        ConfigError: the format of the file has other layouts than that of training.
     """
     name = settings.format or guess_format(path, settings)
     train = [settings.train] if isinstance(settings.train, str) else settings.train or []

@@ -23,7 +23,7 @@ from typing import Any
 from dgltrees._files import file_checksum, replacing
 
 LIMIT = 2**29
-"""Bytes of the folder, of which the entries that were not used longest go first."""
+"""Bytes of the folder; the least recently used entries are removed first."""
 
 _lock = threading.Lock()
 _sealed: dict[str, int] = {}  # by entry, how many versions of its functions have checksums
