@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
-    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, TreePairs, Vocabulary
+    from dgltrees.trees import BatchSampler, Forest, LabeledTrees, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BatchSampler",
     "ConfigError",
-    "Examples",
     "Forest",
+    "LabeledTrees",
     "LoadedRun",
     "TreeBatch",
     "TreeClassifier",
@@ -59,7 +59,7 @@ _MODULES = {
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
     "dgltrees.trees": (
         "BatchSampler",
-        "Examples",
+        "LabeledTrees",
         "Forest",
         "TreeBatch",
         "TreePairs",

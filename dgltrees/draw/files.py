@@ -17,7 +17,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Format, Layout, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.settings import Count
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 
 Style = Literal["text", "ascii", "svg"]
 STYLES: tuple[Style, ...] = get_args(Style)
@@ -85,7 +85,7 @@ def draw_file(
 
 
 def draw_examples(
-    examples: Examples,
+    examples: LabeledTrees,
     numbers: list[int] | None = None,
     *,
     positions: Positions = "auto",
@@ -139,10 +139,10 @@ def _ranges(trees: str) -> list[range]:
 
 def _read(
     path: PathLike, form: Format, layout: Layout, ranges: list[range]
-) -> tuple[list[int], Examples]:
+) -> tuple[list[int], LabeledTrees]:
     """The numbers in ``ranges`` that a file has, and the examples of these numbers."""
     stop = max(r.stop for r in ranges)
-    parts: list[Examples] = []
+    parts: list[LabeledTrees] = []
     numbers: list[int] = []
     first = 0
     for chunk in form.chunks(path, max(1, min(stop, 10_000)), layout):

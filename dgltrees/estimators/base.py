@@ -30,7 +30,7 @@ from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.trees import Examples, Forest, TreePairs
+from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.columns import name_of
 
@@ -132,7 +132,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees, or :class:`~dgltrees.trees.examples.TreePairs`.
+            X: the trees, or :class:`~dgltrees.trees.labeled.TreePairs`.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
@@ -156,9 +156,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _train(
         self,
-        raw: Examples,
+        raw: LabeledTrees,
         targets: list[str],
-        valid: Examples | None,
+        valid: LabeledTrees | None,
         on_epoch: Callable[[dict[str, Any]], None] | None,
         out: PathLike | None,
     ) -> Any:
@@ -230,7 +230,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self.settings or {}
 
-    def _trees(self, X: Trees) -> Examples:
+    def _trees(self, X: Trees) -> LabeledTrees:
         """The trees as examples; nested dictionaries too, whose children the settings may name.
 
         Raises:
@@ -242,7 +242,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
-        return Examples(Forest.from_objects(X, children, [*names]))
+        return LabeledTrees(Forest.from_objects(X, children, [*names]))
 
     def _temporary(self) -> Path:
         """A folder that goes when the estimator does."""
@@ -345,7 +345,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Take fitted attributes from what :meth:`_plain` gave."""
 
 
-def as_examples(X: Trees) -> Examples:
+def as_examples(X: Trees) -> LabeledTrees:
     """Trees, or pairs of them, as one data set without targets.
 
     Raises:
@@ -372,8 +372,8 @@ def as_examples(X: Trees) -> Examples:
             "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
             "dictionaries, whose children settings={'data.children': 'Plans'} may name"
         )
-    examples = Examples.concat(
-        [each.examples() if isinstance(each, TreePairs) else Examples(each) for each in parts]
+    examples = LabeledTrees.concat(
+        [each.examples() if isinstance(each, TreePairs) else LabeledTrees(each) for each in parts]
     )
     if not len(examples):
         raise TreeError("expected at least one tree, got none")
@@ -416,7 +416,7 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     return {name: values[:, k] for k, name in enumerate(names)}
 
 
-def with_targets(examples: Examples, targets: Mapping[str, NDArray[Any]]) -> Examples:
+def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
     """The examples with targets by name.
 
     Raises:

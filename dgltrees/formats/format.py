@@ -16,7 +16,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.words import frequent_words, recode
 
 
@@ -78,8 +78,8 @@ class Format:
     """
 
     description: str
-    stream: Callable[..., Iterator[Examples]]
-    write: Callable[[Examples, PathLike], None] | None = None
+    stream: Callable[..., Iterator[LabeledTrees]]
+    write: Callable[[LabeledTrees, PathLike], None] | None = None
     suffixes: tuple[str, ...] = ()
     first_line: str | None = None
     general: bool = False
@@ -94,7 +94,7 @@ class Format:
         trees: int = 10_000,
         layout: Layout = Layout(),
         **options: Any,
-    ) -> Examples:
+    ) -> LabeledTrees:
         """All examples of a file, read ``trees`` at a time; see :meth:`chunks`."""
         return gather(self.chunks(path, trees, layout, **options))
 
@@ -104,11 +104,11 @@ class Format:
         trees: int = 10_000,
         layout: Layout = Layout(),
         **options: Any,
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file, about ``trees`` at a time.
 
         Chunks may differ in columns and vocabularies, which
-        :func:`~dgltrees.trees.examples.align` makes the same.
+        :func:`~dgltrees.trees.labeled.align` makes the same.
 
         Arguments:
             path: the file, or several.
@@ -231,7 +231,7 @@ def read(
     layout: Layout = Layout(),
     min_count: int = 1,
     **options: Any,
-) -> Examples:
+) -> LabeledTrees:
     """All examples of a file: ``read("trees.jsonl")``, ``read("a.conllu", lower=True)``.
 
     Arguments:

@@ -22,7 +22,7 @@ from dgltrees.formats.brackets import (
 from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, items_in, render
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 LOGIC_OPERATORS = ("and", "not", "or")
@@ -35,7 +35,7 @@ _NOT = LOGIC_WORDS["not"]
 
 def stream_logic(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The pairs of a file of logical relations, ``trees`` lines at a time.
 
     A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
@@ -58,7 +58,7 @@ def stream_logic(
         yield parse_logic(items, is_relation)
 
 
-def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
+def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
     """The pairs of some lines; see :func:`stream_logic`.
 
     Arguments:
@@ -106,7 +106,7 @@ def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
         },
     )
     operators = np.add.reduceat(forest.columns["op"] >= 0, forest.offsets[:-1], dtype=np.int64)
-    return Examples(
+    return LabeledTrees(
         forest,
         {"target": target, "operators": operators.reshape(-1, 2).max(1)},
         arity=2,
@@ -114,7 +114,7 @@ def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
     )
 
 
-def write_logic(examples: Examples, path: PathLike) -> None:
+def write_logic(examples: LabeledTrees, path: PathLike) -> None:
     """Write logic pairs as a file, which :func:`stream_logic` reads back.
 
     Arguments:

@@ -16,8 +16,8 @@ from dgltrees.formats.format import TABLES, Format, Layout
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
 from dgltrees.trees.builders.tables import parents_of_ids
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.order import parents_of_depths
 
 USUAL = {
@@ -39,7 +39,7 @@ def stream_nodes(
     path: PathLike,
     trees: int = 10_000,
     layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of a node table, about ``trees`` at a time.
 
     A row is a node; nodes are in the order of the rows, and children in that of their rows. The
@@ -158,7 +158,7 @@ class _Nodes:
             self._root_depth = depth[0]
         return np.flatnonzero(depth == self._root_depth), None
 
-    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> Examples:
+    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> LabeledTrees:
         """The examples of whole trees."""
         offsets = np.append(starts, len(batch))
         tree = np.repeat(np.arange(len(starts)), np.diff(offsets))
@@ -177,7 +177,7 @@ class _Nodes:
             name = f" of {_shown(batch.cells[self.tree][row])}" if self.tree else ""
             raise self._error(f"in the tree{name}: {error.message}", batch, row) from None
         beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
-        return Examples(forest, as_example_columns(beside, lines.tolist()))
+        return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
     def _by_parent(self, batch: Batch, tree: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each row's parent, -1 at roots."""

@@ -21,7 +21,7 @@ from dgltrees.formats.values import (
     shown,
 )
 from dgltrees.trees.builders.walk import walk
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -58,7 +58,7 @@ class Records:
         records: Sequence[Any],
         lines: Sequence[int],
         columns: Mapping[str, FileColumn] | None = None,
-    ) -> Examples:
+    ) -> LabeledTrees:
         """The examples of some records.
 
         Node columns: what the objects of the nodes hold but their children. Example columns:
@@ -109,7 +109,7 @@ class Records:
                 if name in beside:
                     raise self.error(f"expected every column once, got {name!r} twice", lines[0])
                 beside[name] = column
-        return Examples(forest, as_example_columns(beside, lines), arity)
+        return LabeledTrees(forest, as_example_columns(beside, lines), arity)
 
     def _warn_of_lists(self, vocabs: Mapping[str, Vocabulary]) -> None:
         """Say which other keys hold lists of objects, some of which may be meant as children."""

@@ -25,7 +25,7 @@ from dgltrees.formats.lines import (
 )
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 
 _ROWS = 2**14  # of a batch
 
@@ -185,7 +185,7 @@ def stream_rows(
     path: PathLike,
     trees: int = 10_000,
     layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
     ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:

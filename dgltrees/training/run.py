@@ -49,7 +49,7 @@ from dgltrees.training.rundir import (
     encoder_fingerprint,
     fingerprints,
 )
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -63,7 +63,7 @@ LARGE_CELL = 2**19
 """The parameters of a cell from which on two threads are faster than one: 1.1 to 1.8 times, and
 0.7 to 1.4 times with 2^15. (Measured as above; more than two cores were not at hand.)"""
 
-OnOutputs = Callable[[Path, Task, Examples, Columns], None]
+OnOutputs = Callable[[Path, Task, LabeledTrees, Columns], None]
 """Called with the folder of a run, its task, examples, and the model's outputs for them."""
 
 

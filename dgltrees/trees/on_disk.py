@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.trees.check import integers
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import blocks, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -62,7 +62,7 @@ class DiskForest(Forest):
         return self.with_columns(columns, vocabs)
 
 
-def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
+def examples_on_disk(parts: Iterable[LabeledTrees], folder: PathLike) -> LabeledTrees:
     """All examples of ``parts``, which are read one at a time, with their trees on disk.
 
     Arguments:
@@ -82,7 +82,7 @@ def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
             f"{error.strerror}"
         ) from None
     columns: dict[str, list[NDArray[Any]]] = {}
-    last: list[Examples] = []
+    last: list[LabeledTrees] = []
 
     def forests() -> Iterator[Forest]:
         for part in parts:

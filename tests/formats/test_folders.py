@@ -9,7 +9,7 @@ import pytest
 from dgltrees import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of
 
 
@@ -114,11 +114,11 @@ def test_saved_forests(tmp_path: Path) -> None:
     forest = Forest.build([-1, 0, -1], offsets=[0, 2, 3], columns={"x": [1, 2, 3]})
     form = FORMATS["forest"]
     assert form.write is not None
-    form.write(Examples(forest), tmp_path)
+    form.write(LabeledTrees(forest), tmp_path)
     assert guess_format(tmp_path) == "forest"
     for trees in (1, 2, 100):
         chunks = list(form.chunks(tmp_path, trees))
         assert max(map(len, chunks)) <= trees
-        assert_same(gather(chunks), Examples(forest))
+        assert_same(gather(chunks), LabeledTrees(forest))
     with pytest.raises(TreeError, match="expected trees alone, got 1 per example and the example"):
-        form.write(Examples(forest, {"y": np.ones(2)}), tmp_path / "b")
+        form.write(LabeledTrees(forest, {"y": np.ones(2)}), tmp_path / "b")

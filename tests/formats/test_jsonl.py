@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dgltrees import TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format, read, write_jsonl
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of, write
 
 PLANS = Layout(children="Plans", tree="Plan")
@@ -158,7 +158,7 @@ def test_columns_of_names_hold_anything(tmp_path: Path) -> None:
 def test_a_chain_is_written(tmp_path: Path) -> None:
     depth = 100_000
     chain = Forest.build(np.arange(-1, depth), columns={"n": np.arange(depth + 1)})
-    write_jsonl(Examples(chain), tmp_path / "chain.jsonl")
+    write_jsonl(LabeledTrees(chain), tmp_path / "chain.jsonl")
     text = (tmp_path / "chain.jsonl").read_text()
     assert text.startswith('{"n": 0, "children": [{"n": 1, "children": [')
     assert text.count("{") == text.count("}") == depth + 1
@@ -167,10 +167,13 @@ def test_a_chain_is_written(tmp_path: Path) -> None:
 def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     one = Forest.build([-1], columns={"children": [1]})
     for examples, message in (
-        (Examples(one), "expected 'children' for the children alone"),
-        (Examples(Forest.build([-1]), {"time": np.ones(1)}), "got the example columns time; name"),
+        (LabeledTrees(one), "expected 'children' for the children alone"),
         (
-            Examples(Forest.concat([one, one]), arity=2),
+            LabeledTrees(Forest.build([-1]), {"time": np.ones(1)}),
+            "got the example columns time; name",
+        ),
+        (
+            LabeledTrees(Forest.concat([one, one]), arity=2),
             "each of the 2 trees of an exam.*, got none",
         ),
     ):

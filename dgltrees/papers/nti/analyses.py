@@ -30,7 +30,7 @@ from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.segments import inverse
 
@@ -41,7 +41,7 @@ def _settings(run: LoadedRun) -> SentenceSettings:
     return cast(SentenceSettings, run.settings.data)
 
 
-def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Examples:
+def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> LabeledTrees:
     """Read the examples of files with a vocabulary of the model's words and of all others.
 
     Arguments:

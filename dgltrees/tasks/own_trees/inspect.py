@@ -24,7 +24,7 @@ from dgltrees.settings.values import suggestion
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.own_trees.settings import RankData
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
 
@@ -107,7 +107,7 @@ class Inspection:
 
 
 def inspect_trees(
-    source: PathLike | Forest | Examples,
+    source: PathLike | Forest | LabeledTrees,
     *,
     format: str | None = None,  # noqa: A002
     trees: Count | None = 10_000,
@@ -136,8 +136,8 @@ def inspect_trees(
         TreeError: the file breaks a rule of its format, or there is no such column.
     """
     form: str | None = None
-    if isinstance(source, (Forest, Examples)):
-        examples = Examples(source) if isinstance(source, Forest) else source
+    if isinstance(source, (Forest, LabeledTrees)):
+        examples = LabeledTrees(source) if isinstance(source, Forest) else source
         complete = trees is None or len(examples) <= trees
         if not complete:
             examples = examples.select(np.arange(trees or 0))
@@ -209,7 +209,7 @@ def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
     return summary
 
 
-def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
+def _groups(examples: LabeledTrees, target: str, group: str, columns: Any) -> str:
     """What there is to be ordered, as the task ``rank`` reads it."""
     settings = RankData(target=target, group=group, columns=columns)
     data = RANK.examples(examples, settings, None)
@@ -223,9 +223,9 @@ def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
 
 def _read(
     files: Sequence[PathLike], form: str, layout: Layout, trees: int | None
-) -> tuple[Examples, bool]:
+) -> tuple[LabeledTrees, bool]:
     """The first ``trees`` examples of files, and whether these are all."""
-    parts: list[Examples] = []
+    parts: list[LabeledTrees] = []
     count, most = 0, min(trees or 10_000, 10_000)
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
         if trees is not None and count >= trees:
@@ -266,7 +266,7 @@ def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
             yield f"column {column.name!r} {warning}"
 
 
-def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
+def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
     """The task that learns a target, and whether it should predict the logarithm."""
     forest = examples.forest
     of_nodes = target is not None and target not in examples.columns
@@ -298,7 +298,7 @@ def _command(
     target: str | None,
     group: str | None,
     columns: Any,
-    examples: Examples,
+    examples: LabeledTrees,
 ) -> str:
     task, log_target = _task(target, examples) if group is None else ("rank", False)
     words = ["dgltrees", "train", task, "--data.train", path]

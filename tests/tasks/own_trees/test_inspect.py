@@ -14,7 +14,7 @@ from dgltrees import ConfigError, Forest, TreeError, inspect_trees
 from dgltrees.cli import main
 from dgltrees.formats import Layout
 from dgltrees.formats.guess import guess_layout
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.summary import summarize_column
 from tests.training.samples import SAMPLES
 
@@ -168,7 +168,7 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None
-    dots = Examples(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
+    dots = LabeledTrees(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
     assert any("single node" in each for each in inspect_trees(dots).warnings)
 
 

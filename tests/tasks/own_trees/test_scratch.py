@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Examples
+from dgltrees import LabeledTrees
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import Layout, read, write_parquet
 from dgltrees.settings.layers import Settings
@@ -41,7 +41,7 @@ def plans(tmp_path: Path, task: str, **data: Any) -> Settings:
     return settings(task, shards[0], train=paths, target=TARGETS[task], min_count=3, **data)
 
 
-def by_name(data: Examples) -> list[Any]:
+def by_name(data: LabeledTrees) -> list[Any]:
     """All of a data set, with names instead of ids, whose order may be another."""
     forest = data.forest
     columns = {
