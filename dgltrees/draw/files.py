@@ -14,7 +14,7 @@ from dgltrees.draw.layout import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Format, Layout, guess_format
+from dgltrees.formats import FORMATS, Format, RecordLayout, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.settings import Count
 from dgltrees.trees.labeled import LabeledTrees
@@ -32,7 +32,7 @@ def draw_file(
     style: Style | None = None,
     positions: Positions = "auto",
     svg_limit: Count = 2000,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> str:
     """Draw a selection of the trees of a file.
 
@@ -138,7 +138,7 @@ def _ranges(trees: str) -> list[range]:
 
 
 def _read(
-    path: PathLike, form: Format, layout: Layout, ranges: list[range]
+    path: PathLike, form: Format, layout: RecordLayout, ranges: list[range]
 ) -> tuple[list[int], LabeledTrees]:
     """The numbers in ``ranges`` that a file has, and the examples of these numbers."""
     stop = max(r.stop for r in ranges)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import empty_file
 from dgltrees.formats.values import FileColumn, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
@@ -220,7 +220,7 @@ def numpy_column(
 _ROWS = 10_000
 
 
-def lists_in_rows(path: PathLike, layout: Layout) -> bool:
+def lists_in_rows(path: PathLike, layout: RecordLayout) -> bool:
     """Whether a file is Parquet or Arrow with a row per tree: its column of parents holds lists."""
     if not is_arrow(path):
         return False
@@ -231,7 +231,7 @@ def lists_in_rows(path: PathLike, layout: Layout) -> bool:
 def stream_arrow(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
     """The trees of a Parquet or Arrow file with a row per tree, at most ``trees`` at a time.
 
@@ -263,7 +263,7 @@ def stream_arrow(
 
 
 def _examples(
-    batch: pyarrow.RecordBatch, parent: str, layout: Layout, first: int, path: PathLike
+    batch: pyarrow.RecordBatch, parent: str, layout: RecordLayout, first: int, path: PathLike
 ) -> LabeledTrees:
     names = batch.schema.names
     if parent not in names or not _is_list(batch.schema.field(parent).type):
@@ -314,7 +314,7 @@ def _examples(
 def _column(
     name: str,
     column: pyarrow.Array,
-    layout: Layout,
+    layout: RecordLayout,
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> FileColumn:

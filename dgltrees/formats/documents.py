@@ -16,7 +16,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.folders import stream_folder
-from dgltrees.formats.format import Format, Layout
+from dgltrees.formats.format import Format, RecordLayout
 from dgltrees.formats.lines import open_bytes
 from dgltrees.trees.builders.code import from_python, parse_python
 from dgltrees.trees.builders.markup import from_xml
@@ -35,7 +35,7 @@ def stream_json(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
 def stream_xml(
     path: PathLike,
     trees: int = 1,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
     """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`.
 

@@ -17,7 +17,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.format import (
     FORMATS,
     Format,
-    Layout,
+    RecordLayout,
     check_layout,
     format_by_suffix,
     guess_format,
@@ -170,7 +170,7 @@ def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
     return values
 
 
-def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[LabeledTrees]:
+def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:
     """The trees of a folder; each file reads of the layout what its format does."""
     read = {"names": None}  # of labels.csv
 
@@ -179,7 +179,7 @@ def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Label
             return None
         form = FORMATS[guess_format(file, layout)]
         read.update(dict.fromkeys(form.layout))
-        part = Layout(**{name: getattr(layout, name) for name in form.layout})
+        part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)
 
     parts = stream_folder(path, trees, stream_of=stream_of, names=layout.names)
@@ -201,7 +201,7 @@ FOREST = Format(
 FOLDER = Format(
     "A folder of files of trees, labelled by the folders in it or by labels.csv.",
     _stream_folder,
-    layout=tuple(field.name for field in fields(Layout)),
+    layout=tuple(field.name for field in fields(RecordLayout)),
     fits=lambda path, _: os.path.isdir(path),
     text=False,
 )

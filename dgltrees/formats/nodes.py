@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import lists_in_rows
-from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
 from dgltrees.trees.builders.tables import parents_of_ids
@@ -29,7 +29,7 @@ USUAL = {
 """The names of the columns of structure that a layout does not name."""
 
 
-def is_node_table(header: Sequence[str], layout: Layout) -> bool:
+def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
     """Whether a table has a column of parents or depths, by its usual name or the layout."""
     usual = (*USUAL["parent"], *USUAL["depth"])
     return bool(layout.parent or layout.depth) or any(name in header for name in usual)
@@ -38,7 +38,7 @@ def is_node_table(header: Sequence[str], layout: Layout) -> bool:
 def stream_nodes(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
     """The trees of a node table, about ``trees`` at a time.
 
@@ -75,7 +75,7 @@ def stream_nodes(
 class _Nodes:
     """The columns of a node table that say its trees."""
 
-    def __init__(self, table: Table, layout: Layout) -> None:
+    def __init__(self, table: Table, layout: RecordLayout) -> None:
         self.table, self.layout, self.path = table, layout, table.path
         self.tree = self._column("tree_id")
         self.parent = None if layout.depth else self._column("parent")

@@ -11,7 +11,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import Layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import error_in
 from dgltrees.formats.values import (
     ColumnTypes,
@@ -46,7 +46,7 @@ class Records:
         layout: where the roots are in a record, and the children in a node.
     """
 
-    def __init__(self, path: PathLike, layout: Layout) -> None:
+    def __init__(self, path: PathLike, layout: RecordLayout) -> None:
         self.error, self.layout = error_in(path), layout
         self.paths = [path.split(".") for path in layout.paths] or [[]]
         self.nodes, self.beside = (ColumnTypes(path, layout.names) for _ in range(2))

@@ -14,7 +14,7 @@ from pyarrow import feather, parquet
 from dgltrees import TreeError
 from dgltrees.formats import (
     FORMATS,
-    Layout,
+    RecordLayout,
     guess_format,
     read,
     write_arrow,
@@ -131,7 +131,7 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
 def test_another_name_and_any_type_as_names(tmp_path: Path) -> None:
     rows = {"up": ROWS["parent"], "at": [[1, None, 3], [4]]}
     forest = read(
-        save(tmp_path / "a.arrow", rows), "arrow", layout=Layout(parent="up", names=("at",))
+        save(tmp_path / "a.arrow", rows), "arrow", layout=RecordLayout(parent="up", names=("at",))
     ).forest
     assert names_of(forest, "at") == ["1", None, "3", "4"]
 

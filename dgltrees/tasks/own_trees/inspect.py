@@ -15,7 +15,7 @@ from dgltrees._files import PathLike, in_file
 from dgltrees._tables import aligned
 from dgltrees.draw import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format
+from dgltrees.formats import FORMATS, RecordLayout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
@@ -55,7 +55,7 @@ class Inspection:
 
     source: str
     form: str | None
-    layout: Layout
+    layout: RecordLayout
     shapes: ShapeSummary
     complete: bool
     columns: tuple[ColumnSummary, ...]
@@ -114,7 +114,7 @@ def inspect_trees(
     target: str | None = None,
     group: str | None = None,
     columns: list[str] | dict[str, str] | None = None,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> Inspection:
     """Look at trees: their shapes, their columns, what could be predicted.
 
@@ -151,7 +151,7 @@ def inspect_trees(
                 f"expected format to be one of {', '.join(FORMATS)}, got {form!r}"
                 f"{suggestion(form, FORMATS)}"
             )
-        if (layout.tree, layout.children) == (Layout.tree, Layout.children):
+        if (layout.tree, layout.children) == (RecordLayout.tree, RecordLayout.children):
             guess = guess_layout(files[0], form, min(trees or 100, 100))
             layout = replace(layout, tree=guess.tree, children=guess.children)
         examples, complete = _read(files, form, layout, trees)
@@ -222,7 +222,7 @@ def _groups(examples: LabeledTrees, target: str, group: str, columns: Any) -> st
 
 
 def _read(
-    files: Sequence[PathLike], form: str, layout: Layout, trees: int | None
+    files: Sequence[PathLike], form: str, layout: RecordLayout, trees: int | None
 ) -> tuple[LabeledTrees, bool]:
     """The first ``trees`` examples of files, and whether these are all."""
     parts: list[LabeledTrees] = []
@@ -294,7 +294,7 @@ def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
 def _command(
     path: str,
     form: str | None,
-    layout: Layout,
+    layout: RecordLayout,
     target: str | None,
     group: str | None,
     columns: Any,
@@ -317,7 +317,7 @@ def _command(
     return shlex.join([*words, "--out", os.path.join("runs", stem or "trees")])
 
 
-def _flags(layout: Layout, start: str) -> list[str]:
+def _flags(layout: RecordLayout, start: str) -> list[str]:
     """The words of a command line that say what is not the default of a layout."""
     words: list[str] = []
     for field in fields(layout):

@@ -11,7 +11,7 @@ import pytest
 
 from dgltrees import LabeledTrees
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import Layout, read, write_parquet
+from dgltrees.formats import RecordLayout, read, write_parquet
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.own_trees import baselines, reading
 from dgltrees.tasks.splits import load_splits
@@ -93,7 +93,7 @@ def test_a_run_on_disk_is_the_run_in_memory_where_the_first_part_has_all_names(
 def test_parquet_shards_train_on_disk(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = write(tmp_path / "plans.jsonl", PLANS)
-    data = read(path, "jsonl", layout=Layout(tree="plan", children="Plans"))
+    data = read(path, "jsonl", layout=RecordLayout(tree="plan", children="Plans"))
     write_parquet(data, tmp_path / "plans.parquet")
     shard = str(tmp_path / "*.parquet")
     chosen = settings("regress", path, train=shard, tree=None, children="children")
