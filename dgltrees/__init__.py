@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.formats import read
     from dgltrees.tasks.own_trees.inspect import inspect_trees
-    from dgltrees.training.loaded import LoadedRun, load
+    from dgltrees.training.trained import TrainedModel, load
     from dgltrees.traversal import prop_nodes_topo, traverse
     from dgltrees.trees import BatchSampler, Forest, LabeledTrees, TreeBatch, TreePairs, Vocabulary
 
@@ -30,7 +30,7 @@ __all__ = [
     "ConfigError",
     "Forest",
     "LabeledTrees",
-    "LoadedRun",
+    "TrainedModel",
     "TreeBatch",
     "TreeClassifier",
     "TreeEncoder",
@@ -55,7 +55,7 @@ _MODULES = {
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.formats": ("read",),
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
-    "dgltrees.training.loaded": ("LoadedRun", "load"),
+    "dgltrees.training.trained": ("TrainedModel", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
     "dgltrees.trees": (
         "BatchSampler",

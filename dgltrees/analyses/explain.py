@@ -22,7 +22,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees import TreeTask
-from dgltrees.training.loaded import LoadedRun, Source
+from dgltrees.training.trained import Source, TrainedModel
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch
 
 _SHOWN_NODES = 60  # of a tree that the repr draws; of a larger one it lists the strongest nodes
@@ -156,7 +156,7 @@ class Explanation:
 
 
 def explain(
-    run: LoadedRun,
+    run: TrainedModel,
     source: Source,
     example: int = 0,
     *,
@@ -237,7 +237,7 @@ def explain(
     )
 
 
-def _row(run: LoadedRun, one: LabeledTrees, node: int | None) -> tuple[int, int | None]:
+def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, int | None]:
     """The row of an example to explain, and the node that it is."""
     if not run.task.nodes:
         if node is not None:

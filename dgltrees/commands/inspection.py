@@ -13,7 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.own_trees.base import OwnTreesTask
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 
 
 def explain(

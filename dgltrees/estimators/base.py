@@ -26,10 +26,10 @@ from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
 from dgltrees.training.files import checking
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.columns import name_of
@@ -70,7 +70,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
 
     Attributes:
-        run_: the trained run, a :class:`~dgltrees.training.loaded.LoadedRun`.
+        run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
         history_: the metrics of each epoch.
         result_: the metrics of the best epoch, and what baselines without trees reach.
         n_features_in_: the number of input columns.
@@ -255,7 +255,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = load(folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
-    def _take(self, run: LoadedRun, history: list[dict[str, Any]], result: dict[str, Any]) -> None:
+    def _take(
+        self, run: TrainedModel, history: list[dict[str, Any]], result: dict[str, Any]
+    ) -> None:
         """Take a trained run as the fitted attributes."""
         self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
@@ -269,7 +271,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         return run.outputs(run.examples(self._trees(X), labeled=False))
 
-    def _fitted(self) -> LoadedRun:
+    def _fitted(self) -> TrainedModel:
         if not hasattr(self, "run_"):
             raise NotFittedError(
                 f"expected a fitted {type(self).__name__}, got one that is not; call fit first"

@@ -19,8 +19,8 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples, load_splits
-from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
+from dgltrees.training.trained import load
 from dgltrees.trees import LabeledTrees, Vocabulary
 from tests.tasks.build import build
 from tests.tasks.test_unlabeled import assert_one_error, assert_read, model_of, predict

@@ -20,9 +20,9 @@ from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.tasks.ptb import PTB
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
-from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build, run
 from tests.training.samples import SAMPLES, quick, with_model

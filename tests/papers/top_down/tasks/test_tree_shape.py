@@ -11,8 +11,8 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeError
 from dgltrees.papers.top_down.tasks.tree_shape import TREE_SHAPE, shape_forest
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.builders import from_nested
 from tests.training.samples import quick, with_model

@@ -56,10 +56,10 @@ Source = Paths | LabeledTrees | Forest | TreePairs
 """What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
 
 
-class LoadedRun:
-    """A trained run, with the model of its best epoch in evaluation mode, on one device.
+class TrainedModel:
+    """Model of a run with the weights of its best epoch, in evaluation mode on one device.
 
-    :func:`load` makes it of a run directory. It can be pickled, as text and weights.
+    :func:`load` reads it from a run directory. It can be pickled, as text and weights.
 
     Arguments:
         settings: all its settings.
@@ -147,7 +147,7 @@ class LoadedRun:
         model = settings.task.build(settings.model, schema)
         fabric = _set_up(model, settings)
         model.load_state_dict(safetensors.torch.load(state["weights"]))
-        LoadedRun.__init__(
+        TrainedModel.__init__(
             self, settings, schema, model.eval(), fabric, json.loads(state["metadata"])
         )
 
@@ -175,7 +175,7 @@ class LoadedRun:
     def __repr__(self) -> str:
         name = self.task.display_name(self.settings.model)
         path = "" if self._directory is None else f"{os.fspath(self.directory.path)!r}, "
-        return f"LoadedRun({path}task={self.task.name!r}, model={name!r})"
+        return f"TrainedModel({path}task={self.task.name!r}, model={name!r})"
 
     def read(self, files: Paths, *, flag: str = "files") -> LabeledTrees:
         """Read the examples of files, encoded by the vocabularies of the run.
@@ -421,7 +421,7 @@ def _in_memory(settings: Settings) -> Any:
     return settings.replace("data", scratch=None).data
 
 
-def load(path: PathLike) -> LoadedRun:
+def load(path: PathLike) -> TrainedModel:
     """Load the trained run in a directory, to predict, evaluate and encode.
 
     ``dgltrees.load("runs/hosvd").predict("trees.tsv")``
@@ -445,7 +445,7 @@ def load(path: PathLike) -> LoadedRun:
     fabric, weights = _set_up(model, settings), directory.weights()
     with checking(directory / "weights.safetensors", with_code=True):
         model.load_state_dict(weights)
-    return LoadedRun(settings, schema, model.eval(), fabric, metadata, directory)
+    return TrainedModel(settings, schema, model.eval(), fabric, metadata, directory)
 
 
 def _set_up(model: nn.Module, settings: Settings) -> OneDevice:
