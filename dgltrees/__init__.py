@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dgltrees.formats import read
     from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.trained import TrainedModel, load
-    from dgltrees.traversal import prop_nodes_topo, traverse
+    from dgltrees.traversal import prop_nodes_topo, run_cell
     from dgltrees.trees import BatchSampler, Forest, LabeledTrees, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
@@ -45,7 +45,7 @@ __all__ = [
     "load",
     "prop_nodes_topo",
     "read",
-    "traverse",
+    "run_cell",
 ]
 
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
@@ -56,7 +56,7 @@ _MODULES = {
     "dgltrees.formats": ("read",),
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
     "dgltrees.training.trained": ("TrainedModel", "load"),
-    "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
+    "dgltrees.traversal": ("prop_nodes_topo", "run_cell"),
     "dgltrees.trees": (
         "BatchSampler",
         "LabeledTrees",

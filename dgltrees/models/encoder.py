@@ -14,7 +14,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Input
 from dgltrees.settings import checked
-from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
+from dgltrees.traversal import IndexedRows, accepts_indexed, run_cell
 from dgltrees.trees.batch import TreeBatch
 
 
@@ -85,7 +85,7 @@ class TreeEncoder(Encoder):
         fused: use the cell's own way through all levels, if it has one; False where a second
             derivative is needed (gradient penalties), which such a way does not have.
         checkpoint: compute levels again in the backward pass, for batches that would not fit into
-            memory (see :func:`dgltrees.traverse`).
+            memory (see :func:`dgltrees.run_cell`).
 
     Attributes:
         size: c, the size of a state.
@@ -119,13 +119,13 @@ class TreeEncoder(Encoder):
         ndata: dict[str, Tensor | IndexedRows] = {"x": x}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
-        return Encoding(batch, self.traverse(self.cell, batch, ndata))
+        return Encoding(batch, self.run_cell(self.cell, batch, ndata))
 
-    def traverse(
+    def run_cell(
         self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
     ) -> Tensor:
         """Run a traversal with this encoder's options and return the states ``h``, ``(N, c)``."""
-        return traverse(
+        return run_cell(
             cell,
             batch,
             ndata,
@@ -181,5 +181,5 @@ class BidirectionalEncoder(Encoder):
     def forward(self, batch: TreeBatch) -> Encoding:
         """The ``(N, c_up + c_down)`` states of all nodes, in the order of the batch's nodes."""
         up = self.up(batch).states
-        down = self.up.traverse(self.down, batch.reversed(), {"x": up})
+        down = self.up.run_cell(self.down, batch.reversed(), {"x": up})
         return Encoding(batch, torch.cat([up, down], 1))

@@ -1,4 +1,4 @@
-"""The topological traversal: ``prop_nodes_topo`` for functions, ``traverse`` for cells."""
+"""The topological traversal: ``prop_nodes_topo`` for functions, ``run_cell`` for cells."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def prop_nodes_topo(
         backend: ``"levels"``, whose time is linear in nodes and edges, or ``"dgl"``, DGL's own and
             the reference, whose time grows with nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        fused, checkpoint: see :func:`traverse`.
+        fused, checkpoint: see :func:`run_cell`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
@@ -132,7 +132,7 @@ def prop_nodes_topo(
                 "without reduce_func; for a top-down pass turn the edges: batch.reversed()"
             )
         cell = cast(Cell, message_func)
-        states = traverse(cell, batch, backend=backend, fused=fused, checkpoint=checkpoint)
+        states = run_cell(cell, batch, backend=backend, fused=fused, checkpoint=checkpoint)
     else:
         with tree_in_errors(batch):
             states = _run(
@@ -153,7 +153,7 @@ def prop_nodes_topo(
         graph.refresh_graph()
 
 
-def traverse(
+def run_cell(
     cell: Cell,
     graph: Graph,
     ndata: Mapping[str, Tensor | IndexedRows] | None = None,

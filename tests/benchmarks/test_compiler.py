@@ -9,7 +9,7 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
-from dgltrees import Forest, traverse
+from dgltrees import Forest, run_cell
 from dgltrees.bench.cases import Case
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled import way
@@ -38,9 +38,9 @@ def step(contender: str, cell: nn.Module, forest: Forest, x: Tensor) -> Tensor:
     """Forwards and backwards; returns the sum of the roots' states."""
     batch = forest.batch()
     if contender in WAYS:
-        states = traverse(cell, batch, {"x": x}, **WAYS[contender])  # type: ignore[arg-type]
+        states = run_cell(cell, batch, {"x": x}, **WAYS[contender])  # type: ignore[arg-type]
     else:
-        states = pyg.traverse(cell, batch, {"x": x})
+        states = pyg.run_cell(cell, batch, {"x": x})
     loss = states["h"][batch.roots].sum()
     loss.backward()
     return loss

@@ -11,7 +11,7 @@ from dgltrees import Forest
 from dgltrees.cells import make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import BidirectionalEncoder, OneHot, TreeEncoder, WordEmbedding
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from tests.backends import by_backend
 from tests.worlds import random_forest
 
@@ -44,7 +44,7 @@ def test_tree_encoder_is_the_traversal() -> None:
     encoder, batch = up(), world().batch()
     ndata = {"x": INPUT(batch), "op": batch.ndata["op"]}
     assert encoder.size == 3
-    assert_close(encoder(batch).states, traverse(encoder.cell, batch, ndata)["h"])
+    assert_close(encoder(batch).states, run_cell(encoder.cell, batch, ndata)["h"])
     assert set(batch.ndata) == {"value", "op"}
 
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import Forest, explain_compile, traverse
+from dgltrees import Forest, explain_compile, run_cell
 from dgltrees.cells.compiled import way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
@@ -192,7 +192,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
 
 def states(cell: nn.Module, **options: Any) -> Tensor:
     x = torch.linspace(-1, 1, 21, dtype=torch.float64).view(7, 3)
-    return traverse(cell, FOREST, {"x": x}, **options)["h"]  # type: ignore[arg-type]
+    return run_cell(cell, FOREST, {"x": x}, **options)["h"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", CHANGES)

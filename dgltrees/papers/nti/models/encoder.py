@@ -27,7 +27,7 @@ from dgltrees.papers.nti.models.leaves import (
     State,
 )
 from dgltrees.settings import Count, Fraction, checked, expected
-from dgltrees.traversal import IndexedRows, traverse
+from dgltrees.traversal import IndexedRows, run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
@@ -220,7 +220,7 @@ class NTIEncoder(Encoder):
         batch, ndata, parts = self.plant(sentences, start)
         if query is not None:
             ndata["q"] = query.index_select(0, batch.tree_of_node.to(query.device))
-        state = traverse(self.cell, batch, ndata, fused=self.fused)
+        state = run_cell(self.cell, batch, ndata, fused=self.fused)
         return NTIEncoding(batch, state["h"], memory=state.get("c"), **parts)
 
     def plant(

@@ -13,7 +13,7 @@ from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, source_nodes
 from dgltrees.papers.top_down.models.language_model import LanguageModel, Predictions, half
 from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
@@ -100,7 +100,7 @@ class TreeLM(LanguageModel):
 
     def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
         """Run a cell and return the states of its top layer, ``(N, d)``."""
-        states = traverse(cell, batch, ndata, outputs=["h"], fused=self.fused)
+        states = run_cell(cell, batch, ndata, outputs=["h"], fused=self.fused)
         return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
