@@ -14,7 +14,7 @@ from dgltrees import _shortcuts
 
 if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
-    from dgltrees.cells.compiled.way import explain_compile
+    from dgltrees.cells.compiled.way import compile_report
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.formats import read
@@ -40,7 +40,7 @@ __all__ = [
     "TreeRegressor",
     "Vocabulary",
     "__version__",
-    "explain_compile",
+    "compile_report",
     "inspect_trees",
     "load",
     "prop_nodes_topo",
@@ -50,7 +50,7 @@ __all__ = [
 
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
 _MODULES = {
-    "dgltrees.cells.compiled.way": ("explain_compile",),
+    "dgltrees.cells.compiled.way": ("compile_report",),
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.formats": ("read",),

@@ -176,7 +176,7 @@ def run_cell(
         backend: ``"levels"`` or ``"dgl"``.
         outputs: the fields to return; by default all that the cell returns.
         fused: use the fast implementation of the cell's class, if it has one that applies, or else
-            compile its functions where that can be done (:func:`dgltrees.explain_compile`). It has
+            compile its functions where that can be done (:func:`dgltrees.compile_report`). It has
             no second derivative, and raises RuntimeError if one is requested.
         checkpoint: save memory by running the three functions a second time in the backward pass,
             one segment of levels after another. Values, gradients and dropout are the same; the

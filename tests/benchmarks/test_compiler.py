@@ -65,4 +65,4 @@ def test_cells_of_users(
     group = f"{name}, {hidden}, {case.name}"
     measure(benchmark, group, contender, forest.num_nodes, step, contender, cell, forest, x)
     if contender == "compiled":
-        assert way.explain_compile(cell).endswith("is compiled")
+        assert way.compile_report(cell).endswith("is compiled")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeBatch, TreeError, explain_compile, run_cell
+from dgltrees import ConfigError, TreeBatch, TreeError, compile_report, run_cell
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.trees.kinds import Flow
@@ -155,7 +155,7 @@ def test_every_way_equals_every_other(options: dict[str, Any], more: tuple[str, 
             assert_close(made, expected, msg=lambda text, name=name: f"{name}: {text}")
             found = gradients(cell, made, ndata)
         assert_close(found, expected_gradients, msg=lambda text, name=name: f"{name}: {text}")
-    assert not available() or explain_compile(cell) == "RRNetCell is compiled"
+    assert not available() or compile_report(cell) == "RRNetCell is compiled"
 
 
 @pytest.mark.parametrize("wanted", ["h", "c", "down"])

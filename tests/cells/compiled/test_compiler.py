@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, run_cell
+from dgltrees import Forest, TreeBatch, TreeError, compile_report, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
 from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
 from dgltrees.cells.compiled import check, plan, run, way
@@ -59,7 +59,7 @@ def agree(
     """The compiled way equals another in values and gradients."""
     fields = {"x": x} if op is None else {"x": x, "op": op}
     one = run_cell(cell, batch, fields)  # type: ignore[arg-type]
-    assert " is compiled" in explain_compile(cell)
+    assert " is compiled" in compile_report(cell)
     two = run_cell(cell, batch, fields, **other)  # type: ignore[arg-type]
     assert one.keys() == two.keys()
     assert_close(one, {name: two[name] for name in one})
@@ -110,7 +110,7 @@ def test_functions_of_dgl_need_no_change() -> None:
         functions = cell.message_func, cell.reduce_func
         prop_nodes_topo(batch, *functions, apply_node_func=cell.apply_node_func, fused=fused)
         results.append({name: batch.ndata[name] for name in ("h", "c")})
-    assert explain_compile(cell) == "Published is compiled"
+    assert compile_report(cell) == "Published is compiled"
     assert_close(*results)
 
 
@@ -126,7 +126,7 @@ def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
     """It goes the generic way, so that dropout is drawn alike in a run that is resumed."""
     cell, x = NaryTreeLSTM(3, 4, 5, dropout=0.5).double(), inputs(FOREST.num_nodes)
     run_cell(cell, FOREST, {"x": x})
-    assert explain_compile(cell) == "NaryTreeLSTM is compiled"
+    assert compile_report(cell) == "NaryTreeLSTM is compiled"
     monkeypatch.setattr(way, "SMALLEST", FOREST.num_nodes + 1)
     states = []
     for fused in (True, False):
@@ -270,14 +270,14 @@ def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
     torch.manual_seed(0)
     expected = run_cell(cell, FOREST, {"x": x}, fused=False)
     assert_close(gradients(cell, x, states), gradients(cell, x, expected))
-    assert reason in explain_compile(cell)
+    assert reason in compile_report(cell)
     if name in ("rule", "data"):
-        assert "test_compiler.py" in explain_compile(cell)
+        assert "test_compiler.py" in compile_report(cell)
 
 
 def test_hooks_and_autocast_go_the_generic_way() -> None:
     cell, x = CELLS["largest"](3, 4), inputs(FOREST.num_nodes).float()
-    assert explain_compile(cell).startswith("Largest is not compiled: it has not run over a batch")
+    assert compile_report(cell).startswith("Largest is not compiled: it has not run over a batch")
     with torch.autocast("cpu", dtype=torch.bfloat16):
         run_cell(cell, FOREST, {"x": x})
     assert cell not in way._versions
@@ -285,14 +285,14 @@ def test_hooks_and_autocast_go_the_generic_way() -> None:
     handle = cell.U.register_forward_hook(lambda *call: seen.append(call))
     run_cell(cell, FOREST, {"x": x})
     assert seen
-    assert explain_compile(cell) == "Largest is not compiled: one of its modules has hooks"
+    assert compile_report(cell) == "Largest is not compiled: one of its modules has hooks"
     handle.remove()
 
     class Own(ChildSumTreeLSTM):
         pass
 
     compiled_way(Own)(lambda cell, batch, ndata: None)
-    assert explain_compile(Own(2, 2)) == "Own has a compiled way of its own"
+    assert compile_report(Own(2, 2)) == "Own has a compiled way of its own"
 
 
 Step = Callable[[Tensor, Tensor, nn.Linear], Tensor]
@@ -351,7 +351,7 @@ def test_types_and_places_out_of_range_are_refused_by_the_functions() -> None:
     cell = make_cell("lstm", aggregator="full", **options).double()
     x, op = inputs(FOREST.num_nodes), torch.arange(FOREST.num_nodes) % 2
     run_cell(cell, FOREST, {"x": x, "op": op})
-    assert explain_compile(cell) == "TreeLSTM is compiled"
+    assert compile_report(cell) == "TreeLSTM is compiled"
     with pytest.raises(TreeError, match=r"an operator from 0 to 1 .* got 2"):
         run_cell(cell, FOREST, {"x": x, "op": op + 1})
     wide = Forest.build([-1, 0, 0, 0, 0, 0, 0])
@@ -373,7 +373,7 @@ def test_types_can_have_operations_of_their_own(monkeypatch: pytest.MonkeyPatch)
     many = ByType(3, 4).double()
     op = torch.arange(count)
     states = run_cell(many, FOREST, {"x": x, "op": op})
-    assert "depends on the number of nodes or children, or the type" in explain_compile(many)
+    assert "depends on the number of nodes or children, or the type" in compile_report(many)
     assert_close(states, run_cell(many, FOREST, {"x": x, "op": op}, fused=False))
 
 
@@ -387,7 +387,7 @@ def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as
     assert not one.equal(two)
     run_cell(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
     reason = "is compiled where all nodes have as many children, 2; else it picks children"
-    assert reason in explain_compile(cell)
+    assert reason in compile_report(cell)
 
 
 def test_plan_of_shards() -> None:

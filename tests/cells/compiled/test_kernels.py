@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import Forest, explain_compile, run_cell
+from dgltrees import Forest, compile_report, run_cell
 from dgltrees.cells import make_cell
 from dgltrees.cells.compiled import kernels
 from tests.cells.compiled.interpreter import compiling
@@ -30,7 +30,7 @@ def test_machine_code_equals_the_functions_in_single_precision() -> None:
     for fused in (True, False):
         with compiling(interpret=False):
             states = run_cell(cell, forest, fields, fused=fused)
-            assert explain_compile(cell) == "Other is compiled"
+            assert compile_report(cell) == "Other is compiled"
         total = sum((h.sin() * (i + 1)).sum() for i, (_, h) in enumerate(sorted(states.items())))
         results.append((states, torch.autograd.grad(total, [x, cell.f.U])))
     assert_close(*results, atol=1e-4, rtol=1e-3)

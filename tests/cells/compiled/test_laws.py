@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, explain_compile, run_cell
+from dgltrees import Forest, TreeBatch, compile_report, run_cell
 from dgltrees.cells import BaseCell
 from dgltrees.cells.compiled import run
 from dgltrees.cells.compiled.kernels import available, compiled
@@ -118,7 +118,7 @@ def test_equals_the_three_functions(case: Case, data: st.DataObject) -> None:
     with going(case.way), patch.object(run.Machine, "rows", lambda *_: rows):
         states = run_cell(cell, batch, ndata)
         if case.way == "compiled":
-            assert not len(batch.src) or "is compiled" in explain_compile(cell)
+            assert not len(batch.src) or "is compiled" in compile_report(cell)
         else:
             assert compiled_states(cell, batch, ndata) is not None
         grads = gradients(cell, ndata, {name: states[name] for name in sorted(outputs)})

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import TreeBatch, TreeError, explain_compile
+from dgltrees import TreeBatch, TreeError, compile_report
 from dgltrees.cells import SLSTM, AttentiveNode, ChainerSLSTM, NaryTreeLSTM, SelectiveSLSTM
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.cells.s_lstm import sparsemax
@@ -58,7 +58,7 @@ def test_the_compiled_way_equals_dgl(branching: int, memory: bool, lengths: list
     slow = run(cell, batch, x, c0, "dgl", False)
     with compiling():
         assert_close(run(cell, batch, x, c0, "levels", True), slow)
-        assert explain_compile(cell) == "SLSTM is compiled" or len(lengths) == 1
+        assert compile_report(cell) == "SLSTM is compiled" or len(lengths) == 1
     assert_close(run(cell, batch, x, c0, "levels", False), slow)
 
 
