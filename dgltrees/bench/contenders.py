@@ -87,7 +87,7 @@ def eager_way(model: Model, batch: TreeBatch) -> Tensor:
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the three functions of the cell."""
     x = model.embed(batch.ndata["token"])
-    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], fused=False)["h"]
+    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], compile=False)["h"]
 
 
 class TutorialCell:
@@ -145,7 +145,7 @@ CONTENDERS = {
     for each in (
         *([] if dgl is None else [Contender("dgl", dgl_way)]),
         Contender("levels, DGL cell", _tutorial(prop_nodes_topo)),
-        Contender("levels, fused=False", levels_way),
+        Contender("levels, compile=False", levels_way),
         Contender("levels, no numba", eager_way),
         Contender("levels, own inputs", dense_way),
         Contender("levels", fused_way),

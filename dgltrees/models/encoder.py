@@ -82,8 +82,8 @@ class TreeEncoder(Encoder):
     Arguments:
         inputs: gives every node its input.
         cell: the cell, for inputs of that size.
-        fused: use the cell's own way through all levels, if it has one; False where a second
-            derivative is needed (gradient penalties), which such a way does not have.
+        compile: run the cell as compiled code where possible; use False for second derivatives
+            (gradient penalties), which compiled code does not have.
         checkpoint: compute levels again in the backward pass, for batches that would not fit into
             memory (see :func:`dgltrees.run_cell`).
 
@@ -101,7 +101,7 @@ class TreeEncoder(Encoder):
         inputs: Input,
         cell: BaseCell,
         *,
-        fused: bool = True,
+        compile: bool = True,
         checkpoint: bool = False,
     ) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class TreeEncoder(Encoder):
                 f"{cell.input_size}"
             )
         self.input, self.cell, self.size = inputs, cell, cell.hidden_size
-        self.fused, self.checkpoint = fused, checkpoint
+        self.compiled, self.checkpoint = compile, checkpoint
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """The states of all nodes, in the order of the batch's nodes."""
@@ -130,7 +130,7 @@ class TreeEncoder(Encoder):
             batch,
             ndata,
             outputs=["h"],
-            fused=self.fused,
+            compile=self.compiled,
             checkpoint=self.checkpoint,
         )["h"]
 
@@ -143,8 +143,8 @@ class BidirectionalEncoder(Encoder):
     with positions can tell the children of a node apart.
 
     Arguments:
-        up: the encoder from the leaves to the root; its ``fused`` and ``checkpoint`` hold for both
-            ways.
+        up: the encoder from the leaves to the root; its ``compile`` and ``checkpoint`` hold for
+            both directions.
         down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
             size of ``up``.
 

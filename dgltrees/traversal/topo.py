@@ -93,7 +93,7 @@ def prop_nodes_topo(
     backend: str = "levels",
     group_by: str | None = None,
     slots: int | None = None,
-    fused: bool = True,
+    compile: bool = True,
     checkpoint: bool = False,
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
@@ -117,7 +117,7 @@ def prop_nodes_topo(
         backend: ``"levels"``, whose time is linear in nodes and edges, or ``"dgl"``, DGL's own and
             the reference, whose time grows with nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        fused, checkpoint: see :func:`run_cell`.
+        compile, checkpoint: see :func:`run_cell`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
@@ -132,7 +132,7 @@ def prop_nodes_topo(
                 "without reduce_func; for a top-down pass turn the edges: batch.reversed()"
             )
         cell = cast(Cell, message_func)
-        states = run_cell(cell, batch, backend=backend, fused=fused, checkpoint=checkpoint)
+        states = run_cell(cell, batch, backend=backend, compile=compile, checkpoint=checkpoint)
     else:
         with tree_in_errors(batch):
             states = _run(
@@ -144,7 +144,7 @@ def prop_nodes_topo(
                 group_by=group_by,
                 slots=slots,
                 reverse=reverse,
-                fused=fused,
+                compile=compile,
                 checkpoint=checkpoint,
             )
     for name, column in states.items():
@@ -161,7 +161,7 @@ def run_cell(
     *,
     backend: str = "levels",
     outputs: Sequence[str] | None = None,
-    fused: bool = True,
+    compile: bool = True,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     """Run a cell over a graph and return the states of its nodes; the graph is not changed.
@@ -175,9 +175,8 @@ def run_cell(
         edata: fields of the edges, each ``(E, ...)``; by default those of the graph.
         backend: ``"levels"`` or ``"dgl"``.
         outputs: the fields to return; by default all that the cell returns.
-        fused: use the fast implementation of the cell's class, if it has one that applies, or else
-            compile its functions where that can be done (:func:`dgltrees.compile_report`). It has
-            no second derivative, and raises RuntimeError if one is requested.
+        compile: run the cell as compiled code where possible (:func:`dgltrees.compile_report`).
+            Compiled code has no second derivative and raises RuntimeError if one is requested.
         checkpoint: save memory by running the three functions a second time in the backward pass,
             one segment of levels after another. Values, gradients and dropout are the same; the
             fast implementation is not used. Only for backend ``levels``.
@@ -194,7 +193,7 @@ def run_cell(
     fields = batch.ndata if ndata is None else ndata
     check_fields("node", fields, batch.num_nodes)
     with tree_in_errors(batch):
-        own = fused and backend == "levels" and edata is None and not checkpoint
+        own = compile and backend == "levels" and edata is None and not checkpoint
         second = own and goes_second(cell)
         if own and not second:
             states = compiled_states(cell, batch, fields)
@@ -210,7 +209,7 @@ def run_cell(
             slots=getattr(cell, "slots", None),
             prepare=getattr(cell, "prepare", None),
             outputs=outputs,
-            fused=fused,
+            compile=compile,
             checkpoint=checkpoint,
             second=partial(compiled_states, cell, batch, fields) if second else None,
         )
@@ -275,7 +274,7 @@ def _run(
     reverse: bool = False,
     prepare: Prepare | None = None,
     outputs: Sequence[str] | None = None,
-    fused: bool = False,
+    compile: bool = False,
     checkpoint: bool = False,
     second: Callable[[], dict[str, Tensor] | None] | None = None,
 ) -> dict[str, Tensor]:
@@ -298,7 +297,7 @@ def _run(
         )
         return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
-    if fused and update is not None and not (reverse or checkpoint):
+    if compile and update is not None and not (reverse or checkpoint):
 
         def generic(
             graph: TreeBatch, fields: Mapping[str, Tensor], edges: Mapping[str, Tensor]

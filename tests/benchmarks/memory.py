@@ -30,7 +30,7 @@ def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
 MEASURED: Mapping[str, Contender] = {
     **{
         name: CONTENDERS[name]
-        for name in ("dgl", "levels, fused=False", "levels")
+        for name in ("dgl", "levels, compile=False", "levels")
         if name in CONTENDERS
     },
     "levels, checkpoint": Contender("levels, checkpoint", checkpoint_way),

@@ -20,7 +20,7 @@ from tests.cells.compiled.user_cells import CELLS
 ALL = {**CELLS, "child_sum": ChildSumTreeLSTM}
 WAYS: dict[str, dict[str, Any]] = {
     "dgl": {"backend": "dgl"},
-    "generic": {"fused": False},
+    "generic": {"compile": False},
     "compiled": {},
 }
 PEERS = "dgl", "torch_geometric"

@@ -28,7 +28,7 @@ def gradients(cell: BaseCell, forest: Forest, checkpoint: bool) -> dict[str, Ten
     x, op = world(forest)
     x.requires_grad_()
     batch, ndata = graph(cell, forest, x, op)
-    found = run_cell(cell, batch, ndata, fused=False, checkpoint=checkpoint)
+    found = run_cell(cell, batch, ndata, compile=False, checkpoint=checkpoint)
     sum((h * torch.linspace(-1, 2, h.numel()).view_as(h)).sum() for h in found.values()).backward()
     grads = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return {**found, **grads, "x": x.grad}
@@ -101,7 +101,7 @@ def test_less_is_kept() -> None:
             return tensor
 
         with saved_tensors_hooks(pack, lambda tensor: tensor):
-            run_cell(cell, forest.batch(), {"x": x, "op": op}, fused=False, checkpoint=checkpoint)
+            run_cell(cell, forest.batch(), {"x": x, "op": op}, compile=False, checkpoint=checkpoint)
         kept[checkpoint] = sum(sizes)
     assert kept[True] < kept[False] / 10
 

@@ -66,18 +66,18 @@ def encode(
     x: Tensor,
     op: Tensor,
     backend: str = "levels",
-    fused: bool = True,
+    compiled: bool = True,
 ) -> Tensor:
     batch, ndata = graph(cell, forest, x, op)
-    return run_cell(cell, batch, ndata, backend=backend, fused=fused)["h"]
+    return run_cell(cell, batch, ndata, backend=backend, compile=compiled)["h"]
 
 
 def gradients(
-    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, fused: bool = True
+    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, compiled: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
     cell.zero_grad()
     x = x.clone().requires_grad_()
-    h = encode(cell, forest, x, op, backend, fused)
+    h = encode(cell, forest, x, op, backend, compiled)
     (h * torch.linspace(-1, 2, h.numel(), dtype=h.dtype).view_as(h)).sum().backward()
     found = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return h.detach(), {**found, "x": x.grad}
@@ -153,7 +153,7 @@ def test_levels_equal_dgl(row: Row) -> None:
     x, op = world(forest)
     slow = gradients(cell, forest, x, op, "dgl")
     assert_close(gradients(cell, forest, x, op, "levels"), slow)
-    assert_close(gradients(cell, forest, x, op, "levels", fused=False), slow)
+    assert_close(gradients(cell, forest, x, op, "levels", compile=False), slow)
 
 
 @every_row
@@ -167,8 +167,8 @@ def test_a_batch_equals_its_trees(row: Row) -> None:
 
 
 @every_row
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, fused: bool) -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, compiled: bool) -> None:
     cell, forest = row.make(), random_forest(np.random.default_rng(3), 1, 20, row.children)
     batch, ndata = graph(cell, forest, *world(forest))
     new = torch.randperm(batch.num_nodes)  # node v becomes new[v]
@@ -177,8 +177,8 @@ def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, fused: bool) -> 
     edata = {name: field[edges] for name, field in batch.edata.items()}
     renumbered = TreeBatch(*ends, batch.sizes, edata=edata)
     moved = {name: field[back] for name, field in ndata.items()}
-    h = run_cell(cell, renumbered, moved, fused=fused)["h"]
-    assert_close(h[new], run_cell(cell, batch, ndata, fused=fused)["h"])
+    h = run_cell(cell, renumbered, moved, compile=compiled)["h"]
+    assert_close(h[new], run_cell(cell, batch, ndata, compile=compiled)["h"])
 
 
 def prop_nodes_topo_of_dgl(graph: dgl.DGLGraph, cell: BaseCell) -> None:
@@ -236,7 +236,7 @@ def test_gradcheck(row: Row) -> None:
 
     def encoding(x: Tensor, *values: Tensor) -> Tensor:
         with torch.nn.utils.stateless._reparametrize_module(cell, dict(zip(names, values))):
-            return encode(cell, forest, x, op, fused=False)
+            return encode(cell, forest, x, op, compile=False)
 
     values = [p.detach().clone().requires_grad_() for p in cell.parameters()]
     assert torch.autograd.gradcheck(encoding, (x.requires_grad_(), *values), fast_mode=True)

@@ -248,10 +248,10 @@ def test_the_input_is_checked() -> None:
 def test_an_unknown_operator_is_refused(aggregator: str, backend: str) -> None:
     batch = Forest.build([-1, 0, -1, 0, 1], offsets=[0, 2, 5]).batch()
     ndata = {"x": torch.zeros(5, 3), "op": torch.tensor([0, -1, 1, 5, -1])}
-    for fused in (False, True):
+    for compiled in (False, True):
         with pytest.raises(TreeError, match=r"^tree 1, node 1: expected an operator .* got 5"):
             cell = lstm(operators=2, aggregator=aggregator)
-            run_cell(cell, batch, ndata, backend=backend, fused=fused)
+            run_cell(cell, batch, ndata, backend=backend, compile=compiled)
 
 
 def test_a_gate_without_label_has_nothing_to_embed() -> None:

@@ -162,8 +162,8 @@ def test_every_way_equals_every_other(options: dict[str, Any], more: tuple[str, 
 def test_each_output_has_its_own_gradient(wanted: str) -> None:
     cell, ndata = make(), tracked(fields(flat(SAMPLE)[0], *GIVEN, "mask"))
     found = [
-        gradients(cell, {wanted: encode(cell, SAMPLE, ndata, fused=fused)[wanted]}, ndata)
-        for fused in (True, False)
+        gradients(cell, {wanted: encode(cell, SAMPLE, ndata, compile=compiled)[wanted]}, ndata)
+        for compiled in (True, False)
     ]
     assert_close(*found)
 
@@ -219,8 +219,8 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
 def test_what_no_operation_reaches_learns_nothing() -> None:
     cell, drawn = make(), spelled("RR", "R")
     ndata = fields(flat(drawn)[0])
-    for fused in (True, False):
-        found = gradients(cell, encode(cell, drawn, ndata, fused=fused), ndata)
+    for compiled in (True, False):
+        found = gradients(cell, encode(cell, drawn, ndata, compile=compiled), ndata)
         assert found["W"][1].abs().max() > 0
         for name in ("W", "U", "b"):
             assert found[name][[0, 2, 3]].abs().max() == 0

@@ -32,10 +32,10 @@ FOREST = random_forest(np.random.default_rng(0), 3, 12, 4)
 
 
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
-@pytest.mark.parametrize("fused", [True, False])
-def test_root_has_the_initial_state(backend: str, fused: bool) -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_root_has_the_initial_state(backend: str, compiled: bool) -> None:
     cell = top_down(layers=2)
-    made = run_cell(cell, *world(FOREST), backend=backend, fused=fused)
+    made = run_cell(cell, *world(FOREST), backend=backend, compile=compiled)
     for name in ("h", "c"):
         assert made[name].shape == (FOREST.num_nodes, 2, D)
         assert (made[name][FOREST.roots] == 0.01).all()
@@ -71,8 +71,8 @@ def test_left_dependents_are_read_at_right_edges_alone() -> None:
     cell, (batch, ndata) = top_down(left_size=2), world(FOREST)
     left = torch.where(ndata["etype"] == 1, 0.5, torch.nan).double()
     left = left[:, None].expand(-1, 2).contiguous().requires_grad_()
-    for fused in (True, False):
-        h = run_cell(cell, batch, {**ndata, "left": left}, fused=fused)["h"]
+    for compiled in (True, False):
+        h = run_cell(cell, batch, {**ndata, "left": left}, compile=compiled)["h"]
         assert torch.isfinite(h).all()
         (gradient,) = torch.autograd.grad(h.sum(), left)
         used = (gradient != 0).any(1)

@@ -20,7 +20,7 @@ from tests.worlds import chain, random_forest
 
 WAYS: dict[str, dict[str, Any]] = {
     "own way": {},
-    "three functions": {"fused": False},
+    "three functions": {"compile": False},
     "checkpoint": {"checkpoint": True},
 }
 

@@ -70,32 +70,32 @@ def agree(
 def test_equals_the_three_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = CELLS[name](3, 4).double()
     x = inputs(FOREST.num_nodes)
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
     monkeypatch.setattr(run.Machine, "shards", lambda *_: 3)
     monkeypatch.setattr(run.Machine, "rows", lambda *_: 4)
-    agree(cell, FOREST.batch(), x, **({"fused": False} if dgl is None else {"backend": "dgl"}))
+    agree(cell, FOREST.batch(), x, **({"compile": False} if dgl is None else {"backend": "dgl"}))
 
 
 def test_layer_normalisation_of_a_cell_of_ours_and_graphs_with_two_parents() -> None:
     cell = ChildSumTreeLSTM(3, 4, layer_norm=True).double()
-    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
     src, dst = torch.tensor([0, 1, 1, 2, 3, 0]), torch.tensor([2, 2, 3, 4, 4, 5])
     batch = TreeBatch(src, dst, torch.tensor([6]))
-    agree(CELLS["attention"](3, 4).double(), batch, inputs(6), fused=False)
+    agree(CELLS["attention"](3, 4).double(), batch, inputs(6), compile=False)
     batch = FOREST.batch().reversed()  # from the root down
-    agree(CELLS["gated"](3, 4).double(), batch, inputs(FOREST.num_nodes), fused=False)
+    agree(CELLS["gated"](3, 4).double(), batch, inputs(FOREST.num_nodes), compile=False)
 
 
 def test_products_with_zeros_are_left_out() -> None:
     """Those of leaves whose state before is zero, and of children without a memory."""
     gru = CELLS["gru"](3, 4).double()
-    agree(gru, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(gru, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
     (machine,) = way._versions[gru].values()
     assert isinstance(machine, run.Machine)
     assert not any(isinstance(step, Product) for step in machine.program.steps[Phase("leaf")])
     assert torch.ops.aten.addmm.default not in {f for f, *_ in machine.program.before.values()}
     s_lstm = SLSTM(3, 4, 5).double()
-    agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
     (machine,) = way._versions[s_lstm].values()
     assert isinstance(machine, run.Machine)
     assert machine.up.count("if level >= above:") == 1
@@ -104,11 +104,11 @@ def test_products_with_zeros_are_left_out() -> None:
 def test_functions_of_dgl_need_no_change() -> None:
     cell, x = Published(3, 4).double(), inputs(FOREST.num_nodes)
     results = []
-    for fused in (True, False):
+    for compiled in (True, False):
         batch = FOREST.batch()
         batch.ndata.update(cell.prepare({"x": x}))
         functions = cell.message_func, cell.reduce_func
-        prop_nodes_topo(batch, *functions, apply_node_func=cell.apply_node_func, fused=fused)
+        prop_nodes_topo(batch, *functions, apply_node_func=cell.apply_node_func, compile=compiled)
         results.append({name: batch.ndata[name] for name in ("h", "c")})
     assert compile_report(cell) == "Published is compiled"
     assert_close(*results)
@@ -117,7 +117,7 @@ def test_functions_of_dgl_need_no_change() -> None:
 def test_trees_of_one_node_alone() -> None:
     cell = CELLS["gated"](3, 4).double()
     run_cell(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
-    agree(cell, Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), inputs(2), fused=False)
+    agree(cell, Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), inputs(2), compile=False)
 
 
 def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
@@ -129,9 +129,9 @@ def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
     assert compile_report(cell) == "NaryTreeLSTM is compiled"
     monkeypatch.setattr(way, "SMALLEST", FOREST.num_nodes + 1)
     states = []
-    for fused in (True, False):
+    for compiled in (True, False):
         torch.manual_seed(1)
-        states.append(run_cell(cell, FOREST.batch(), {"x": x}, fused=fused)["h"])
+        states.append(run_cell(cell, FOREST.batch(), {"x": x}, compile=compiled)["h"])
     assert torch.equal(*states)
 
 
@@ -142,26 +142,26 @@ def test_a_graph_can_be_kept_and_has_no_second_derivative() -> None:
     (two,) = torch.autograd.grad(total, x)
     assert_close(one, two)
     total = run_cell(cell, FOREST, {"x": x})["h"].sum()
-    with pytest.raises(RuntimeError, match=r"expected one derivative of a compiled cell.*fused=F"):
+    with pytest.raises(RuntimeError, match=r"one derivative of a compiled cell.*compile=False"):
         torch.autograd.grad(total, x, create_graph=True)
 
 
 def test_parameters_and_settings_may_change() -> None:
     cell, x = CELLS["gru"](3, 4).double(), inputs(FOREST.num_nodes)
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
     cell.load_state_dict(CELLS["gru"](3, 4).double().state_dict())
     cell.gru.weight_hh = nn.Parameter(torch.randn(12, 4, dtype=torch.float64))
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
     assert len(way._versions[cell]) == 1
     norm = CELLS["gated"](3, 4).double()
-    agree(norm, FOREST.batch(), x, fused=False)
+    agree(norm, FOREST.batch(), x, compile=False)
     norm.norm.eps = 0.5
-    agree(norm, FOREST.batch(), x, fused=False)
+    agree(norm, FOREST.batch(), x, compile=False)
     for parameter in norm.parameters():
         parameter.requires_grad_(parameter is norm.U.weight)
     states = run_cell(norm, FOREST, {"x": x.detach()})
     (one,) = torch.autograd.grad(states["h"].sum(), norm.U.weight)
-    states = run_cell(norm, FOREST, {"x": x.detach()}, fused=False)
+    states = run_cell(norm, FOREST, {"x": x.detach()}, compile=False)
     assert_close(one, torch.autograd.grad(states["h"].sum(), norm.U.weight)[0])
 
 
@@ -170,7 +170,7 @@ def test_inference_and_training_share_a_cell() -> None:
     with torch.inference_mode():
         states = run_cell(cell, FOREST, {"x": x})
     assert_close(run_cell(cell, FOREST, {"x": x}), {k: v.clone() for k, v in states.items()})
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
 
 
 def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
@@ -183,7 +183,7 @@ def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
         wanted = [seen[1] for seen in machine.checked if isinstance(seen, tuple)]
         compared.append(sorted(map(sorted, wanted)))
     assert compared == [[["wx"]], *[[["wx"], ["wx", "x"]]] * 3]  # wx of its prepare
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
 
 
 def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,8 +202,8 @@ def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     for forest, nodes in ((below, [16]), (Forest.build(parent), [16, 200])):
         cell, x = CELLS["attention"](3, 4).double(), inputs(200)
         compared.clear()
-        agree(cell, below.batch(), x, fused=False)
-        agree(cell, forest.batch(), x, fused=False)
+        agree(cell, below.batch(), x, compile=False)
+        agree(cell, forest.batch(), x, compile=False)
         assert compared == nodes
     cell = ByType(3, 4).double()
     fields = {"x": inputs(200), "op": torch.arange(200) // 100}
@@ -268,7 +268,7 @@ def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
         torch.manual_seed(0)
         states = run_cell(cell, FOREST, {"x": x})
     torch.manual_seed(0)
-    expected = run_cell(cell, FOREST, {"x": x}, fused=False)
+    expected = run_cell(cell, FOREST, {"x": x}, compile=False)
     assert_close(gradients(cell, x, states), gradients(cell, x, expected))
     assert reason in compile_report(cell)
     if name in ("rule", "data"):
@@ -343,7 +343,7 @@ class Drawn(Cell):
 @example(["exp", "heads", "chunks"], "amax", ["heads", "chunks"])
 def test_any_cell(before: list[str], over: str, behind: list[str]) -> None:
     cell = Drawn(before, over, behind).double()
-    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
 
 
 def test_types_and_places_out_of_range_are_refused_by_the_functions() -> None:
@@ -363,25 +363,25 @@ def test_types_can_have_operations_of_their_own(monkeypatch: pytest.MonkeyPatch)
     """Such as a batch has, and those of later batches too."""
     cell, x, count = ByType(3, 4).double(), inputs(FOREST.num_nodes), FOREST.num_nodes
     for types in (1, 2, 3):
-        agree(cell, FOREST.batch(), x, torch.arange(count) % types, fused=False)
+        agree(cell, FOREST.batch(), x, torch.arange(count) % types, compile=False)
     ((machine,),) = (way._versions[cell].values(),)
     assert isinstance(machine, run.Machine)
-    agree(cell, FOREST.batch(), x, torch.arange(count) % 2, fused=False)
+    agree(cell, FOREST.batch(), x, torch.arange(count) % 2, compile=False)
     assert list(way._versions[cell].values()) == [machine]  # which knows these types
     monkeypatch.setattr(run.Machine, "shards", lambda *_: 3)
-    agree(cell, FOREST.batch(), x, torch.arange(count) % 3, fused=False)
+    agree(cell, FOREST.batch(), x, torch.arange(count) % 3, compile=False)
     many = ByType(3, 4).double()
     op = torch.arange(count)
     states = run_cell(many, FOREST, {"x": x, "op": op})
     assert "depends on the number of nodes or children, or the type" in compile_report(many)
-    assert_close(states, run_cell(many, FOREST, {"x": x, "op": op}, fused=False))
+    assert_close(states, run_cell(many, FOREST, {"x": x, "op": op}, compile=False))
 
 
 def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as_many() -> None:
     cell = Other(lambda c, n, h: h[:, 0] - c.drop(h[:, -1])).double()
     cell.drop = nn.Dropout(0.5)
     pair = Forest.build(parent=[-1, 0, 0, 1, 1], offsets=[0, 5])
-    agree(cell.eval(), pair.batch(), inputs(5), fused=False)
+    agree(cell.eval(), pair.batch(), inputs(5), compile=False)
     x = inputs(5)
     one, two = (run_cell(cell.train(), pair, {"x": x})["h"] for _ in range(2))
     assert not one.equal(two)

@@ -61,9 +61,9 @@ def test_the_operator_of_a_leaf_does_not_matter(name: str) -> None:
     batch = star(2).batch()
     ndata, cell = fields(batch), make(name)
     expected = run_cell(cell, batch, {**ndata, "op": torch.tensor([1, -1, -1])})
-    for fused in (True, False):
+    for on in (True, False):
         other = {**ndata, "op": torch.tensor([1, 7, K])}
-        torch.testing.assert_close(run_cell(cell, batch, other, fused=fused), expected)
+        torch.testing.assert_close(run_cell(cell, batch, other, compile=on), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32], ids=str)
@@ -155,8 +155,8 @@ def test_shared_inputs_reach_every_backend() -> None:
     batch, cell = chain(3).batch(), make("sum")
     x = IndexedRows(torch.randn(2, M, dtype=torch.float64), torch.tensor([0, 1, 0]))
     expected = run_cell(cell, batch, {"x": x.dense()})
-    for backend, fused in (("levels", True), ("levels", False), ("dgl", False)):
-        made = run_cell(cell, batch, {"x": x}, backend=backend, fused=fused)
+    for backend, on in (("levels", True), ("levels", False), ("dgl", False)):
+        made = run_cell(cell, batch, {"x": x}, backend=backend, compile=on)
         torch.testing.assert_close(made, expected)
 
 
@@ -178,7 +178,7 @@ def test_large_activations(on: bool) -> None:
         x = torch.full((batch.num_nodes, M), size)
         with compiling() if on else compiled(False):
             made = run_cell(cell, batch, {"x": x})
-        torch.testing.assert_close(made, run_cell(cell, batch, {"x": x}, fused=False))
+        torch.testing.assert_close(made, run_cell(cell, batch, {"x": x}, compile=False))
 
 
 @pytest.mark.skipif(not available(), reason="no numba")
@@ -196,7 +196,7 @@ def test_machine_code_is_as_exact_as_torch(threads: int) -> None:
                 states = run_cell(cell, batch, {"x": other.requires_grad_()})
             states["h"].sum().backward()
             assert torch.get_num_threads() == threads
-            expected = run_cell(exact, batch, {"x": other.double()}, fused=False)
+            expected = run_cell(exact, batch, {"x": other.double()}, compile=False)
             for name, field in states.items():
                 expect = expected[name]
                 assert_close(field.double(), expect, rtol=0, atol=2e-6, equal_nan=True)
@@ -228,7 +228,7 @@ def test_edges_between_trees_are_no_matter(name: str) -> None:
     ndata, cell = fields(one), make(name)
     with compiling(), patch.object(Machine, "shards", lambda *_: 3):
         made = run_cell(cell, cut, ndata)
-    torch.testing.assert_close(made, run_cell(cell, one, ndata, fused=False))
+    torch.testing.assert_close(made, run_cell(cell, one, ndata, compile=False))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

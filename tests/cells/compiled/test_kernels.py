@@ -27,9 +27,9 @@ def test_machine_code_equals_the_functions_in_single_precision() -> None:
     x = torch.randn(9, 3, requires_grad=True)
     fields = {"x": x, "op": torch.arange(9) % 2}
     results = []
-    for fused in (True, False):
+    for compiled in (True, False):
         with compiling(interpret=False):
-            states = run_cell(cell, forest, fields, fused=fused)
+            states = run_cell(cell, forest, fields, compile=compiled)
             assert compile_report(cell) == "Other is compiled"
         total = sum((h.sin() * (i + 1)).sum() for i, (_, h) in enumerate(sorted(states.items())))
         results.append((states, torch.autograd.grad(total, [x, cell.f.U])))

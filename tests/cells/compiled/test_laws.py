@@ -122,7 +122,7 @@ def test_equals_the_three_functions(case: Case, data: st.DataObject) -> None:
         else:
             assert compiled_states(cell, batch, ndata) is not None
         grads = gradients(cell, ndata, {name: states[name] for name in sorted(outputs)})
-    expected = run_cell(cell, batch, ndata, fused=False, outputs=cell.state_fields)
+    expected = run_cell(cell, batch, ndata, compile=False, outputs=cell.state_fields)
     assert_close(states, expected)
     assert_close(grads, gradients(cell, ndata, {name: expected[name] for name in sorted(outputs)}))
 
@@ -144,7 +144,7 @@ def test_it_is_taken_by_backend_levels_alone_and_if_wanted(row: Row) -> None:
 
     cell.reduce = reduce  # type: ignore[method-assign, assignment]
     assert set(run_cell(cell, batch, ndata)) == set(cell.state_fields)
-    ways: tuple[dict[str, object], ...] = ({"fused": False}, {"backend": "dgl"})
+    ways: tuple[dict[str, object], ...] = ({"compile": False}, {"backend": "dgl"})
     for options in (*ways, {"checkpoint": True}):
         with pytest.raises(AssertionError, match="went level by level"):
             run_cell(cell, batch, ndata, **options)  # type: ignore[arg-type]
@@ -179,9 +179,9 @@ def test_a_second_derivative_is_refused(case: Case) -> None:
     x = ndata["x"].requires_grad_()
     with going(case.way):
         h = run_cell(cell, batch, ndata)["h"]
-        with pytest.raises(RuntimeError, match=r"one derivative of a \w+ cell.*fused=False"):
+        with pytest.raises(RuntimeError, match=r"one derivative of a \w+ cell.*compile=False"):
             torch.autograd.grad(h.sum(), x, create_graph=True)
-    h = run_cell(cell, batch, ndata, fused=False)["h"]
+    h = run_cell(cell, batch, ndata, compile=False)["h"]
     (grad,) = torch.autograd.grad(h.sum(), x, create_graph=True)
     grad.sum().backward()
 
@@ -216,7 +216,7 @@ def test_a_batch_seen_in_inference_mode_can_be_trained_on(case: Case) -> None:
     batch, ndata = case.inputs(cell, sample(case.row.children))
     ways: tuple[Callable[[], Fields], ...] = (
         lambda: run_cell(cell, batch, ndata),
-        lambda: run_cell(cell, batch, ndata, fused=False),
+        lambda: run_cell(cell, batch, ndata, compile=False),
     )
     with going(case.way):
         with torch.inference_mode():

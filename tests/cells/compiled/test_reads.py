@@ -212,7 +212,7 @@ def test_a_change_between_batches_changes_compiled_code(
     change(cell)
     after = states(cell)
     assert not torch.allclose(before, after)
-    assert_close(after, states(cell, fused=False))
+    assert_close(after, states(cell, compile=False))
     assert compile_report(cell).startswith("Own is compiled")
     CHANGE_CLOSED(1.0)
 

@@ -109,7 +109,7 @@ CONTENDERS: dict[str, Callable[[Model], Read]] = {
     "torch.nn.LSTM, padded": lambda model: model.padded,
     "torch.nn.LSTM, packed": lambda model: model.packed,
     "dgl": lambda model: lambda texts: model.graph(texts, backend="dgl"),
-    "levels, fused=False": lambda model: lambda texts: model.graph(texts, fused=False),
+    "levels, compile=False": lambda model: lambda texts: model.graph(texts, compile=False),
     "levels": lambda model: model.graph,
     "on the fly": lambda model: model.on_the_fly,
 }

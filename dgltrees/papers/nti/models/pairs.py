@@ -234,7 +234,7 @@ class NodeByNode(SentencePairEncoder):
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
         attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
         # what attends holds the tensors of one batch, so that no code can be compiled for all
-        state = run_cell(attending, trees, ndata, fused=False)
+        state = run_cell(attending, trees, ndata, compile=False)
         memory, weights = state.get("c"), state["weights"]
         return NTIEncoding(trees, state["h"], memory=memory, attention=weights, **parts)
 

@@ -53,7 +53,7 @@ def test_backends_agree(name: str) -> None:
     with by_backend("dgl"):
         slow = both(encoder, some)
     assert_close(both(encoder, some), slow)
-    assert_close(both(encoder, some, fused=False), slow)
+    assert_close(both(encoder, some, compile=False), slow)
 
 
 @pytest.mark.parametrize("name", ENCODERS)

@@ -34,11 +34,11 @@ def made(cell: torch.nn.Module) -> torch.nn.Module:
 
 
 def run(
-    cell: SLSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, fused: bool
+    cell: SLSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, compiled: bool
 ) -> list[Tensor]:
     """States, memories and all gradients."""
     ndata = {"x": x} if c0 is None else {"x": x, "c0": c0}
-    state = run_cell(cell, batch, ndata, backend=backend, fused=fused)
+    state = run_cell(cell, batch, ndata, backend=backend, compile=compiled)
     weight = torch.linspace(-1, 2, state["h"].numel()).double().view_as(state["h"])
     total = (weight * state["h"]).sum() + (weight.flip(0) * state["c"]).sum()
     inputs = [*ndata.values(), *cell.parameters()]
