@@ -28,7 +28,7 @@ PROMISES = {
         "tests/cells/reference.py",
     ],
     "a task": [
-        *("dgltrees/tasks/own_trees/balanced.py", "dgltrees/settings/tasks.py"),
+        *("dgltrees/tasks/custom_trees/balanced.py", "dgltrees/settings/tasks.py"),
         *("dgltrees/settings/presets.py", "tests/tasks/test_task.py"),
     ],
     "a format": [

@@ -124,7 +124,7 @@ def test_predictions_do_not_depend_on_labels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _OWN)
-def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
+def test_custom_trees_without_targets_have_no_metrics(name: str) -> None:
     model, task, train, path, settings = model_of(name)
     strip = _STRIPPED[name][3]
     bare = map(strip, path.read_text().splitlines())

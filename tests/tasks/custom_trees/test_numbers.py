@@ -1,4 +1,4 @@
-"""Numbers and flags of one's own trees, from a file to predictions of trees without a target."""
+"""Numbers and flags of custom trees, from a file to predictions of trees without a target."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dgltrees import Examples, Forest, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
-from dgltrees.tasks.own_trees.classes import LABEL
+from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
+from dgltrees.tasks.custom_trees.classes import LABEL
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
 from tests.training.samples import SAMPLES

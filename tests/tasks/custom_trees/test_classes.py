@@ -1,4 +1,4 @@
-"""Classes of one's own trees and of their nodes, from a saved forest to accuracy."""
+"""Classes of custom trees and of their nodes, from a saved forest to accuracy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import TreeError
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.own_trees.classes import LABEL
+from dgltrees.tasks.custom_trees.classes import LABEL
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train

@@ -21,9 +21,9 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
 from dgltrees.settings.values import suggestion
+from dgltrees.tasks.custom_trees.ranks import RANK
+from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
-from dgltrees.tasks.own_trees.ranks import RANK
-from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples, Forest
 from dgltrees.trees.columns import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
