@@ -18,7 +18,7 @@ FLAGS = [
     "compress --input none --max_words 3",
     "simplify --input none --simple_words none",
     "generate",
-    "train-shape",
+    "train-edge-classifier",
     "attention --input none",
     "compare-trees --test none",
     "accuracy-by-padding --input none",

@@ -1,4 +1,4 @@
-"""Commands: parse, rerank, complete, train-shape, generate, compress and simplify."""
+"""Commands: parse, rerank, complete, train-edge-classifier, generate, compress and simplify."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Literal
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
+from dgltrees.papers.top_down.analyses import edge_classifier, scoring
 from dgltrees.papers.top_down.analyses import generate as generation
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
-from dgltrees.papers.top_down.analyses import scoring, shape
 from dgltrees.papers.top_down.analyses.compress import compress_files
 from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, TreeFormat, format_of
 from dgltrees.papers.top_down.analyses.simplify import simplify_files
@@ -159,7 +159,7 @@ def complete(
 
 
 @resumable
-def train_shape(
+def train_edge_classifier(
     run: str,
     *,
     state: Literal["own", "source"] | None = None,
@@ -171,10 +171,11 @@ def train_shape(
     seed: Seed | None = None,
     root: str | None = None,
 ) -> None:
-    """Train the decisions to add edges to trees, for a language model of words: train-shape DIR.
+    """Train classifiers that add edges to trees: train-edge-classifier DIR.
 
-    Prints their metrics on the validation trees as JSON. The same command resumes training that was
-    stopped. Defaults are those of the preset tree-shape (``dgltrees show tree-shape``).
+    They extend a language model of words. Prints their metrics on the validation trees as JSON.
+    The same command resumes training that was stopped. Defaults are those of the preset
+    edge-classifier (``dgltrees show edge-classifier``).
 
     Arguments:
         run: the run directory of a language model over trees.
@@ -188,7 +189,7 @@ def train_shape(
         root: folder of the data sets; by default the run's.
     """
     loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
-    result = shape.train_shape(
+    result = edge_classifier.train_edge_classifier(
         load(run),
         model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
         training=_given(loop),
@@ -217,7 +218,7 @@ def generate(
 ) -> None:
     """Draw trees from a language model: generate DIR --number 20 --out FILE.
 
-    Without START and STOP (``model.stops``), ``dgltrees train-shape`` must have been run.
+    Without START and STOP (``model.stops``), ``dgltrees train-edge-classifier`` must have been run.
 
     Arguments:
         run: the run directory of a language model over trees.
@@ -263,8 +264,8 @@ def compress(
         input: CoNLL-U files of sentences with their trees.
         max_words: length of a compressed sentence in words, at most.
         beam: width of the beam search: parts of each length that it keeps.
-        joint: score by log P(S, T), the words and the shape of the tree, for which train-shape
-            must have been run; by default by log P(S | T), the words alone.
+        joint: score by log P(S, T), the words and the edges of the tree, for which
+            train-edge-classifier must have been run; by default by log P(S | T), only the words.
         format: format of the file; by default the ending of --out decides.
         out: file to write; by default sentences are printed.
     """

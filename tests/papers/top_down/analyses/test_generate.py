@@ -15,9 +15,9 @@ from dgltrees import ConfigError
 from dgltrees.cli import main
 from dgltrees.formats import read
 from dgltrees.papers.top_down.analyses.compress import compress_files
+from dgltrees.papers.top_down.analyses.edge_classifier import load_joint, train_edge_classifier
 from dgltrees.papers.top_down.analyses.generate import generate
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
-from dgltrees.papers.top_down.analyses.shape import load_joint, train_shape
 from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.loaded import load
@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loop = {"epochs": 8, "batch_size": 2}
     model = {"left_dependents": True, "labels": True}
     train(tree_lm_settings(model, training=loop), path, bar=False)
-    train_shape(load(path), model=MODEL, training=LOOP, bar=False)
+    train_edge_classifier(load(path), model=MODEL, training=LOOP, bar=False)
     return path
 
 
@@ -74,7 +74,7 @@ def test_a_model_with_stops_needs_no_shape_model(
     assert "# joint_log_prob = -" in (tmp_path / "b.conllu").read_text()
     assert main(["evaluate", str(run), "--test", str(SENTENCES)]) == 0
     assert "joint_loss" in json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert main(["train-shape", str(run)]) == 2
+    assert main(["train-edge-classifier", str(run)]) == 2
     assert "by START and STOP (model.stops); its log P is joint" in capsys.readouterr().err
 
 
@@ -163,7 +163,7 @@ def test_trees_without_heads(tmp_path: Path) -> None:
         data = {"train": str(tmp_path / name), "valid": str(tmp_path / name)}
         path = tmp_path / f"run-{name}"
         train(tree_lm_settings(data=data, training={"epochs": 6}), path, bar=False)
-        train_shape(load(path), model=MODEL, training={**LOOP, "epochs": 4}, bar=False)
+        train_edge_classifier(load(path), model=MODEL, training={**LOOP, "epochs": 4}, bar=False)
         trees = generate(load(path), 5, sampling=Sampling(temperature=0.0), max_words=20)
         assert not trees.heads
         assert trees.sentences == brackets(trees.forest)
@@ -183,6 +183,6 @@ def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert text in capsys.readouterr().err
     train(tree_lm_settings(), tmp_path / "bare", bar=False)
     assert main(["generate", str(tmp_path / "bare")]) == 2
-    assert "dgltrees train-shape" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="expected the shape of trees to be trained"):
+    assert "dgltrees train-edge-classifier" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="missing the edge classifier of"):
         compress_files(load(tmp_path / "bare"), [SENTENCES], 4, joint=True)
