@@ -17,7 +17,7 @@ FLAGS = [
     "complete --questions none --answers none",
     "compress --input none --max_words 3",
     "simplify --input none --simple_words none",
-    "generate",
+    "sample",
     "train-edge-classifier",
     "attention --input none",
     "compare-trees --test none",

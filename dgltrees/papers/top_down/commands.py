@@ -1,4 +1,4 @@
-"""Commands: parse, rerank, complete, train-edge-classifier, generate, compress and simplify."""
+"""Commands: parse, rerank, complete, train-edge-classifier, sample, compress and simplify."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses import edge_classifier, scoring
-from dgltrees.papers.top_down.analyses import generate as generation
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
+from dgltrees.papers.top_down.analyses import sample as sampling
 from dgltrees.papers.top_down.analyses.compress import compress_files
-from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, TreeFormat, format_of
+from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, TreeFormat, format_of
 from dgltrees.papers.top_down.analyses.simplify import simplify_files
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.data.questions import read_answers, read_questions
@@ -202,7 +202,7 @@ def _given(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def generate(
+def sample(
     run: str,
     *,
     number: Count = 10,
@@ -216,7 +216,7 @@ def generate(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Draw trees from a language model: generate DIR --number 20 --out FILE.
+    """Sample trees from a language model: sample DIR --number 20 --out FILE.
 
     Without START and STOP (``model.stops``), ``dgltrees train-edge-classifier`` must have been run.
 
@@ -235,7 +235,7 @@ def generate(
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
-    trees = generation.generate(
+    trees = sampling.sample(
         load(run),
         number,
         seed=seed,

@@ -138,9 +138,9 @@ def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["generate", "x", "--number", "many"], "--number to be a whole number"),
-        (["generate", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
-        (["generate", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
+        (["sample", "x", "--number", "many"], "--number to be a whole number"),
+        (["sample", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
+        (["sample", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
         (["complete", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
     ],
 )

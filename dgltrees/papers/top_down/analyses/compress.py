@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint
-from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
+from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.analyses.scoring import Score, log_probs, tree_language_model
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest

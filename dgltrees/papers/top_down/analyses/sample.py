@@ -135,7 +135,7 @@ BATCH = 256
 """The number of trees that are generated together, which bounds memory."""
 
 
-def generate(
+def sample(
     run: LoadedRun,
     number: int,
     *,
