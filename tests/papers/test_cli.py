@@ -14,7 +14,7 @@ from tests.test_cli import Capture, fails, run  # noqa: F401
 FLAGS = [
     "parse --input none --out out.conllu",
     "rerank --input none --tune none",
-    "complete --questions none --answers none",
+    "cloze --questions none --answers none",
     "compress --input none --max_words 3",
     "simplify --input none --simple_words none",
     "sample",

@@ -1,4 +1,4 @@
-"""Commands: parse, rerank, complete, train-edge-classifier, sample, compress and simplify."""
+"""Commands: parse, rerank, cloze, train-edge-classifier, sample, compress and simplify."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def rerank(
         reranking.write_chosen(kbest, trees, scores, out)
 
 
-def complete(
+def cloze(
     run: str,
     *,
     questions: str,
@@ -133,7 +133,7 @@ def complete(
     parser: str | None = None,
     out: str | None = None,
 ) -> None:
-    """Fill blanks with the likeliest candidate: complete DIR --questions FILE --answers FILE.
+    """Fill blanks with the likeliest candidate: cloze DIR --questions FILE --answers FILE.
 
     A question whose likeliest candidates have the same probability has no answer; ``ties`` is the
     number of such questions.
