@@ -1,4 +1,4 @@
-"""Commands: parse, rerank, cloze, train-edge-classifier, sample, compress and simplify."""
+"""Commands of top-down TreeLSTMs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import Literal
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
-from dgltrees.papers.top_down.analyses import edge_classifier, scoring
+from dgltrees.papers.top_down.analyses import compress, edge_classifier, scoring, simplify
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
 from dgltrees.papers.top_down.analyses import sample as sampling
-from dgltrees.papers.top_down.analyses.compress import compress_files
 from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, TreeFormat, format_of
-from dgltrees.papers.top_down.analyses.simplify import simplify_files
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.data.questions import read_answers, read_questions
 from dgltrees.papers.top_down.models.sample_trees import Sampling
@@ -247,7 +245,7 @@ def sample(
     _write(trees, out, form)
 
 
-def compress(
+def compress_sentences(
     run: str,
     *,
     input: list[str],
@@ -257,7 +255,7 @@ def compress(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Shorten sentences by a language model: compress DIR --input FILE --max_words 10.
+    """Shorten sentences by a language model: compress-sentences DIR --input FILE --max_words 10.
 
     Arguments:
         run: the run directory of a language model over trees.
@@ -270,10 +268,12 @@ def compress(
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
-    _write(compress_files(load(run), input, max_words, beam=beam, joint=joint), out, form)
+    _write(
+        compress.compress_sentences(load(run), input, max_words, beam=beam, joint=joint), out, form
+    )
 
 
-def simplify(
+def simplify_sentences(
     run: str,
     *,
     input: list[str],
@@ -283,7 +283,7 @@ def simplify(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Put sentences into simpler words: simplify DIR --input FILE --simple_words WORDS.txt.
+    """Replace hard words of sentences: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
 
     A word that is not among the simple ones is replaced by one that is, if the model expects both
     in the same places (the cosine of their output embeddings) and the sentence gets likelier. The
@@ -299,7 +299,9 @@ def simplify(
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
-    simple = simplify_files(load(run), input, simple_words, number=number, min_cosine=min_cosine)
+    simple = simplify.simplify_sentences(
+        load(run), input, simple_words, number=number, min_cosine=min_cosine
+    )
     _write(simple, out, form)
 
 

@@ -122,7 +122,7 @@ def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
     )
 
 
-def compress_files(
+def compress_sentences(
     run: LoadedRun,
     files: Sequence[PathLike],
     max_words: int,

@@ -82,7 +82,7 @@ def _replaced(forest: Forest, node: int, word: int) -> Forest:
     return forest.with_columns({**forest.columns, "word": words})
 
 
-def simplify_files(
+def simplify_sentences(
     run: LoadedRun,
     files: Sequence[PathLike],
     simple_words: PathLike,

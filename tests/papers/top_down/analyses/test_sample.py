@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.cli import main
 from dgltrees.formats import read
-from dgltrees.papers.top_down.analyses.compress import compress_files
+from dgltrees.papers.top_down.analyses.compress import compress_sentences
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint, train_edge_classifier
 from dgltrees.papers.top_down.analyses.sample import sample
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
@@ -69,7 +69,7 @@ def test_a_model_with_stops_needs_no_shape_model(
     for name in ("log_prob", "joint_log_prob"):
         expected = [comment[name] for comment in trees.comments]
         np.testing.assert_allclose([line[name] for line in lines], expected, rtol=1e-4, atol=1e-4)
-    argv = ["compress", str(run), "--input", str(SENTENCES), "--max_words", "4", "--out"]
+    argv = ["compress-sentences", str(run), "--input", str(SENTENCES), "--max_words", "4", "--out"]
     assert main([*argv, str(tmp_path / "b.conllu")]) == 0
     assert "# joint_log_prob = -" in (tmp_path / "b.conllu").read_text()
     assert main(["evaluate", str(run), "--test", str(SENTENCES)]) == 0
@@ -114,7 +114,7 @@ def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["compress", str(run), "--input", str(SENTENCES), "--max_words", "4"]
+    argv = ["compress-sentences", str(run), "--input", str(SENTENCES), "--max_words", "4"]
     assert main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
     whole = read(SENTENCES, "conllu").forest
@@ -125,14 +125,14 @@ def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "\tNOUN\t" in text
     short = read(tmp_path / "a.conllu", "conllu").forest
     assert len(short) == len(whole)
-    trees = compress_files(load(run), [SENTENCES], 4)
+    trees = compress_sentences(load(run), [SENTENCES], 4)
     assert [comment["words"] for comment in trees.comments] == [n - 1 for n in whole.sizes]
 
 
 def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only words that are not simple change, into simple words, and the sentences get likelier."""
     (tmp_path / "simple.txt").write_text("the\nnight\n\nships\nguests\nzebra\n", encoding="utf-8")
-    argv = ["simplify", str(run), "--input", str(SENTENCES)]
+    argv = ["simplify-sentences", str(run), "--input", str(SENTENCES)]
     argv += ["--simple_words", str(tmp_path / "simple.txt")]
     assert main([*argv, "--number", "4", "--min_cosine", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -185,4 +185,4 @@ def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["sample", str(tmp_path / "bare")]) == 2
     assert "dgltrees train-edge-classifier" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="missing the edge classifier of"):
-        compress_files(load(tmp_path / "bare"), [SENTENCES], 4, joint=True)
+        compress_sentences(load(tmp_path / "bare"), [SENTENCES], 4, joint=True)
