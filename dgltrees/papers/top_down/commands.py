@@ -283,7 +283,7 @@ def simplify_sentences(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Replace hard words of sentences: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
+    """Replace hard words: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
 
     A word that is not among the simple ones is replaced by one that is, if the model expects both
     in the same places (the cosine of their output embeddings) and the sentence gets likelier. The
