@@ -1,0 +1,234 @@
+"""The probability of trees with their words: log P(S, T) of a language model over trees.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. To
+a language model that generates only words, four classifiers are added, which decide on every edge;
+they are a run of the task ``edge-classifier`` in the folder of this name in the language model's
+run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees.analyses.require import require
+from dgltrees.errors import ConfigError
+from dgltrees.models.streaming import run_batched
+from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
+from dgltrees.papers.top_down.graphs import edge_decisions, generation_batch
+from dgltrees.papers.top_down.models.add_decisions import (
+    AddDecisions,
+    JointTreeLM,
+    decision_features,
+)
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
+from dgltrees.papers.top_down.tasks.edge_classifier import decisions_forest
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
+from dgltrees.tasks.files import fingerprint
+from dgltrees.tasks.settings import Files
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory, fingerprints
+from dgltrees.trees import BatchSampler, Forest
+from dgltrees.trees.segments import rows_of
+
+CLASSIFIER, STATES, WEIGHTS = "edge-classifier", "edge-states", "edge-classifier.json"
+
+
+def train_edge_classifier(
+    run: LoadedRun,
+    *,
+    model: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    root: str | None = None,
+    bar: bool | None = None,
+) -> dict[str, Any]:
+    """Train the classifiers that add edges to trees, on the states of a run's language model.
+
+    The language model is not changed. Its states of all training trees are written to
+    ``edge-states`` in its run directory. The classifiers are trained on them like any other model,
+    in the run directory ``edge-classifier`` next to it; interrupted training is resumed. All four
+    learn from the same batches, and the weights are those of the epoch with the lowest loss on the
+    validation trees.
+
+    Arguments:
+        run: the run of a language model over trees.
+        model: settings ``hidden``, ``dropout`` and ``state`` of
+            ``AddDecisions``; by default those of the preset ``edge-classifier``.
+        training: settings of the training loop; by default those of the preset.
+        root: folder of the data sets; by default the run's.
+        bar: whether to show a progress bar; by default where there is a terminal.
+
+    Returns:
+        the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
+        -log P(S, T) per word of the validation trees, if the run has some.
+
+    Raises:
+        ConfigError: the run is not one of a TreeLM, its model generates the shape already
+            (``model.stops``), it has been trained on since its classifiers were, or its data have
+            changed; or a setting is not one that the classifiers have.
+    """
+    words = tree_language_model(run)
+    if words.start is not None:
+        raise ConfigError(
+            f"expected a language model of words alone at {run.directory.path}, got one that "
+            "generates the shape of trees by START and STOP (model.stops); its log P is joint"
+        )
+    run_settings = run.settings if root is None else run.settings.replace("data", root=root)
+    run.directory.check(run_settings, fingerprints(run_settings))
+    device = ("accelerator", "precision", "threads", "deterministic")
+    loop = {name: getattr(run.settings.training, name) for name in device}
+    layer = {
+        "model": {"hidden_size": words.output.shape[1], **(model or {})},
+        "training": {**loop, **(training or {})},
+    }
+    settings = Settings(layered(preset_values("edge-classifier"), layer))
+    _check_or_drop_states(run)
+    splits = load_splits(run.task, run_settings.data, run.max_children)
+    state = settings.model["state"]
+    folder = run.directory / STATES / state
+    if not (folder / "train" / "forest.json").exists():  # what is written last
+        if splits.valid is not None:
+            _write_states(run, words, splits.valid.forest, state, folder / "valid")
+        _write_states(run, words, splits.train.forest, state, folder / "train")
+    files: dict[str, Any] = {"train": str(folder / "train"), "valid_fraction": 0.0}
+    if splits.valid is not None:
+        files = {name: str(folder / name) for name in ("train", "valid")}
+    settings = settings.replace("data", **files)
+    result = train(settings, run.directory / CLASSIFIER, bar=bar)
+    if splits.valid is not None:
+        loss = _mean_loss(run, load_joint(run), splits.valid.forest)
+        result = {**result, "joint_loss": loss}
+    return result
+
+
+def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
+    """Load a run's model of words and edges, in evaluation mode, whose ``log_prob`` is log P(S, T).
+
+    Arguments:
+        run: the run of a language model over trees, with or without START and STOP.
+
+    Raises:
+        ConfigError: the run is not one of a TreeLM, it has no edge classifier, or it has been
+            trained on since.
+    """
+    words = tree_language_model(run)
+    if words.start is not None:
+        return words
+    path = run.directory.path
+    if not _has_classifier(run):
+        raise ConfigError(
+            f"missing the edge classifier of {path}; train it: dgltrees train-edge-classifier "
+            f"{path}"
+        )
+    _check_weights(run)
+    loaded = load(run.directory / CLASSIFIER)
+    decisions = require(loaded, loaded.model, AddDecisions, "a run of the task edge-classifier")
+    return JointTreeLM(words, decisions).eval()
+
+
+def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> float | None:
+    """Return the mean of -log P(S, T) per word of test files, in nats.
+
+    Without an edge classifier it is None.
+
+    Arguments:
+        run: a run of any task.
+        test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
+
+    Raises:
+        ConfigError: the edge classifier cannot be used, see :func:`load_joint`; or there are no
+            test files.
+    """
+    if not _has_classifier(run):
+        return None
+    return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
+
+
+def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, float]:
+    """Return the addition of ``evaluate`` to a report: ``joint_loss``, with an edge classifier.
+
+    If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
+    """
+    try:
+        joint = joint_loss(run, test, root)
+    except ConfigError as error:
+        warnings.warn(f"no joint_loss: {error}", stacklevel=2)
+        return {}
+    return {} if joint is None else {"joint_loss": joint}
+
+
+def _mean_loss(run: LoadedRun, model: JointTreeLM | TreeLM, forest: Forest) -> float:
+    words = forest.num_nodes - len(forest)
+    return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
+
+
+def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
+    """Save the inputs and targets of the classifiers for all words of a generation forest."""
+    source, output = forest.global_parent, model.output
+    dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
+
+    def features_of(ids: NDArray[np.int64]) -> dict[str, Tensor]:
+        batch = generation_batch(forest, ids).to(run.fabric.device)
+        features = decision_features(batch, model.states(batch), output, state)
+        return {"features": features.to("cpu", dtype)}
+
+    features = run_batched(
+        features_of,
+        BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False),
+        forest.num_nodes,
+        rows=lambda ids: rows_of(forest.offsets, ids),
+        title="states",
+    )["features"]
+    added = edge_decisions(forest.pos, source).T
+    words = source >= 0  # ROOT decides nothing
+    decisions_forest(features.numpy()[words], added[words]).save(folder)
+
+
+def _check_or_drop_states(run: LoadedRun) -> None:
+    """Check that the states in the run directory belong to the current language model.
+
+    Outdated states are removed.
+
+    Raises:
+        ConfigError: they are outdated, and the edge classifier was trained on them.
+    """
+    if RunDirectory(run.directory / CLASSIFIER).started:
+        _check_weights(run)
+    if not _states_are_current(run):
+        shutil.rmtree(run.directory / STATES, ignore_errors=True)
+        run.directory.write_values(WEIGHTS, _weights(run))
+
+
+def _check_weights(run: LoadedRun) -> None:
+    if not _states_are_current(run):
+        path = run.directory.path
+        raise ConfigError(
+            f"the language model at {path} has been trained on since its edge classifier was; "
+            f"remove {path / CLASSIFIER} and train it again: dgltrees train-edge-classifier {path}"
+        )
+
+
+def _weights(run: LoadedRun) -> dict[str, Any]:
+    """A fingerprint of the language model's weights."""
+    return fingerprint(run.directory / "weights.safetensors")
+
+
+def _states_are_current(run: LoadedRun) -> bool:
+    """Whether states were written, and since then the language model has not been trained."""
+    written = (run.directory / WEIGHTS).exists()
+    return written and run.directory.values(WEIGHTS) == _weights(run)
+
+
+def _has_classifier(run: LoadedRun) -> bool:
+    return (run.directory / CLASSIFIER / "run.json").exists()

@@ -1,0 +1,180 @@
+"""The decisions to add edges, learned from the states of a fixed language model.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4: the
+states and output embeddings of a trained language model are the features, and the edges of the
+training trees are the targets. ``dgltrees train-edge-classifier`` writes the folders of data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.papers.top_down.models.add_decisions import AddDecisions
+from dgltrees.settings import Options
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
+from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees.kinds import EDGE_TYPES
+
+TYPES = len(EDGE_TYPES)
+
+
+def decisions_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
+    """The data of this task: one tree of a single node per deciding node of the training trees.
+
+    Arguments:
+        features: ``(N, 2 d)``, the inputs of the classifiers, see
+            :func:`~dgltrees.papers.top_down.models.add_decisions.decision_features`.
+        added: ``(N, 4)``, 1 if the node has an edge of that type, 0 if it has none, -1 if it cannot
+            have one.
+    """
+    nodes = len(features)
+    return Forest(
+        np.full(nodes, -1, np.int32),
+        np.zeros(nodes, np.int32),
+        np.arange(nodes + 1),
+        {"features": features, "added": added},
+    )
+
+
+@dataclass(frozen=True)
+class EdgeClassifierTask(Task):
+    """Binary classification of edges: each node has four rows, one per type of edge."""
+
+    has_majority = False  # the report uses the more frequent class of the evaluated examples
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> AddDecisions:
+        """The model of these settings.
+
+        Raises:
+            ConfigError: they lack the size of a state.
+        """
+        if model["hidden_size"] is None:
+            raise ConfigError(
+                "expected model.hidden_size, the size of a state of the language model"
+            )
+        return model.of(AddDecisions)
+
+    def display_name(self, model: Options) -> str:
+        """The name of the model, with the state that it reads."""
+        return f"rectifier networks on the {model['state']} state"
+
+    def targets(self, data: Examples) -> NDArray[np.int64]:
+        """The targets, ``(4 N,)``: 1 for an edge, 0 for no edge, -1 for no decision."""
+        return np.asarray(data.forest.columns["added"], dtype=np.int64).reshape(-1)
+
+    def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The decisions of the nodes ``ids``."""
+        return np.asarray((ids[:, None] * TYPES + np.arange(TYPES)).ravel())
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """The features of the nodes ``ids``, and ``(4 B,)`` their decisions."""
+        batch = data.forest.batch(ids)
+        return batch, batch.ndata["added"].reshape(-1)
+
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Check that the features have the size that the model expects.
+
+        Raises:
+            ConfigError: the features have another size.
+        """
+        size, width = (
+            cast(AddDecisions, model).hidden_size,
+            data.forest.columns["features"].shape[1],
+        )
+        if width != 2 * size:
+            raise ConfigError(
+                f"expected model.hidden_size {width // 2}, the size of the states in the data, got "
+                f"{size}"
+            )
+
+    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """The negative log-likelihood of each decision, ``(4 B,)``, 0 where there is none."""
+        return _nll(model(batch.ndata["features"]).reshape(-1), targets)
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(4 B,)``: ``loss``, ``prediction`` (0 or 1), ``probability`` of an edge."""
+        logits = model(batch.ndata["features"]).reshape(-1).double()
+        return {
+            "loss": _nll(logits, targets),
+            "prediction": (logits > 0).long(),
+            "probability": torch.sigmoid(logits),
+        }
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``accuracy`` and mean ``loss`` over all ``decisions``, and per type in ``by_edge_type``.
+
+        ``majority`` is the accuracy of the more frequent class of each type of edge.
+        """
+        targets = self.targets(data).reshape(-1, TYPES)
+        correct = outputs["prediction"].reshape(-1, TYPES) == targets
+        loss = outputs["loss"].reshape(-1, TYPES)
+        by_edge_type = {}
+        for kind, name in enumerate(EDGE_TYPES.names):
+            rows = np.flatnonzero(targets[:, kind] >= 0)
+            if not len(rows):
+                continue
+            fraction = float(targets[rows, kind].mean())
+            by_edge_type[name] = {
+                "decisions": len(rows),
+                "accuracy": float(correct[rows, kind].mean()),
+                "majority": max(fraction, 1 - fraction),
+                "loss": float(loss[rows, kind].mean()),
+            }
+        decisions = sum(part["decisions"] for part in by_edge_type.values())
+        means = {
+            name: sum(part["decisions"] * part[name] for part in by_edge_type.values()) / decisions
+            for name in ("accuracy", "loss", "majority")
+        }
+        return {**means, "decisions": decisions, "by_edge_type": by_edge_type}
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """For each node: ``example``, and the probability of each possible edge by type."""
+        targets = self.targets(data).reshape(-1, TYPES)
+        for example, row in enumerate(outputs["probability"].reshape(-1, TYPES)):
+            possible = zip(EDGE_TYPES.names, row.tolist(), targets[example] >= 0)
+            edges = {name: round(p, 6) for name, p, decides in possible if decides}
+            yield {"example": example, "probability": edges}
+
+
+def _nll(logits: Tensor, targets: Tensor) -> Tensor:
+    """Binary cross-entropy per row, 0 at target -1; half precision is raised to float32."""
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    labels = targets.clamp(min=0).to(logits)
+    nll = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    return nll.masked_fill(targets < 0, 0.0)
+
+
+def _read(
+    path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    forest = Forest.load(path)
+    if not {"features", "added"} <= {*forest.columns} or forest.sizes.max(initial=0) > 1:
+        raise TreeError(
+            "expected a folder that dgltrees train-edge-classifier wrote, single nodes with the "
+            f"columns features and added, got {forest}",
+            file=path,
+        )
+    yield Examples(forest)
+
+
+EDGE_CLASSIFIER = EdgeClassifierTask(
+    "edge-classifier",
+    DataSettings,
+    AddDecisions,
+    {"forest": _read},
+    metrics=(ACCURACY, LOSS),
+    reads="a folder that dgltrees train-edge-classifier writes",
+)

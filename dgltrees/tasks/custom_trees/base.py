@@ -1,0 +1,300 @@
+"""Base class of tasks on custom trees: inputs by columns, encoders by name, baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError, called
+from dgltrees.formats.lines import gather
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.columns import ColumnsInput
+from dgltrees.models.encoder import Encoder
+from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
+from dgltrees.models.targets import TargetHead
+from dgltrees.settings import Options
+from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
+from dgltrees.tasks.custom_trees.reading import (
+    check_columns_seen,
+    check_format,
+    input_examples,
+    large_parts,
+    stream_examples,
+    target_names,
+    target_values,
+    with_targets,
+)
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import Names, Task
+from dgltrees.tasks.trees import cell_name
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.schema import NUMBERS, Schema
+from dgltrees.trees.segments import locate
+
+_PLACES = ("file", "name", "line")
+"""Example columns of files and their parts."""
+RowError = Callable[[str, int], TreeError]
+"""Makes an error from its message and the row that it is about."""
+
+
+@dataclass(frozen=True)
+class CustomTreesTask(Task):
+    """A task whose trees have columns, and whose targets are of trees, of pairs or of nodes.
+
+    Arguments:
+        arity: the number of trees per example: 1, or 2 for pairs.
+    """
+
+    arity: int = 1
+
+    def display_name(self, model: Options) -> str:
+        """The encoder's name; of one that runs a cell, the cell's."""
+        return cell_name(model) if "cell" in model else str(model["encoder"])
+
+    def encode_targets(
+        self,
+        values: Mapping[str, NDArray[Any]],
+        settings: Any,
+        classes: Vocabulary,
+        error: RowError,
+    ) -> NDArray[Any]:
+        """``(R,)`` or ``(R, K)`` targets of the values of each target column.
+
+        Arguments:
+            values: by column the value of each row, None or NaN where there is none.
+            settings: of the data.
+            classes: the names of the classes; if it is not frozen it takes those of the values.
+            error: makes the error that is raised from its message and a row.
+
+        Raises:
+            TreeError: a value is none that the task can learn.
+        """
+        raise NotImplementedError
+
+    def targets(self, data: Examples) -> NDArray[Any]:
+        """``(R,)`` or ``(R, K)`` the target of every row."""
+        columns = data.forest.columns if self.nodes else data.columns
+        return np.asarray(columns["target"])
+
+    def stream(
+        self,
+        path: PathLike,
+        settings: Any,
+        vocabs: Names = None,
+        *,
+        file_format: str | None = None,
+        labeled: bool = True,
+        trees: int = 10_000,
+    ) -> Iterator[Examples]:
+        """The examples of a file in any format; see :meth:`Task.stream`.
+
+        The columns of training files are told from the whole file, or where there is a
+        ``data.scratch`` from its first part; it may then lack columns in some parts, not in all.
+        """
+        read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
+        unread = [] if labeled else [name for name in target_names(settings) if name not in read]
+        training = vocabs is None or not vocabs["target"].frozen
+        if not training and file_format is None:
+            check_format(path, settings)
+        parts = stream_examples(
+            path, settings, file_format=file_format, trees=trees, any_values=unread
+        )
+        if training:
+            parts = iter([gather(parts)]) if settings.scratch is None else large_parts(parts)
+        seen: set[str] = set()
+        for raw in parts:
+            data = self.examples(raw, settings, vocabs, path, labeled=labeled)
+            vocabs = vocabs or data.schema
+            seen |= {*raw.forest.columns}
+            yield data
+        if training and vocabs is not None:
+            check_columns_seen(seen, cast(Schema, vocabs), settings, path)
+
+    def format_of(self, path: PathLike) -> str | None:
+        """None: the settings say it, or the file tells it."""
+        return None
+
+    def examples(
+        self,
+        raw: Examples,
+        settings: Any,
+        names: Names,
+        file: PathLike | None = None,
+        *,
+        labeled: bool = True,
+    ) -> Examples:
+        """Examples of trees with all their columns.
+
+        Arguments:
+            raw: the trees; targets are columns of the examples, of roots, or of nodes.
+            settings: of the data.
+            names: the schema of training; None for the first training trees.
+            file: the file, for errors.
+            labeled: whether targets are read at all.
+
+        Raises:
+            TreeError: with tree and column: a training tree has no target, or a value is none that
+                the task can learn; the trees have not the columns of the schema; they are pairs
+                where the task is on single trees, or the other way round.
+        """
+        if raw.arity != self.arity:
+            raise TreeError(self._wrong_arity(raw.arity), file=file)
+        read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
+        rows = raw.forest.num_nodes if self.nodes else len(raw)
+
+        def error(message: str, row: int) -> TreeError:
+            return self._row_error(message, row, raw, file)
+
+        inputs = read.inputs
+        values = {
+            name: target_values(raw, name, nodes=self.nodes, inputs=inputs) if labeled else None
+            for name in read.target_names
+        }
+        training = not read.targets.frozen
+        for name, column in values.items():
+            if training and column is None:
+                raise TreeError(_no_target(raw, name, self.nodes), file=file)
+        known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
+        targets = self.encode_targets(known, settings, read.targets, error)
+        if training and not self.nodes:
+            missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
+            if missing.any():
+                cure = "give it, or leave the tree out"
+                if "file" in raw.columns and "label" in values and missing.all():
+                    cure = (
+                        "label is the name of a folder in the folder that is given: give the one "
+                        "above"
+                    )
+                raise error(
+                    f"expected a target {', '.join(map(repr, values))} for every training tree, "
+                    f"got none; {cure}",
+                    int(missing.argmax()),
+                )
+        if not labeled:  # predictions say where a tree stands
+            found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
+            texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
+            places = found if texts else {}
+            read = replace(read, columns={**read.columns, **places})
+        return with_targets(read, targets, nodes=self.nodes)
+
+    def _row_error(self, message: str, row: int, raw: Examples, file: PathLike | None) -> TreeError:
+        """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
+        tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
+        lines, files = raw.columns.get("line"), raw.columns.get("file")
+        line = None if lines is None else int(lines[tree // raw.arity])
+        if files is not None and file is not None:  # of a folder, the file in it
+            inside = Path(file, str(files[tree // raw.arity]))
+            file = inside if inside.exists() else file
+        return TreeError(message, file=file, line=line, tree=tree, node=node)
+
+    def _wrong_arity(self, arity: int) -> str:
+        if self.arity == 1:
+            return (
+                f"expected single trees for the task {self.name}, got {arity} per example; train a "
+                "task on pairs, such as classify-pairs or regress-pairs"
+            )
+        return (
+            f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
+            "places of both in a record, such as --data.tree first second"
+        )
+
+    @staticmethod
+    def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which targets are there."""
+        return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
+
+    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+        """``(R,)`` which rows have a target."""
+        targets = self.targets(data)
+        return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
+
+    def baselines(
+        self, settings: Any, splits: Any, test: Examples | None
+    ) -> dict[str, dict[str, Any]]:
+        """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
+        if not settings.baselines:
+            return {}
+        train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
+        return bag_baselines(self, cast(Examples, train), {"valid": valid, "test": test})
+
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Take means and deviations of inputs and targets from the training examples."""
+        inputs = cast(Encoder, model.encoder).input
+        if NUMBERS in data.forest.columns:
+            cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
+        cast(TargetHead, model.head).learn_scale(self.targets(data))
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """All parameters but the encoder's own: those of its input, of the readout and the head."""
+        encoder = cast(Encoder, model.encoder)
+        of_input = {id(each) for each in encoder.input.parameters()}
+        own = {id(each) for each in encoder.parameters()} - of_input
+        return [each for each in model.parameters() if id(each) not in own]
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """The head's columns; see :class:`~dgltrees.models.TargetHead`."""
+        classifier = cast(Classifier, model)
+        return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
+
+
+def _no_target(raw: Examples, name: str, nodes: bool) -> str:
+    columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
+    return (
+        f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
+        f"with {called('data.target')}"
+    )
+
+
+def check_any_target(data: Examples, known: NDArray[np.bool_]) -> None:
+    """See that some row has a target to measure predictions by.
+
+    Raises:
+        TreeError: none has.
+    """
+    if not known.any():
+        wanted = " or ".join(map(repr, data.target_names))
+        raise TreeError(
+            f"expected examples with a target {wanted}, got none; the metrics need them"
+        )
+
+
+def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:
+    """A model from columns to targets, as the settings describe it.
+
+    Arguments:
+        model: the model's settings.
+        schema: the columns of the training trees.
+        head: the class of its head.
+        sizes: its ``count`` of classes, flags or numbers, if it has one.
+    """
+    inputs = ColumnsInput(
+        schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
+    )
+    encoder = model.part("encoder")(inputs=inputs)
+    readout, size = _readout(model, encoder)
+    dropout = model["head_dropout"]
+    targets = model.of(head, size=size, hidden=model["head"], dropout=dropout, **sizes)
+    return Classifier(encoder, readout, targets)
+
+
+def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
+    """The readout of the settings, and the size of its vectors."""
+    if "readout" not in model:
+        return EveryNode(), encoder.size
+    name = model["readout"]
+    if name == "attention":
+        return Attention(encoder.size), encoder.size
+    readouts: dict[str, type[nn.Module]] = {
+        "root": Root,
+        "mean": Mean,
+        "max": Max,
+        "root_max": RootAndMax,
+    }
+    return readouts[name](), encoder.size * (2 if name == "root_max" else 1)

@@ -1,0 +1,199 @@
+"""Classes and flags of custom trees, pairs or nodes.
+
+The tasks ``classify``, ``classify-pairs`` and ``classify-nodes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.metrics.classes import class_metrics, flag_metrics
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.targets import ClassTarget, FlagTargets
+from dgltrees.settings import Options
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.settings import (
+    ClassesData,
+    ClassesModel,
+    NodeClassesModel,
+    PairClassesModel,
+)
+from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.columns import name_of
+from dgltrees.trees.schema import Schema
+
+METRICS = (
+    ACCURACY,
+    Metric("macro_f1", label="macro F1"),
+    Metric("auroc", label="AUROC"),
+    Metric("average_precision"),
+    LOSS,
+)
+_NO, _YES = ("0", "false", "no"), ("1", "true", "yes")
+
+
+@dataclass(frozen=True)
+class ClassesTask(CustomTreesTask):
+    """One class of several; or, with several target columns, a flag in each of them."""
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings.
+
+        Raises:
+            TreeError: there are fewer than two classes.
+        """
+        schema = cast(Schema, vocabs)
+        if len(schema.targets) > 1:
+            return make_model(model, schema, FlagTargets, count=len(schema.targets))
+        if len(schema["target"]) < 2:
+            raise TreeError(
+                f"expected at least two classes in the target {schema.targets[0]!r}, got "
+                f"{', '.join(schema['target'].names) or 'none'}"
+            )
+        return make_model(model, schema, ClassTarget, count=len(schema["target"]))
+
+    def encode_targets(
+        self,
+        values: Mapping[str, NDArray[Any]],
+        settings: ClassesData,
+        classes: Vocabulary,
+        error: RowError,
+    ) -> NDArray[Any]:
+        """Ids of classes ``(R,)``, or flags 0 and 1 ``(R, K)``; -1 where there is none."""
+        names = {column: [*map(name_of, array.tolist())] for column, array in values.items()}
+        if len(names) > 1:
+            return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
+        ((column, listed),) = names.items()
+        present = {name for name in listed if name is not None}
+        if not classes.frozen:
+            if not settings.classes:
+                self._check_no_measure(values[column], column, len(present), error)
+            in_order: list[str] = settings.classes or sorted(present, key=_order)
+            classes.encode(in_order)
+        if classes.frozen or settings.classes:
+            others = present - set(classes.names)
+            if others:
+                row = next(row for row, name in enumerate(listed) if name in others)
+                shown = ", ".join(classes.names[:20])
+                raise error(f"expected a class ({shown}), got {listed[row]!r}", row)
+        return classes.encode(listed).astype(np.int64)
+
+    def _check_no_measure(
+        self, values: NDArray[Any], column: str, classes: int, error: RowError
+    ) -> None:
+        """See that numbers with fractions are not all different, as measured ones are."""
+        known = [v for v in values.tolist() if name_of(v) is not None]
+        fraction = next((v for v in known if isinstance(v, float) and v % 1), None)
+        if fraction is not None and 2 * classes > len(known):
+            task = "regress-nodes" if self.nodes else self.name.replace("classify", "regress")
+            raise error(
+                f"expected a class as the target {column!r}, got {fraction!r} and {classes:,} "
+                f"different values in {len(known):,} rows; for numbers train the task {task}",
+                values.tolist().index(fraction),
+            )
+
+    def in_class_order(self, data: Examples, settings: ClassesData) -> Examples:
+        """The training examples with their classes sorted, unless the settings give an order."""
+        names = sorted(data.targets.names, key=_order)
+        if settings.classes or names == [*data.targets.names]:
+            return data
+        classes = Vocabulary(names)
+        table = classes.encode(data.targets.names)
+        if self.nodes:
+            forest = data.forest.renamed({"target": table}, data.forest.vocabs)
+            return replace(data, forest=forest, targets=classes)
+        targets = self.targets(data)
+        columns = {**data.columns, "target": np.where(targets < 0, -1, table[targets])}
+        return replace(data, columns=columns, targets=classes)
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """One dictionary per example, see :meth:`Task.predictions`; of flags, one value each."""
+        if len(data.target_names) == 1:
+            yield from super().predictions(data, outputs)
+            return
+        for example, row in enumerate(self._roots(data)):
+            line: dict[str, Any] = {"example": example}
+            for k, name in enumerate(data.target_names):
+                probability = float(outputs[f"probability_{k}"][row])
+                line[name] = {"prediction": probability > 0.5, "probability": probability}
+            yield line
+
+    def majority(self, data: Examples) -> dict[str, int]:
+        """The most frequent class; of flags, the most frequent value of each."""
+        targets = self.targets(data)
+        if targets.ndim == 1:
+            return super().majority(data)
+        return {
+            name: int(np.mean(targets[targets[:, k] >= 0, k]) > 0.5)
+            for k, name in enumerate(data.target_names)
+        }
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """Accuracy, macro F1, AUROC, average precision and loss; ``majority`` is the accuracy of
+        always predicting training's most frequent class.
+
+        Raises:
+            TreeError: no row has a class.
+        """
+        targets, rows = self.targets(data), self.labeled(data)
+        check_any_target(data, rows)
+        loss, count = float(outputs["loss"][rows].mean()), int(rows.sum())
+        if targets.ndim > 1:
+            p = np.stack([outputs[f"probability_{k}"] for k in range(targets.shape[1])], 1)
+            flags = targets[rows]
+            most = np.array([majority[name] for name in data.target_names])
+            always = float((flags == most)[flags >= 0].mean())
+            report = flag_metrics(flags, p[rows])
+        else:
+            p = np.stack([outputs[f"probability_{k}"] for k in range(len(data.targets))], 1)
+            most_frequent = majority["node" if self.nodes else "root"]
+            always = float((targets[rows] == most_frequent).mean())
+            report = class_metrics(targets[rows], outputs["prediction"][rows], p[rows])
+        return {**report, "loss": loss, "examples": count, "majority": always}
+
+
+def _order(name: str) -> tuple[int, float, str]:
+    """Numbers come in their order, before other names."""
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name
+
+
+def _flags(names: list[str | None], column: str, error: RowError) -> NDArray[np.int64]:
+    flags = np.full(len(names), -1, np.int64)
+    for row, name in enumerate(names):
+        if name is None:
+            continue
+        if name.lower() not in _NO + _YES:
+            raise error(
+                f"expected 0 or 1, or false or true, in the target {column!r} (several targets are "
+                f"flags), got {name!r}; for classes name one target",
+                row,
+            )
+        flags[row] = name.lower() in _YES
+    return flags
+
+
+CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, metrics=METRICS)
+CLASSIFY_PAIRS = ClassesTask(
+    "classify-pairs", ClassesData, PairClassesModel, {}, metrics=METRICS, arity=2
+)
+CLASSIFY_NODES = ClassesTask(
+    "classify-nodes",
+    ClassesData,
+    NodeClassesModel,
+    {},
+    nodes=True,
+    accuracy_over="node",
+    metrics=METRICS,
+)

@@ -1,0 +1,339 @@
+"""What a file of trees holds, what of it could be learned, and the command that learns it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from dgltrees._files import PathLike, in_file
+from dgltrees._tables import aligned
+from dgltrees.draw import Drawing, draw
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import FORMATS, Layout, guess_format
+from dgltrees.formats.guess import guess_layout
+from dgltrees.formats.lines import gather
+from dgltrees.formats.nodes import USUAL
+from dgltrees.settings import Count
+from dgltrees.settings.values import suggestion
+from dgltrees.tasks.custom_trees.ranks import RANK
+from dgltrees.tasks.custom_trees.settings import RankData
+from dgltrees.tasks.files import find_files
+from dgltrees.trees import Examples, Forest
+from dgltrees.trees.columns import Column, choose_columns
+from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
+
+_SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
+_SHOWN_LINES = 40  # of its drawing
+_FEW = 10  # so many different whole numbers may be classes
+_PLACES = ("line", "file", "line_")  # example columns that say where a tree stands
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What some trees hold; ``print`` shows all of it.
+
+    Attributes:
+        source: the file, or what else was looked at.
+        form: the name of the file's format; None without a file.
+        layout: where the trees stand in the file, as given or guessed.
+        shapes: numbers, sizes, depths and arities of the trees.
+        complete: whether all trees were looked at.
+        columns: the node columns that a model would read.
+        beside: what stands beside each tree: possible targets.
+        target: the column to predict, as given or proposed; None where there is none.
+        groups: how many groups there are to be ordered, in a sentence; empty without a group.
+        warnings: what looks wrong.
+        command: the command that trains on the file.
+        drawing: one of the smaller trees.
+    """
+
+    source: str
+    form: str | None
+    layout: Layout
+    shapes: ShapeSummary
+    complete: bool
+    columns: tuple[ColumnSummary, ...]
+    beside: tuple[ColumnSummary, ...]
+    target: str | None
+    groups: str
+    warnings: tuple[str, ...]
+    command: str
+    drawing: Drawing
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
+        """The lines of the text, without line ends; with ``ascii_only`` the drawing in ASCII."""
+        shapes = self.shapes
+        what = FORMATS[self.form].description.split(",")[0].rstrip(".:") if self.form else "Forest"
+        first = "" if self.complete else "the first "
+        yield f"{self.source}: {what} ({self.form or 'in memory'})"
+        flags = " ".join(_flags(self.layout, "--"))
+        if flags:
+            yield f"read with {flags}"
+        yield f"{first}{shapes.trees:,} trees, {shapes.nodes:,} nodes"
+        yield ""
+        rows = [["per tree", "min", "median", "max"]]
+        triples = {"nodes": shapes.size, "depth": shapes.depth, "children": shapes.arity}
+        rows += [[name, *map(str, triple)] for name, triple in triples.items()]
+        yield from aligned(rows, (1, 2, 3))
+        for title, columns in (("node column", self.columns), ("beside a tree", self.beside)):
+            if columns:
+                yield ""
+                table = [[title, "kind", "values", "missing", "what"]]
+                table += [[c.name, c.kind, f"{c.count}", f"{c.missing}", c.words] for c in columns]
+                yield from aligned(table, (2, 3))
+        if self.groups:
+            yield ""
+            yield self.groups
+        for warning in self.warnings:
+            yield ""
+            yield f"warning: {warning}"
+        yield ""
+        drawing = [*self.drawing.lines(ascii_only=ascii_only)]
+        yield from drawing[:_SHOWN_LINES]
+        if len(drawing) > _SHOWN_LINES:
+            yield f"... {len(drawing) - _SHOWN_LINES:,} more lines, which `dgltrees draw` has"
+        yield ""
+        yield "next:"
+        yield f"  {self.command}"
+
+
+def inspect_trees(
+    source: PathLike | Forest | Examples,
+    *,
+    format: str | None = None,  # noqa: A002
+    trees: Count | None = 10_000,
+    target: str | None = None,
+    group: str | None = None,
+    columns: list[str] | dict[str, str] | None = None,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Inspection:
+    """Look at trees: their shapes, their columns, what could be predicted.
+
+    The formats are those of :data:`dgltrees.formats.FORMATS`. Where ``layout`` is not given, that
+    of JSON is guessed by its first records.
+
+    Arguments:
+        source: the file or folder of trees to look at, or a pattern such as ``src/*.py``; in Python
+            trees too.
+        format: the file's format; by default inferred from its ending or first line.
+        trees: how many trees to look at, from the first on; null for all. Memory grows with them.
+        target: the column to predict; by default one is proposed.
+        group: the column of groups within which the target orders the trees.
+        columns: input columns, or kinds by name; by default all but the target, as inferred.
+        layout: where the trees stand in the file.
+
+    Raises:
+        ConfigError: the format is unknown, or does not read the layout.
+        TreeError: the file breaks a rule of its format, or there is no such column.
+    """
+    form: str | None = None
+    if isinstance(source, (Forest, Examples)):
+        examples = Examples(source) if isinstance(source, Forest) else source
+        complete = trees is None or len(examples) <= trees
+        if not complete:
+            examples = examples.select(np.arange(trees or 0))
+    else:
+        files: list[PathLike] = [source]
+        if in_file(source):
+            files = [*find_files([source], None, "path")]
+        form = format or guess_format(files[0], layout)
+        if form not in FORMATS:
+            raise ConfigError(
+                f"expected format to be one of {', '.join(FORMATS)}, got {form!r}"
+                f"{suggestion(form, FORMATS)}"
+            )
+        if (layout.tree, layout.children) == (Layout.tree, Layout.children):
+            guess = guess_layout(files[0], form, min(trees or 100, 100))
+            layout = replace(layout, tree=guess.tree, children=guess.children)
+        examples, complete = _read(files, form, layout, trees)
+    forest = examples.forest
+    if not len(forest):
+        raise TreeError("expected at least one tree, got none")
+    beside = tuple(
+        summarize_column(
+            name, values, examples.targets if name == "target" and len(examples.targets) else None
+        )
+        for name, values in examples.columns.items()
+        if name not in _PLACES
+    )
+    if target is None:
+        ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
+        target = _proposed([each for each in beside if each.name not in ids], forest)
+    elif target not in (*examples.columns, *forest.columns):
+        raise TreeError(
+            f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "
+            f"got {target!r}"
+        )
+    aside = [name for name in (target, group) if name is not None]
+    without = [name for name in aside if name not in examples.columns]
+    inputs: tuple[ColumnSummary, ...] = ()
+    if columns is not None or set(forest.columns) - set(without):
+        chosen = choose_columns(forest, columns, without)
+        inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
+    shapes = summarize_shapes(forest)
+    path = str(source) if form else "FILE"
+    return Inspection(
+        path if form else "trees",
+        form,
+        layout,
+        shapes,
+        complete,
+        inputs,
+        beside,
+        target,
+        "" if group is None or target is None else _groups(examples, target, group, columns),
+        (*_tree_warnings(shapes, target, form), *_column_warnings((*inputs, *beside))),
+        _command(path, format, layout, target, group, columns, examples),
+        _example(forest, inputs),
+    )
+
+
+def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
+    """The summary of a node column, with a warning where it is the name of each tree."""
+    values = np.asarray(forest.columns[column.name])
+    vocab = forest.vocabs.get(column.name)
+    summary = summarize_column(column.name, values, vocab, kind=column.kind)
+    many = 1 < len(forest) < forest.num_nodes and summary.distinct > 0.9 * len(forest)
+    if many and np.array_equal(values, values[forest.roots][forest.tree_of_node]):
+        warning = "is the same in all nodes of a tree: an identifier tells a model nothing"
+        return replace(summary, warnings=(warning,))
+    return summary
+
+
+def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
+    """What there is to be ordered, as the task ``rank`` reads it."""
+    settings = RankData(target=target, group=group, columns=columns)
+    data = RANK.examples(examples, settings, None)
+    groups = RANK.groups(data)
+    sizes, learned = np.bincount(groups), len(np.unique(groups[RANK.labeled(data)]))
+    return (
+        f"{len(sizes):,} groups by {group!r}, of {sizes.min():,} to {sizes.max():,} trees; "
+        f"{len(sizes) - learned:,} with one tree or with equal {target!r} have no order to learn"
+    )
+
+
+def _read(
+    files: Sequence[PathLike], form: str, layout: Layout, trees: int | None
+) -> tuple[Examples, bool]:
+    """The first ``trees`` examples of files, and whether these are all."""
+    parts: list[Examples] = []
+    count, most = 0, min(trees or 10_000, 10_000)
+    for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
+        if trees is not None and count >= trees:
+            return gather(parts), False
+        left = len(chunk) if trees is None else min(len(chunk), trees - count)
+        parts.append(chunk if left == len(chunk) else chunk.select(np.arange(left)))
+        count += left
+        if left < len(chunk):
+            return gather(parts), False
+    return gather(parts), True
+
+
+def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
+    """The column that is likeliest to be a target: ``target``, or the last that tells something."""
+    if "target" in forest.columns:
+        return "target"
+    kinds = ("category", "number", "log")
+    useful = [c.name for c in beside if not c.warnings and c.count and c.kind in kinds]
+    if "target" in useful or not useful:
+        return "target" if useful else None
+    return useful[-1]
+
+
+def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -> Iterator[str]:
+    if form == "json" and shapes.trees == 1 and shapes.arity[2] > 1:
+        yield "a document is one tree; for a list of records with trees: --format json-records"
+    if form == "python":
+        yield "a file is one tree; for a tree of each function say --format python-functions"
+    if target is None:
+        yield "nothing stands beside the trees; name the column to predict with --target"
+    if shapes.size[2] == 1:
+        yield "every tree is a single node; if nodes have children, name their key (--children)"
+
+
+def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
+    for column in columns:
+        for warning in column.warnings:
+            yield f"column {column.name!r} {warning}"
+
+
+def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
+    """The task that learns a target, and whether it should predict the logarithm."""
+    forest = examples.forest
+    of_nodes = target is not None and target not in examples.columns
+    pairs = "-pairs" if examples.arity > 1 else ""
+    if target is None:
+        return f"classify{pairs}", False
+    values = np.asarray(forest.columns[target] if of_nodes else examples.columns[target])
+    vocab = forest.vocabs.get(target) if of_nodes else None
+    if target == "target" and not of_nodes and len(examples.targets):
+        vocab = examples.targets
+    if of_nodes:
+        is_known = ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
+        inner = forest.parent >= 0
+        of_nodes = not pairs and (values.dtype.kind in "US" or bool((is_known & inner).any()))
+    summary = summarize_column(target, values, vocab)
+    whole = values.dtype.kind in "biu" or (
+        values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()
+    )
+    if summary.range is None or (whole and summary.distinct <= _FEW):
+        return ("classify-nodes" if of_nodes else f"classify{pairs}"), False
+    log_target = summary.kind == "log"
+    return ("regress-nodes" if of_nodes else f"regress{pairs}"), log_target
+
+
+def _command(
+    path: str,
+    form: str | None,
+    layout: Layout,
+    target: str | None,
+    group: str | None,
+    columns: Any,
+    examples: Examples,
+) -> str:
+    task, log_target = _task(target, examples) if group is None else ("rank", False)
+    words = ["dgltrees", "train", task, "--data.train", path]
+    words += ["--data.format", form] if form is not None else []
+    words += _flags(layout, "--data.")
+    words += ["--data.target", "COLUMN" if target is None else target]
+    words += [] if group is None else ["--data.group", group]
+    if isinstance(columns, dict):
+        for name, kind in columns.items():
+            words += [f"--data.columns.{name}", kind]
+    elif columns is not None:
+        words += ["--data.columns", *columns]
+    if log_target:
+        words += ["--model.log_target", "true"]
+    stem = os.path.basename(os.path.normpath(path)).split(".")[0]
+    return shlex.join([*words, "--out", os.path.join("runs", stem or "trees")])
+
+
+def _flags(layout: Layout, start: str) -> list[str]:
+    """The words of a command line that say what is not the default of a layout."""
+    words: list[str] = []
+    for field in fields(layout):
+        value = getattr(layout, field.name)
+        if (value or field.default) != field.default:
+            values = [value] if isinstance(value, str) else [] if value is True else value
+            words += [start + field.name, *values]
+    return words
+
+
+def _example(forest: Forest, inputs: Sequence[ColumnSummary]) -> Drawing:
+    """A tree of a few nodes, with the two names that tell nodes apart best."""
+    tree = int(np.abs(forest.sizes - _SHOWN_NODES).argmin())
+    named = [c for c in inputs if c.kind == "category" and c.range is None and c.count]
+    telling = [c for c in named if not c.warnings] or named
+    names = [c.name for c in sorted(telling, key=lambda c: c.missing)[:2]]
+    chosen = forest.tree(tree)
+    columns = {name: chosen.columns[name] for name in names}
+    return draw(replace(chosen, columns=columns), titles=[f"tree {tree}"])

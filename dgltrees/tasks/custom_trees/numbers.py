@@ -1,0 +1,161 @@
+"""Numbers of custom trees, pairs or nodes.
+
+The tasks ``regress``, ``regress-pairs`` and ``regress-nodes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.metrics.regression import number_metrics
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.targets import NumberTargets
+from dgltrees.settings import Options
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.settings import (
+    CustomTreesData,
+    NodeNumbersModel,
+    NumbersModel,
+    PairNumbersModel,
+)
+from dgltrees.tasks.task import LOSS, Columns, Metric
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.schema import Schema
+
+METRICS = (
+    LOSS,
+    Metric("mae", higher_is_better=False, format=".4g", label="MAE", scale=1.0),
+    Metric("rmse", higher_is_better=False, format=".4g", label="RMSE", scale=1.0),
+    Metric("r2", label="R2", scale=1.0),
+    Metric("pearson", scale=1.0),
+    Metric("spearman", scale=1.0),
+    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
+    Metric("q_error_95", higher_is_better=False, format=".3f", label="95 % q-error", scale=1.0),
+)
+
+
+@dataclass(frozen=True)
+class NumbersTask(CustomTreesTask):
+    """A number, or one in each of several target columns."""
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings."""
+        schema = cast(Schema, vocabs)
+        return make_model(model, schema, NumberTargets, count=len(schema.targets))
+
+    def encode_targets(
+        self,
+        values: Mapping[str, NDArray[Any]],
+        settings: CustomTreesData,
+        classes: Vocabulary,
+        error: RowError,
+    ) -> NDArray[Any]:
+        """Float64 ``(R, K)``, NaN where there is none."""
+        return np.stack([read_numbers(array, name, error) for name, array in values.items()], 1)
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """One dictionary per example: the ``prediction``, or one by the name of each target.
+
+        Where rows are nodes, ``nodes`` has the predictions of all nodes.
+        """
+        names = data.target_names
+        keys = ["prediction"] if len(names) == 1 else list(names)
+        for example, row in enumerate(self._roots(data)):
+            line: dict[str, Any] = {"example": example}
+            for k, key in enumerate(keys):
+                line[key] = float(outputs[f"prediction_{k}"][row])
+            if self.nodes:
+                start, stop = data.forest.offsets[example : example + 2]
+                line["nodes"] = outputs["prediction_0"][start:stop].tolist()
+            yield line
+
+    def majority(self, data: Examples) -> dict[str, Any]:
+        """The mean of each target: what is predicted best without looking at a tree."""
+        means = np.nanmean(self.targets(data), 0)
+        return dict(zip(data.target_names, means.tolist()))
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
+
+        ``mean_mae`` is the error of always predicting the mean of the training targets. Of several
+        targets, the means over them, and ``by_target`` has the measures of each.
+
+        Raises:
+            TreeError: no row has a target.
+        """
+        targets = self.targets(data)
+        rows = self.labeled(data)
+        check_any_target(data, rows)
+        parts: dict[str, dict[str, float]] = {}
+        for k, name in enumerate(data.target_names):
+            known = ~np.isnan(targets[:, k])
+            if known.any():
+                y = targets[known, k]
+                parts[name] = number_metrics(y, outputs[f"prediction_{k}"][known])
+                parts[name]["mean_mae"] = float(np.abs(y - majority[name]).mean())
+        shared = [
+            key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
+        ]
+        report: dict[str, Any] = {
+            "loss": float(outputs["loss"][rows].mean()),
+            **{key: float(np.mean([part[key] for part in parts.values()])) for key in shared},
+            "examples": int(rows.sum()),
+        }
+        return {**report, "by_target": parts} if len(parts) > 1 else report
+
+
+def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[np.float64]:
+    """``(R,)`` the values of a target column as numbers, NaN where one is missing.
+
+    Arguments:
+        values: ``(R,)`` the value of each row.
+        column: of the target, for errors.
+        error: makes an error from its message and a row.
+
+    Raises:
+        TreeError: a value is no number, or not finite.
+    """
+    if values.ndim == 1 and values.dtype.kind in "biuf":
+        numbers = values.astype(np.float64)
+    else:
+        numbers = np.full(len(values), np.nan)
+        for row, value in enumerate(values.tolist()):
+            if value is None:
+                continue
+            try:
+                numbers[row] = float(value)
+            except (TypeError, ValueError):
+                raise error(
+                    f"expected a number as the target {column!r}, got {value!r:.40}; for names "
+                    "train the task classify",
+                    row,
+                ) from None
+    if np.isinf(numbers).any():
+        row = int(np.isinf(numbers).argmax())
+        raise error(
+            f"expected a finite number as the target {column!r}, got {values.tolist()[row]!r}; "
+            "correct it, or leave it out",
+            row,
+        )
+    return numbers
+
+
+REGRESS = NumbersTask("regress", CustomTreesData, NumbersModel, {}, metrics=METRICS)
+REGRESS_PAIRS = NumbersTask(
+    "regress-pairs", CustomTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
+)
+REGRESS_NODES = NumbersTask(
+    "regress-nodes",
+    CustomTreesData,
+    NodeNumbersModel,
+    {},
+    nodes=True,
+    metrics=METRICS,
+)

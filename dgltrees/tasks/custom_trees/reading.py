@@ -1,0 +1,279 @@
+"""From files or forests of custom trees to examples: input columns, and targets if any."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike, in_file
+from dgltrees.errors import ConfigError, TreeError, called
+from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats.format import check_layout, format_by_suffix
+from dgltrees.formats.lines import gather
+from dgltrees.settings.values import suggestion
+from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
+from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
+from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
+from dgltrees.trees.schema import Schema
+from dgltrees.trees.words import UNKNOWN
+
+Names = Mapping[str, Vocabulary] | None
+
+_PART_TREES, _PART_NODES = 10_000, 500_000
+
+
+def stream_examples(
+    path: PathLike,
+    settings: CustomTreesData,
+    *,
+    file_format: str | None = None,
+    trees: int = 10_000,
+    any_values: Collection[str] = (),
+) -> Iterator[Examples]:
+    """The trees of a file with all their columns, as the file has them, ``trees`` at a time.
+
+    Arguments:
+        path: the file.
+        settings: of the data.
+        file_format: the format of the file; by default that of the settings, or the file tells it.
+        trees: trees per chunk.
+        any_values: columns that may hold anything, since they are not looked at.
+
+    Raises:
+        ConfigError: there is no such format.
+        TreeError: the file is not of its format.
+    """
+    name = file_format or settings.format or guess_format(path, settings)
+    if name not in FORMATS:
+        raise ConfigError(
+            f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}"
+            f"{suggestion(name, FORMATS)}"
+        )
+    if any_values and "names" in FORMATS[name].layout:
+        settings = replace(settings, names=(*settings.names, *any_values))
+    return FORMATS[name].chunks(path, trees, settings)
+
+
+def check_format(path: PathLike, settings: CustomTreesData) -> None:
+    """See that a file for a trained model can be read with the layout of the training files.
+
+    Raises:
+        ConfigError: the format of the file has other layouts than that of training.
+    """
+    name = settings.format or guess_format(path, settings)
+    train = [settings.train] if isinstance(settings.train, str) else settings.train or []
+    trained = next(filter(None, map(format_by_suffix, train)), None)
+    try:
+        if name in FORMATS:
+            check_layout(settings, FORMATS[name].layout, FORMATS[name].description)
+    except ConfigError:
+        if trained is None or trained == name:
+            raise
+        raise ConfigError(
+            f"expected a file of the format {trained}, which the run reads, got "
+            f"{os.fspath(path)}, which looks like {name}; convert it, or say --format {trained} "
+            "if it is of that format"
+        ) from None
+
+
+def large_parts(parts: Iterator[Examples]) -> Iterator[Examples]:
+    """Parts of a file joined to larger ones, of 10,000 trees or half a million nodes.
+
+    The first of them tells the columns.
+    """
+    waiting: list[Examples] = []
+    for part in parts:
+        waiting.append(part)
+        nodes = sum(each.forest.num_nodes for each in waiting)
+        if nodes >= _PART_NODES or sum(map(len, waiting)) >= _PART_TREES:
+            yield gather(waiting)
+            waiting = []
+    if waiting:
+        yield gather(waiting)
+
+
+def target_names(settings: CustomTreesData) -> tuple[str, ...]:
+    """The columns to predict."""
+    wanted = settings.target
+    return (wanted,) if isinstance(wanted, str) else tuple(wanted)
+
+
+def _names_aside(settings: CustomTreesData) -> tuple[str, ...]:
+    """The columns that are no inputs: those to predict, and that of the groups."""
+    groups = (settings.group,) if isinstance(settings, RankData) else ()
+    return (*target_names(settings), *groups)
+
+
+def input_examples(
+    raw: Examples,
+    settings: CustomTreesData,
+    names: Names,
+    *,
+    nodes: bool = False,
+    file: PathLike | None = None,
+) -> Examples:
+    """Examples with input columns as a model reads them, and without targets yet.
+
+    Arguments:
+        raw: trees with all their columns.
+        settings: which of them are targets, and which are inputs.
+        names: the schema of the training trees; None for the first of these, whose columns decide.
+        nodes: whether targets are of nodes; otherwise a node column may have the name of a target
+            that stands beside the trees.
+        file: the file, for errors.
+
+    Raises:
+        TreeError: the trees have not the columns that are asked for.
+        ConfigError: there is a pretrained encoder, and no column of kind text.
+    """
+    targets = target_names(settings)
+    encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
+    try:
+        if isinstance(names, Schema) and names.inputs:
+            schema = names
+            if not schema["target"].frozen:
+                _check_same_columns(raw.forest, schema, settings)
+            elif missing := [c.name for c in schema.inputs if c.name not in raw.forest.columns]:
+                of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
+                warnings.warn(
+                    f"the trees{of} have no column {', '.join(missing)}, which those of training "
+                    "have: every value of it is missing",
+                    stacklevel=2,
+                )
+        else:
+            _check_edges(raw.forest, in_memory=file is None)
+            aside = _names_aside(settings)
+            inside = [name for name in aside if nodes or name not in raw.columns]
+            inputs = choose_columns(raw.forest, settings.columns, inside)
+            unknown = UNKNOWN if settings.unseen == "unknown" else None
+            vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
+            if encoder is not None:
+                inputs = _read_as(inputs, "text", encoder.size)
+                vocabs = {c.name: vocabs[c.name] for c in inputs if c.named}
+            elif tokenizer is not None:
+                inputs = _read_as(inputs, SUBWORDS, tokenizer.size)
+                vocabs.update({c.name: tokenizer.names for c in inputs if c.kind == SUBWORDS})
+            if "target" in vocabs:
+                raise TreeError(
+                    "expected the input columns to have other names than 'target', which the "
+                    f"classes have; rename it, or name it as {called('data.target')}"
+                )
+            schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
+        read_texts = None if encoder is None else encoder.text_vectors
+        forest = schema.read(raw.forest, read_texts if tokenizer is None else tokenizer.texts)
+    except TreeError as error:
+        raise TreeError(str(error), file=file) from None
+    return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+
+
+def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
+    """The columns, of which the texts get a kind and the size of a pretrained encoder's vectors."""
+    if all(each.kind != "text" for each in inputs):
+        raise ConfigError(
+            "expected a column of kind text with data.pretrained, got "
+            f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; say which column holds "
+            "texts, as in --data.columns.NAME text"
+        )
+    return tuple(
+        replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
+    )
+
+
+def _check_edges(forest: Forest, *, in_memory: bool) -> None:
+    """See that not every tree is a root alone, as where the key of the children is another."""
+    if len(forest) and forest.num_nodes == len(forest):
+        cure = (
+            "say where the children are (data.children is their key, data.tree the path from a "
+            "record to its root)"
+        )
+        if in_memory:
+            cure = "give trees whose nodes have children"
+        raise TreeError(f"expected trees, got a single node in each; {cure}")
+
+
+def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
+    """See that further training trees have the columns of the first ones.
+
+    Of a file that is read in parts, its end tells whether one is missing.
+    """
+    seen = {*forest.columns}
+    if settings.scratch is not None:
+        seen |= {each.name for each in schema.inputs}
+    check_columns_seen(seen, schema, settings)
+
+
+def check_columns_seen(
+    seen: Collection[str], schema: Schema, settings: CustomTreesData, file: PathLike | None = None
+) -> None:
+    """See that a training file has the columns of the first trees, unless settings name columns.
+
+    Raises:
+        TreeError: it has not.
+    """
+    names = {each.name for each in schema.inputs}
+    others = {*seen} - names - {*_names_aside(settings)}
+    if settings.columns is None and (names - {*seen} or others):
+        first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
+        raise TreeError(
+            f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
+            f"{', '.join(sorted(seen))}; name those to read with {called('data.columns')}",
+            file=file,
+        )
+
+
+def target_values(
+    raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
+) -> NDArray[Any] | None:
+    """The values of a target column, per example or per node; None or NaN where one is missing.
+
+    Arguments:
+        raw: trees with all their columns.
+        name: of the target.
+        nodes: whether it is of nodes.
+        inputs: the input columns; a node column among them is no target.
+
+    Returns:
+        names or numbers; None where the data have no such column.
+    """
+    if nodes:
+        return _node_values(raw.forest, name, slice(None))
+    if name not in raw.columns and any(name == each.name for each in inputs):
+        return None
+    if name not in raw.columns:
+        return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
+    values: NDArray[Any] = np.asarray(raw.columns[name])
+    if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
+        return _names_of_ids(values, raw.targets)
+    return values
+
+
+def _node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
+    if name not in forest.columns:
+        return None
+    values: NDArray[Any] = np.asarray(forest.columns[name])[rows]
+    if name in forest.vocabs:
+        return _names_of_ids(values, forest.vocabs[name])
+    if values.ndim > 1:
+        raise TreeError(f"expected one value per row in the target {name!r}, got vectors")
+    return values
+
+
+def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.object_]:
+    """``(R,)`` names, None for the id -1."""
+    names: NDArray[np.object_] = np.array([*vocabulary.names, None], dtype=object)
+    return np.asarray(names[ids])
+
+
+def with_targets(examples: Examples, values: NDArray[Any], *, nodes: bool) -> Examples:
+    """Examples with the column ``"target"``: of the trees, or of the nodes."""
+    if not nodes:
+        return replace(examples, columns={**examples.columns, "target": values})
+    columns = {**examples.forest.columns, "target": values}
+    return replace(examples, forest=examples.forest.with_columns(columns))

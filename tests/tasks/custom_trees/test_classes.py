@@ -1,0 +1,95 @@
+"""Classes of custom trees and of their nodes, from a saved forest to accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dgltrees import Forest, Vocabulary
+from dgltrees.errors import TreeError
+from dgltrees.settings.layers import Settings
+from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
+from dgltrees.tasks.splits import load_examples
+from dgltrees.training.loaded import load
+from dgltrees.training.run import train
+
+
+def _save(folder: Path, seed: int, names: list[str]) -> str:
+    """200 trees of a root ``x`` or ``y`` and two leaves: the class is whether the leaves differ."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    leaves = rng.integers(2, size=(200, 2))
+    kinds = np.concatenate([rng.integers(2, size=(200, 1)) + 2, leaves], 1).ravel()
+    differ = leaves[:, 0] != leaves[:, 1]
+    target = np.stack([differ + 0, leaves[:, 0], leaves[:, 1]], 1).ravel()
+    order = [names.index(name) for name in ("a", "b", "x", "y")]
+    forest = Forest.build(
+        np.tile([-1, 0, 0], 200),
+        offsets=np.arange(201) * 3,
+        columns={"kind": np.array(order)[kinds], "class": target},
+        vocabs={"kind": Vocabulary(names), "class": Vocabulary(["no", "yes"])},
+    )
+    forest.save(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize("task", ["classify", "classify-nodes"])
+def test_a_model_learns_a_forest_of_ones_own(tmp_path: Path, task: str) -> None:
+    settings = Settings(
+        {
+            "task": task,
+            "data": {
+                "train": _save(tmp_path / "train", 0, ["a", "b", "x", "y"]),
+                "test": _save(tmp_path / "test", 1, ["y", "x", "b", "a"]),
+                "target": "class",
+            },
+            "model": {
+                "cell": "lstm",
+                "aggregator": "full",
+                "hidden_size": 8,
+                "embedding": 4,
+                **({"readout": "root"} if task == "classify" else {}),
+            },
+            "training": {"optimizer": "adam", "lr": 0.02, "epochs": 20, "monitor": "loss"},
+        }
+    )
+    result = train(settings, tmp_path / "run")
+    assert result["test"]["accuracy"] == 1.0
+    assert result["test"]["majority"] < 0.8
+    assert result["test"]["examples"] == (200 if task == "classify" else 600)
+    assert result["baselines"]["linear"]["test"]["accuracy"] <= 1.0
+    run = load(tmp_path / "run")
+    assert run.evaluate() == result["test"]
+    lines = list(run.predict([tmp_path / "test"]))
+    assert len(lines) == 200
+    assert {line["prediction"] for line in lines} == {"no", "yes"}
+
+
+def test_a_column_that_the_forest_has_not_is_named(tmp_path: Path) -> None:
+    _save(tmp_path / "train", 0, ["a", "b", "x", "y"])
+    with pytest.raises(
+        TreeError, match=r"train: expected a target 'target', got the columns kind, class"
+    ):
+        load_examples(CLASSIFY_NODES, CLASSIFY_NODES.data(), [tmp_path / "train"])
+
+
+@pytest.mark.parametrize(("shape", "nodes"), [("chain", 5_000), ("star", 100_000)])
+def test_trains_on_a_tree_that_no_recursion_would_survive(
+    tmp_path: Path, shape: str, nodes: int
+) -> None:
+    parent = np.arange(-1, nodes - 1) if shape == "chain" else np.minimum(np.arange(nodes), 1) - 1
+    columns = {"label": np.arange(nodes) % 2, "target": np.arange(nodes) % 2}
+    vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
+    Forest.build(parent, columns=columns, vocabs=vocabs).save(tmp_path / "forest")
+    settings = Settings(
+        {
+            "task": "classify-nodes",
+            "data": {"train": str(tmp_path / "forest"), "valid_fraction": 0.0},
+            "model": {"cell": "child_sum", "hidden_size": 2, "embedding": 2},
+            "training": {"epochs": 1},
+        }
+    )
+    assert train(settings, tmp_path / "run")["best_epoch"] == 1
+    (line,) = load(tmp_path / "run").predict([tmp_path / "forest"])
+    assert len(line["nodes"]) == nodes

@@ -1,0 +1,206 @@
+"""What ``inspect`` says of trees, and that the command that it proposes trains."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dgltrees import ConfigError, Forest, TreeError, inspect_trees
+from dgltrees.cli import main
+from dgltrees.formats import Layout
+from dgltrees.formats.guess import guess_layout
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.summary import summarize_column
+from tests.training.samples import SAMPLES
+
+PLANS = SAMPLES / "plans" / "train.jsonl"
+QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.baselines false"
+
+
+def test_plans_are_described() -> None:
+    plans = inspect_trees(PLANS)
+    assert (plans.form, plans.complete) == ("jsonl", True)
+    assert plans.layout == Layout(tree="plan", children="Plans")
+    records = [json.loads(line) for line in PLANS.read_text().splitlines()]
+    assert plans.shapes.trees == len(records)
+    assert plans.shapes.size[0] == 1
+    kinds = {each.name: each.kind for each in plans.columns}
+    assert kinds["Node Type"] == kinds["Table"] == "category"
+    table = next(each for each in plans.columns if each.name == "Table")
+    assert table.count + table.missing == plans.shapes.nodes
+    seconds = next(each for each in plans.beside if each.name == "seconds")
+    assert seconds.range is not None
+    assert seconds.range[::2] == (
+        min(r["seconds"] for r in records),
+        max(r["seconds"] for r in records),
+    )
+    assert str(plans.shapes.nodes) in str(plans)
+    assert "Seq Scan" in plans.drawing.text
+
+
+def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "plans.jsonl"
+    path.write_text(PLANS.read_text() + "no JSON\n")
+    some = inspect_trees(path, trees=7)
+    assert (some.shapes.trees, some.complete) == (7, False)
+    assert "the first 7 trees" in str(some)
+
+
+@pytest.mark.parametrize(
+    ("file", "target", "task"),
+    [
+        ("plans/train.jsonl", "seconds", "regress"),
+        ("plans/train.jsonl", "speed", "classify"),
+        ("plans/train.jsonl", "Node Type", "classify-nodes"),
+        ("plans/train.jsonl", "Plan Rows", "regress-nodes"),
+        ("plans/queries/train.jsonl", "seconds", "rank"),
+        ("sick/relatedness_train.jsonl", "entailment_label", "classify-pairs"),
+        ("sick/relatedness_train.jsonl", "relatedness_score", "regress-pairs"),
+    ],
+)
+def test_the_proposed_command_trains(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    target: str,
+    task: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = ["--tree", "first", "second"] if task.endswith("pairs") else []
+    places += ["--group", "query"] if task == "rank" else []
+    assert main(["inspect", str(SAMPLES / file), "--target", target, *places]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    program, *words = shlex.split(line)
+    assert (program, words[:2]) == ("dgltrees", ["train", task])
+    assert main([*words, *QUICK.split()]) == 0
+    assert (tmp_path / "runs" / Path(file).stem / "weights.safetensors").exists()
+
+
+def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for i in range(6):
+        for name, source in (("loops", f"for x in y:\n    x += {i}\n"), ("sums", f"x = y + {i}\n")):
+            file = tmp_path / "code" / name / f"{i}.py"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(source)
+    monkeypatch.chdir(tmp_path)
+    code = inspect_trees("code")
+    assert code.target == "label"
+    assert "label" in {each.name for each in code.columns}
+    words = shlex.split(code.command)[1:]
+    assert words[:2] == ["train", "classify"]
+    assert main([*words, *QUICK.split()]) == 0
+    capsys.readouterr()
+    assert main(["predict", "runs/code", "--input", "code/sums/0.py"]) == 0
+    assert json.loads(capsys.readouterr().out)["prediction"] in ("loops", "sums")
+    some = inspect_trees("code/*/*.py")
+    assert (some.shapes.trees, some.target) == (12, None)
+    assert "--data.train 'code/*/*.py'" in some.command
+    assert any("--format python-functions" in warning for warning in some.warnings)
+    with pytest.raises(ConfigError, match="expected path to name a file, found none at"):
+        inspect_trees("code/*.txt")
+
+
+@pytest.mark.parametrize(
+    ("records", "layout"),
+    [
+        ([{"name": "a", "children": [{"name": "b"}]}], Layout()),
+        ([{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}], Layout(children="kids")),
+        ([{"a": {"b": {"kids": [{}, None]}}, "c": [1]}], Layout(tree="a.b", children="kids")),
+        ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], Layout(children="x")),
+        ([{"name": "a"}], Layout()),
+    ],
+)
+def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: Layout) -> None:
+    path = tmp_path / "trees.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert guess_layout(path, "jsonl") == layout
+
+
+def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "trees.csv"
+    path.write_text(
+        'id,json\n1,"[{""Plan"": {""Plans"": [{}]}, ""Time"": 3}]"\n2,"{""Plan"": {}}"\n'
+    )
+    assert guess_layout(path, "rows") == Layout(tree="json.Plan", children="Plans")
+    assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
+
+
+@pytest.mark.parametrize(
+    ("values", "warning"),
+    [
+        (["a"] * 30, "the same name everywhere"),
+        ([f"n{i}" for i in range(30)], "an identifier"),
+        ([*map(str, range(29)), "none"], "look like numbers"),
+        (np.full(30, 2.0), "is 2 everywhere"),
+        (np.arange(30), "counts its rows"),
+        (np.array([1.0, np.inf]), "infinite"),
+        (["a", "b"] * 15, None),
+        (["1", "2"] * 15, None),
+        (np.array([1.0, np.nan]), None),
+        (np.array([[1.0, 2.0]] * 30), None),
+    ],
+)
+def test_warnings_of_columns(values: Any, warning: str) -> None:
+    warnings = summarize_column("x", np.asarray(values)).warnings
+    assert (warning is None) == (not warnings)
+    assert warning is None or any(warning in each for each in warnings)
+
+
+def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> None:
+    names = Vocabulary([f"q{i}" for i in range(30)])
+    forest = Forest.build(
+        np.tile([-1, 0], 30),
+        offsets=np.arange(31) * 2,
+        columns={"query": np.repeat(np.arange(30), 2), "x": np.arange(60) % 7},
+        vocabs={"query": names},
+    )
+    ids = inspect_trees(forest).warnings
+    assert any("'query' is the same in all nodes of a tree" in each for each in ids)
+    assert any("nothing stands beside" in each for each in ids)
+    table = tmp_path / "trees.csv"
+    table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
+    assert inspect_trees(table).target is None
+    dots = Examples(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
+    assert any("single node" in each for each in inspect_trees(dots).warnings)
+
+
+def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -> None:
+    records = [
+        {"id": i, "page": {"tag": "p", "kids": [{"tag": "b"}] * i}, "spam": i % 2} for i in (1, 2)
+    ]
+    (tmp_path / "pages.json").write_text(json.dumps(records))
+    one = inspect_trees(tmp_path / "pages.json")
+    assert one.shapes.trees == 1
+    assert any("--format json-records" in warning for warning in one.warnings)
+    many = inspect_trees(tmp_path / "pages.json", format="json-records")
+    assert (many.shapes.trees, many.layout) == (2, Layout(tree="page", children="kids"))
+    (tmp_path / "pages.json").write_text(json.dumps([[i] for i in range(100)]))
+    assert len([*inspect_trees(tmp_path / "pages.json").lines()]) < 70
+    table = tmp_path / "steps.csv"
+    table.write_text("order,step,after,what\na,1,,x\na,2,1,y\nb,3,,x\n")
+    layout = Layout(tree_id="order", node_id="step", parent="after")
+    steps = inspect_trees(table, layout=layout)
+    assert (steps.form, steps.shapes.trees, steps.shapes.nodes) == ("nodes", 2, 3)
+    with pytest.raises(TreeError, match="parents or depths as the layout's parent or depth"):
+        inspect_trees(table)
+
+
+def test_errors(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="expected a target among .*seconds.*, got 'second'"):
+        inspect_trees(PLANS, target="second")
+    with pytest.raises(ConfigError, match="expected format to be one of"):
+        inspect_trees(PLANS, format="csv")
+    with pytest.raises(TreeError, match="at least one tree"):
+        inspect_trees(Forest.build([], offsets=[0]))
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    with pytest.raises(TreeError, match="empty"):
+        inspect_trees(empty)

@@ -1,0 +1,272 @@
+"""Numbers and flags of custom trees, from a file to predictions of trees without a target."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dgltrees import Examples, Forest, Vocabulary, load
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
+from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
+from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.run import train
+from tests.training.samples import SAMPLES
+
+PLANS = [json.loads(line) for line in (SAMPLES / "plans" / "train.jsonl").read_text().splitlines()]
+
+
+def settings(preset: str, path: Path, **data: Any) -> Settings:
+    """A small, short run on a file of plans."""
+    small = {"hidden_size": 8, "embedding": 8}
+    short = {"epochs": 2, "accelerator": "cpu"}
+    data = {"train": str(path), "tree": "plan", "children": "Plans", "min_count": 1, **data}
+    return Settings(
+        layered(preset_values(preset), {"data": data, "model": small, "training": short})
+    )
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def without(record: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    ("preset", "target", "keys"),
+    [
+        ("regress", "seconds", {"example", "prediction"}),
+        ("regress", ["seconds", "width"], {"example", "seconds", "width"}),
+        ("classify", "speed", {"example", "prediction", "probability"}),
+        ("classify", ["deep", "wide"], {"example", "deep", "wide"}),
+        ("classify-nodes", "Node Type", {"example", "prediction", "probability", "nodes"}),
+        ("regress-nodes", "Plan Rows", {"example", "prediction", "nodes"}),
+    ],
+)
+def test_a_run_predicts_trees_that_have_no_target(
+    tmp_path: Path, preset: str, target: str | list[str], keys: set[str]
+) -> None:
+    records = [
+        {**r, "width": i % 7, "deep": i % 2 == 0, "wide": i % 3 == 0} for i, r in enumerate(PLANS)
+    ]
+    named = write(tmp_path / "plans.jsonl", records)
+    result = train(settings(preset, named, target=target, test_fraction=0.2), tmp_path / "run")
+    assert result["test"]["examples"] > 0
+    run = load(tmp_path / "run")
+    bare = write(tmp_path / "bare.jsonl", [{"plan": r["plan"]} for r in PLANS])
+    lines = list(run.predict([bare]))
+    assert len(lines) == len(PLANS)
+    assert all(set(line) == keys for line in lines)
+    columns = ["Node Type", "Table", "Plan Rows", "Plan Width"]
+    forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
+    assert [*run.predict(forest)] == lines
+    with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a dict"):
+        run.predict([{"Node Type": "Sort"}])  # type: ignore[list-item]
+    (tmp_path / "my.conllu").touch()
+    with pytest.raises(ConfigError, match=r"format jsonl, which the run reads, got .*like conllu;"):
+        [*run.predict([tmp_path / "my.conllu"])]
+    if target == "seconds":  # whatever stands in its place
+        others = [{**r, "seconds": "soon"} if i else r for i, r in enumerate(PLANS)]
+        assert [*run.predict([write(tmp_path / "others.jsonl", others)])] == lines
+    assert run.encode(forest).shape[0] == len(PLANS)
+
+
+def test_the_schema_of_a_run_is_text_and_has_no_target(tmp_path: Path) -> None:
+    path = write(tmp_path / "plans.jsonl", PLANS)
+    train(settings("regress", path, target="seconds"), tmp_path / "run")
+    schema = json.loads((tmp_path / "run" / "schema.json").read_text())
+    kinds = {each["name"]: each["kind"] for each in schema["inputs"]}
+    assert kinds == {
+        "Node Type": "category",
+        "Table": "category",
+        "Plan Rows": "log",
+        "Plan Width": "number",
+    }
+    assert schema["targets"] == ["seconds"]
+    assert (tmp_path / "run" / "vocabulary" / "Node Type.txt").exists()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_baselines_are_reported_unless_they_are_not_wanted(tmp_path: Path, wanted: bool) -> None:
+    path = write(tmp_path / "plans.jsonl", PLANS)
+    result = train(settings("classify", path, target="speed", baselines=wanted), tmp_path / "run")
+    assert set(result.get("baselines", {})) == ({"linear", "boosting"} if wanted else set())
+
+
+def test_bags_hold_counts_sums_and_largest_values(tmp_path: Path) -> None:
+    records = [
+        {"plan": {"n": "a", "x": 2.0, "Plans": [{"n": "b", "x": 3.0}, {"n": "a"}]}, "y": 1.0},
+        {"plan": {"n": "b", "x": -1.0}, "y": 2.0},
+    ]
+    small = settings("regress", write(tmp_path / "f.jsonl", records), target="y", valid_fraction=0)
+    train_examples = load_splits(small.task, small.data).train
+    names = train_examples.forest.vocabs["n"].names
+    bag = bag_features(train_examples, {"n": np.arange(len(names))}, nodes=False)
+    assert bag[:, [names.index("a"), names.index("b")]].tolist() == [[2, 1], [0, 1]]
+    assert bag[:, len(names) : len(names) + 3].tolist() == [[5, 2.5, 3], [-1, -1, -1]]
+    assert bag[:, -2:].tolist() == [[1, 3], [0, 1]]
+    frequent = bag_features(train_examples, {"n": np.array([names.index("b")])}, nodes=False)
+    assert (
+        frequent.tolist() == bag[:, [names.index("b"), *range(len(names), bag.shape[1])]].tolist()
+    )
+
+
+def test_bags_count_the_names_that_are_most_frequent_in_training() -> None:
+    vocab = Vocabulary(["once", "often", "never", "twice"])
+    columns = {"n": np.array([1, 0, 3, 1, 3, 1, -1])}
+    forest = Forest.build([-1, 0, 1, 2, 3, 4, 5], columns=columns, vocabs={"n": vocab})
+    (ids,) = frequent_names(Examples(forest, {})).values()
+    assert vocab.decode(ids) == ["often", "twice", "once", "never"]
+
+
+NO_COST = [{**PLANS[0], "cost": "n/a"}]
+BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
+    "target that is missing in one tree": (
+        *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
+        r"plans.jsonl:6: tree 5: expected a target 'seconds' for every training tree, got none",
+    ),
+    "target that is nowhere": (
+        *("regress", {"target": "cost"}, lambda rs: rs),
+        "expected a target 'cost', got the columns Node Type, .*seconds, speed",
+    ),
+    "target with names": (
+        *("regress", {"target": "speed"}, lambda rs: rs),
+        "plans.jsonl:1: tree 0: expected a number as the target 'speed', got '(fast|slow)'",
+    ),
+    "one class": (
+        *("classify", {"target": "speed"}, lambda rs: [{**r, "speed": "fast"} for r in rs]),
+        "expected at least two classes in the target 'speed', got fast",
+    ),
+    "numbers as classes": (
+        *("classify", {"target": "seconds"}, lambda rs: rs),
+        r"tree 0: expected a class as the target 'seconds', got .*train the task regress",
+    ),
+    "text among numbers": (
+        *("regress", {"target": "cost"}, lambda rs: [{**r, "cost": 1} for r in rs] + NO_COST),
+        r"jsonl:61: expected column 'cost' to hold numbers, .*, got .n/a.; correct it, leave",
+    ),
+    "flags that are none": (
+        *("classify", {"target": ["speed", "seconds"]}, lambda rs: rs),
+        r"expected 0 or 1, or false or true, in the target 'speed' .* got '(fast|slow)'",
+    ),
+    "class that is not among those of the settings": (
+        *("classify", {"target": "speed", "classes": ["fast", "faster"]}, lambda rs: rs),
+        r"expected a class \(fast, faster\), got 'slow'",
+    ),
+    "target as an input": (
+        *("regress", {"target": "seconds", "columns": ["Table", "cost"]}, lambda rs: rs),
+        "expected data.columns to name columns of the trees .* got 'cost'",
+    ),
+    "children under another key": (
+        *("regress", {"target": "seconds", "tree": None}, lambda rs: rs),
+        "plans.jsonl: expected trees, got a single node in each; say where the children are",
+    ),
+    "setting of another format": (
+        *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
+        "layout of what this format reads .* got depth",
+    ),
+    "format that there is not": (
+        *("regress", {"target": "seconds", "format": "yaml"}, lambda rs: rs),
+        "data.format to be one of jsonl, .* got 'yaml'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_wrong_data_end_in_one_error_before_anything_is_written(tmp_path: Path, case: str) -> None:
+    preset, data, change, message = BAD[case]
+    path = write(tmp_path / "plans.jsonl", change(PLANS))
+    with pytest.raises((TreeError, ConfigError), match=message):
+        train(settings(preset, path, **data), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "change", "place"),
+    [
+        ("regress-pairs", {"seconds": None}, "plans.jsonl:6: tree 10: expected a target 'seconds'"),
+        ("classify", {"seconds": "other"}, r"plans.jsonl:6: tree 5: expected a class \(1, 2\)"),
+    ],
+)
+def test_an_error_of_a_target_names_its_line_and_tree(
+    tmp_path: Path, preset: str, change: dict[str, Any], place: str
+) -> None:
+    plan = {"x": 1, "Plans": [{"x": 2}]}
+    kind: Any = 1.0 if preset == "regress-pairs" else "1"
+    records = [{"first": plan, "second": plan, "seconds": kind} for _ in range(8)]
+    records[5] = {**records[5], **change}
+    tree = ["first", "second"] if preset == "regress-pairs" else "first"
+    listed = {} if preset == "regress-pairs" else {"classes": ["1", "2"]}
+    path = write(tmp_path / "plans.jsonl", records)
+    with pytest.raises(TreeError, match=place):
+        train(settings(preset, path, tree=tree, target="seconds", **listed), tmp_path / "run")
+
+
+def test_an_error_of_a_node_names_its_tree_and_place() -> None:
+    forest = Forest.from_objects([{"x": 1, "children": [{"x": 2}]}] * 2, columns=["x"])
+    names = Vocabulary(["1", "2"])
+    target = Forest.build(
+        forest.parent,
+        offsets=forest.offsets,
+        columns={"x": forest.columns["x"], "kind": [0, 1, 0, -1]},
+        vocabs={"kind": Vocabulary(["1", "3"])},
+    )
+    data = CLASSIFY_NODES.data(target="kind", classes=names.names)
+    with pytest.raises(TreeError, match=r"^tree 0, node 1: expected a class \(1, 2\), got '3'"):
+        CLASSIFY_NODES.examples(Examples(target), data, None)
+
+
+def test_classes_are_sorted_over_all_files(tmp_path: Path) -> None:
+    files = [
+        str(write(tmp_path / f"{i}.jsonl", [{**r, "size": i * 10} for r in PLANS[:5]]))
+        for i in (3, 10, 1)
+    ]
+    chosen = settings("classify", Path(files[0]), train=files, target="size")
+    train = load_splits(chosen.task, replace(chosen.data, valid_fraction=0.0)).train
+    assert [*train.targets.names] == ["10", "30", "100"]
+    named = np.array([*train.targets.names])[train.columns["target"]]
+    assert named.tolist() == [name for name in ("30", "100", "10") for _ in range(5)]
+
+
+def test_targets_of_further_files_are_checked_where_classes_are_listed(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", PLANS)
+    second = write(tmp_path / "b.jsonl", [PLANS[0], without(PLANS[1], "speed"), PLANS[2]])
+    files = {"train": [str(first), str(second)], "classes": ["fast", "slow"]}
+    with pytest.raises(TreeError, match="b.jsonl:2: tree 1: expected a target 'speed'"):
+        train(settings("classify", first, target="speed", **files), tmp_path / "run")
+
+
+def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "plans.jsonl", PLANS)
+    other = [{"plan": {"Node Type": "Bitmap Scan", "Plan Rows": 3, "Plan Width": 4}}]
+    strange = write(tmp_path / "other.jsonl", other)
+    for unseen in ("unknown", "refuse"):
+        train(settings("regress", path, target="seconds", unseen=unseen), tmp_path / unseen)
+    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
+        (line,) = load(tmp_path / "unknown").predict([strange])
+    assert np.isfinite(line["prediction"])
+    other[0]["plan"]["Table"] = "orders"
+    strange = write(strange, other)
+    with pytest.raises(TreeError, match="other.jsonl: in column 'Node Type': .* got 'Bitmap Scan'"):
+        list(load(tmp_path / "refuse").predict([strange]))
+
+
+def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", PLANS)
+    plans = [{**r, "plan": {**r["plan"], "Workers": 1}} for r in PLANS]
+    second = write(tmp_path / "b.jsonl", plans)
+    both = settings("regress", first, target="seconds", train=[str(first), str(second)])
+    with pytest.raises(
+        TreeError, match="b.jsonl: expected the columns of the first .* data.columns"
+    ):
+        train(both, tmp_path / "run")

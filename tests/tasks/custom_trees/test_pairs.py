@@ -1,0 +1,106 @@
+"""Classes and numbers of pairs of custom trees, from a file to predictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dgltrees import Forest, TreePairs, load
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
+from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.run import train
+from tests.training.samples import PLANS as OWN
+from tests.training.samples import SAMPLES
+
+RECORDS = [
+    json.loads(line)
+    for line in (SAMPLES / "sick" / "relatedness_train.jsonl").read_text().splitlines()
+]
+
+
+def settings(preset: str, **data: Any) -> Settings:
+    """A small, short run on the sample of pairs."""
+    layer = {
+        "data": {**OWN["regress-pairs"], "root": str(SAMPLES), **data},
+        "model": {"hidden_size": 8, "embedding": 8},
+        "training": {"epochs": 2, "accelerator": "cpu"},
+    }
+    return Settings(layered(preset_values(preset), layer))
+
+
+def forests(records: list[dict[str, Any]]) -> TreePairs:
+    """The pairs of some records."""
+    sides = ([record[key] for record in records] for key in ("first", "second"))
+    return TreePairs(*(Forest.from_objects(roots, columns=["word"]) for roots in sides))
+
+
+@pytest.mark.parametrize(
+    ("preset", "target", "keys"),
+    [
+        ("classify-pairs", "entailment_label", {"example", "prediction", "probability"}),
+        ("classify-pairs", ["same", "long"], {"example", "same", "long"}),
+        ("regress-pairs", "relatedness_score", {"example", "prediction"}),
+        ("regress-pairs", ["relatedness_score", "long"], {"example", "relatedness_score", "long"}),
+    ],
+)
+def test_a_run_predicts_pairs_that_have_no_target(
+    tmp_path: Path, preset: str, target: str | list[str], keys: set[str]
+) -> None:
+    path, bare = tmp_path / "pairs.jsonl", tmp_path / "bare.jsonl"
+    named = [{**r, "same": i % 2 == 0, "long": i % 3 == 0} for i, r in enumerate(RECORDS)]
+    path.write_text("".join(json.dumps(record) + "\n" for record in named))
+    trees = [{key: record[key] for key in ("first", "second")} for record in RECORDS]
+    bare.write_text("".join(json.dumps(record) + "\n" for record in trees))
+    chosen = settings(preset, train=str(path), target=target, test_fraction=0.2)
+    result = train(chosen, tmp_path / "run")
+    assert result["test"]["examples"] > 0
+    assert set(result.get("baselines", ())) == (
+        {"linear", "boosting"} if isinstance(target, str) else set()
+    )
+    run = load(tmp_path / "run")
+    lines = list(run.predict([bare]))
+    assert len(lines) == len(RECORDS)
+    assert all(set(line) == keys for line in lines)
+    assert [*run.predict(forests(RECORDS))] == lines
+    assert run.encode(forests(RECORDS[:3])).shape == (3, 2 * 8)
+
+
+def test_bags_of_two_trees_are_compared() -> None:
+    chosen = settings("regress-pairs", target="relatedness_score", valid_fraction=0)
+    examples = load_splits(chosen.task, chosen.data).train
+    bag = bag_features(examples, frequent_names(examples), nodes=False)
+    a, b, difference, product = np.split(bag, 4, axis=1)
+    np.testing.assert_array_equal(difference, abs(a - b))
+    np.testing.assert_array_equal(product, a * b)
+    first = [json.dumps(record["first"]).count('"word"') for record in RECORDS]
+    assert a[:, -1].tolist() == first
+
+
+@pytest.mark.parametrize(
+    ("preset", "data", "message"),
+    [
+        ("regress-pairs", {"tree": "first"}, "expected pairs of trees .* --data.tree first second"),
+        ("regress", {}, "expected single trees for the task regress, got 2 .* regress-pairs"),
+        ("regress-pairs", {"tree": ["first", "third"]}, "train.jsonl:1: .* root under 'third'"),
+        ("regress-pairs", {"target": "entailment_label"}, "train.jsonl:1: tree 0: .* a number"),
+    ],
+)
+def test_wrong_data_are_refused(
+    tmp_path: Path, preset: str, data: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((TreeError, ConfigError), match=message):
+        train(settings(preset, **{"target": "relatedness_score", **data}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_of_pairs_refuses_single_trees(tmp_path: Path) -> None:
+    train(settings("regress-pairs"), tmp_path / "run")
+    with pytest.raises(TreeError, match="expected pairs of trees for the task .*, got 1"):
+        list(load(tmp_path / "run").predict(forests(RECORDS).first))
