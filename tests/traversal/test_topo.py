@@ -512,7 +512,7 @@ def test_a_cell_takes_no_other_function() -> None:
 @pytest.mark.parametrize(
     ("pos", "message"),
     [
-        (torch.tensor([0, 2]), "^node 0: expected child positions from 0 to 1, .* got 2"),
+        (torch.tensor([0, 2]), "^node 0: expected child positions from 0 to 1 .* got 2"),
         (torch.tensor([1, 1]), "^node 0: expected each child position once, got 1 twice"),
         (None, "expected edge data 'pos', the position of each child"),
     ],
