@@ -66,18 +66,18 @@ def encode(
     x: Tensor,
     op: Tensor,
     backend: str = "levels",
-    compiled: bool = True,
+    compile: bool = True,
 ) -> Tensor:
     batch, ndata = graph(cell, forest, x, op)
-    return run_cell(cell, batch, ndata, backend=backend, compile=compiled)["h"]
+    return run_cell(cell, batch, ndata, backend=backend, compile=compile)["h"]
 
 
 def gradients(
-    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, compiled: bool = True
+    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, compile: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
     cell.zero_grad()
     x = x.clone().requires_grad_()
-    h = encode(cell, forest, x, op, backend, compiled)
+    h = encode(cell, forest, x, op, backend, compile)
     (h * torch.linspace(-1, 2, h.numel(), dtype=h.dtype).view_as(h)).sum().backward()
     found = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return h.detach(), {**found, "x": x.grad}
