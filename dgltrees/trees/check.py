@@ -42,7 +42,7 @@ def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.
             f"expected a row of integers as {name}, got {array.ndim} dimensions", file=file
         )
     if array.size and array.dtype.kind not in "iu":
-        raise TreeError(f"expected integers as {name}, got dtype {array.dtype}", file=file)
+        raise TreeError(f"expected integers as {name}, got {array.dtype}", file=file)
     if array.size and array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
         raise TreeError(f"expected {name} below 2^63, got {array.max()}", file=file)
     return array.astype(np.int64)

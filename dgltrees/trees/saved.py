@@ -98,7 +98,7 @@ def load_arrays(
         }
     except FileNotFoundError as error:
         raise TreeError(
-            f"expected a folder that Forest.save wrote, got one without {error.filename}",
+            f"expected a folder that Forest.save wrote, got one without {Path(error.filename).name}",
             file=folder,
         ) from None
     except TreeError:
