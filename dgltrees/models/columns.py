@@ -22,7 +22,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 
 class NameVectors(nn.Module):
-    """Learned vectors of the categories of a column, or the mean over the words of a text.
+    """Learned vectors of the categories of a column, or the mean over the words of a text column.
 
     The vectors of the unknown category (``<unk>``) and of missing values are zero.
 
@@ -219,7 +219,7 @@ class ColumnsInput(Input):
 
 
 def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
-    """Return the encoder of a category or a text; vectors of a pretrained encoder are mapped."""
+    """Return the encoder of a category or text column; pretrained vectors are mapped."""
     if not column.named or column.kind == SUBWORDS:
         return nn.Linear(column.size, size, bias=False)
     vocab = schema[column.name]
