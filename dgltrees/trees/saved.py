@@ -97,8 +97,9 @@ def load_arrays(
             name: Vocabulary.load(path_of(_vocabulary_file(name))) for name in index["vocabs"]
         }
     except FileNotFoundError as error:
+        name = Path(error.filename).name
         raise TreeError(
-            f"expected a folder that Forest.save wrote, got one without {Path(error.filename).name}",
+            f"expected a folder that Forest.save wrote, got one without {name}",
             file=folder,
         ) from None
     except TreeError:
