@@ -34,7 +34,7 @@ read: Callable[[EntryPoint], Any] | None = None
 PAPERS = {
     "tensor_tree_lstm": "boolsent inex listops lrt",
     "top_down": "edge-classifier parser tree-lm",
-    "nti": "sick snli sst-phrases sst-tree wikiqa",
+    "nti": "nli sick snli sst-phrases sst-tree wikiqa",
     "rrnet": "lrt-bilstm lrt-lstm lrt-rrnet lrt-sequence lrt-transformer lrt-tree "
     "mee ptb sick-rrnet sst-phrases-rrnet",
 }

@@ -147,7 +147,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "edge-classifier": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
-    "snli": ("sick/SICK_train_parsed.txt", _PAIR),
+    "nli": ("sick/SICK_train_parsed.txt", _PAIR),
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", _PAIR),
     "sst-phrases": ("sst/dev.txt", _PAIR),
     "mee": ("mee/train4.tsv", _LSTM),

@@ -50,7 +50,7 @@ _STRIPPED: dict[str, Row] = {
     "inex": ("inex/inex05.train.elastic.tree", {}, {**_SMALL, "max_children": 32}, _cut(r"^\d+:")),
     "sst-tree": ("sst/dev.txt", {}, _SMALL, _cut(r"(?<=\()\d ")),
     "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _cut(r"(?<=\()\d ")),
-    "snli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
+    "nli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _cut(r"\t[01]$")),
     "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _without("speed")),
     "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _without("seconds")),

@@ -27,7 +27,7 @@ from tests.training.samples import SAMPLES, quick, with_model
 
 FILES = {
     "mee": (["mee/train4.tsv", "mee/train5.tsv"], ["mee/valid4.tsv", "mee/valid5.tsv"]),
-    "snli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
+    "nli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
 }
 
 
@@ -38,7 +38,7 @@ def settings(
     **training: Any,
 ) -> Settings:
     sizes: dict[str, Any] = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6}
-    if task == "snli":
+    if task == "nli":
         sizes["head"] = [8]
     loop = {"optimizer": "adam", "lr": 0.01, "accelerator": "cpu", "epochs": 2, "batch_size": 16}
     return Settings(
