@@ -11,15 +11,15 @@ from dgltrees.formats.format import (
     read,
 )
 from dgltrees.formats.jsonl import write_jsonl
-from dgltrees.formats.logic import LOGIC_OPERATORS, LOGIC_RELATIONS, LOGIC_VARIABLES, write_logic
+from dgltrees.formats.lrt import LRT_OPERATORS, LRT_RELATIONS, LRT_VARIABLES, write_lrt
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
 
 __all__ = [
     "CONLLU_COLUMNS",
     "FORMATS",
-    "LOGIC_OPERATORS",
-    "LOGIC_RELATIONS",
-    "LOGIC_VARIABLES",
+    "LRT_OPERATORS",
+    "LRT_RELATIONS",
+    "LRT_VARIABLES",
     "Format",
     "RecordLayout",
     "conllu_blocks",
@@ -33,6 +33,6 @@ __all__ = [
     "write_arrow",
     "write_conllu",
     "write_jsonl",
-    "write_logic",
+    "write_lrt",
     "write_parquet",
 ]

@@ -181,7 +181,7 @@ FORMATS: Registry[Format] = Registry(
         "python": "dgltrees.formats.documents:PYTHON",
         "python-functions": "dgltrees.formats.documents:PYTHON_FUNCTIONS",
         "conllu": "dgltrees.formats.conllu:CONLLU",
-        "logic": "dgltrees.formats.logic:LOGIC",
+        "lrt": "dgltrees.formats.lrt:LRT",
         "mrg": "dgltrees.formats.mrg:MRG",
     },
     instance_of(Format),

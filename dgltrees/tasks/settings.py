@@ -81,7 +81,7 @@ class OperatorSettings(DataSettings):
         if self.max_operators is None:
             return super().learnable(data, ids)
         if "operators" not in data.columns:
-            raise ConfigError("data.max_operators is for data that count operators, such as logic")
+            raise ConfigError("data.max_operators is for data that count operators, such as lrt")
         return np.asarray(data.columns["operators"][ids] <= self.max_operators)
 
 

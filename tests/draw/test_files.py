@@ -13,7 +13,7 @@ from tests.formats.table import SAMPLES
 from tests.trees.nested import write
 
 LINES = {
-    "logic": (
+    "lrt": (
         "<\t( not a )\t( b ( or c ) )",
         "example 0, tree 0 (target <)\nnot\n└─ a\n\nexample 0, tree 1 (target <)\nor\n├─ b\n└─ c",
     ),

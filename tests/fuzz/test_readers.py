@@ -29,7 +29,7 @@ _LONGEST = 3000
 SAMPLES_OF = {
     "jsonl": "plans/train.jsonl",
     "conllu": "ud/sample.conllu",
-    "logic": "lrt/train4",
+    "lrt": "lrt/train4",
     "mrg": "penn/sample.mrg",
 }
 TEXTS = {

@@ -22,7 +22,7 @@ FILES = installed_tasks(
     {
         "classify": "plans/train.jsonl",
         "listops": "listops/train.tsv",
-        "logic": "lrt/train4",
+        "lrt": "lrt/train4",
         "sst-tree": "sst/train.txt",
         "inex": "inex/inex05.train.elastic.tree",
         "boolsent": "boolsent/train.txt",
@@ -133,7 +133,7 @@ _LSTM = {**_WORDS, "encoder": "lstm"}
 _PAIR = {**_LSTM, "head": [4]}
 _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "listops": ("listops/train.tsv", _SMALL),
-    "logic": ("lrt/train4", _SMALL),
+    "lrt": ("lrt/train4", _SMALL),
     "sst-tree": ("sst/train.txt", _SMALL),
     "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
     "boolsent": ("boolsent/train.txt", _SMALL),
@@ -147,11 +147,11 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "edge-classifier": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
-    "snli": ("sick/SICK_train_parsed.txt", _PAIR),
+    "nli": ("sick/SICK_train_parsed.txt", _PAIR),
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", _PAIR),
     "sst-phrases": ("sst/dev.txt", _PAIR),
     "mee": ("mee/train4.tsv", _LSTM),
-    "logic-sequence": ("lrt/train4", _PAIR),
+    "lrt-sequence": ("lrt/train4", _PAIR),
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""

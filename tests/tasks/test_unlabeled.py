@@ -43,14 +43,14 @@ def _cut(pattern: str) -> Callable[[str], str]:
 Row = tuple[str, dict[str, Any], dict[str, Any], Callable[[str], str]]
 _STRIPPED: dict[str, Row] = {
     "listops": ("listops/train.tsv", {}, _SMALL, _cut(r"^\d\t")),
-    "logic": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
-    "logic-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
+    "lrt": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
+    "lrt-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
     "mee": ("mee/train4.tsv", {}, _LSTM, _cut(r"^\d+\t")),
     "boolsent": ("boolsent/train.txt", {}, _SMALL, _cut(r"[01]_")),
     "inex": ("inex/inex05.train.elastic.tree", {}, {**_SMALL, "max_children": 32}, _cut(r"^\d+:")),
     "sst-tree": ("sst/dev.txt", {}, _SMALL, _cut(r"(?<=\()\d ")),
     "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _cut(r"(?<=\()\d ")),
-    "snli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
+    "nli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _cut(r"\t[01]$")),
     "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _without("speed")),
     "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _without("seconds")),

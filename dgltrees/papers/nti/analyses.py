@@ -37,7 +37,7 @@ from dgltrees.trees.segments import inverse
 
 def _settings(run: TrainedModel) -> SentenceSettings:
     """The settings of the data of a run, which must be on plain sentences."""
-    require(run, run.task, SentenceTask, "a run of snli, wikiqa or sst-phrases")
+    require(run, run.task, SentenceTask, "a run of nli, wikiqa or sst-phrases")
     return cast(SentenceSettings, run.settings.data)
 
 

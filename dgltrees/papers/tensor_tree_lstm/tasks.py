@@ -19,7 +19,7 @@ from dgltrees._files import PathLike
 from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
 from dgltrees.formats import FORMATS
-from dgltrees.formats.logic import stream_logic
+from dgltrees.formats.lrt import stream_lrt
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import ComparisonHead
@@ -111,7 +111,7 @@ LISTOPS = TreeTask(
 
 
 @dataclass(frozen=True)
-class LogicSettings(OperatorSettings):
+class LRTSettings(OperatorSettings):
     """The data of logical relations."""
 
     max_operators: Count | None = None
@@ -119,7 +119,7 @@ class LogicSettings(OperatorSettings):
 
 
 @dataclass(frozen=True)
-class LogicModel(OperatorModel):
+class LRTModel(OperatorModel):
     """A classifier of pairs of trees."""
 
     comparison: Count | None = None
@@ -136,17 +136,17 @@ class LogicModel(OperatorModel):
 _VARIABLES = 6
 
 
-def _read_logic(
-    path: PathLike, settings: LogicSettings, vocabs: Names, *, labeled: bool, trees: int
+def _read_lrt(
+    path: PathLike, settings: LRTSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[LabeledTrees]:
-    return stream_logic(path, trees, labeled=labeled)
+    return stream_lrt(path, trees, labeled=labeled)
 
 
-LOGIC = TreeTask(
-    *("logic", LogicSettings, LogicModel, {"logic": _read_logic}),
+LRT = TreeTask(
+    *("lrt", LRTSettings, LRTModel, {"lrt": _read_lrt}),
     max_children=2,
     breakdown=("operators", 12),
-    reads=FORMATS["logic"].description,
+    reads=FORMATS["lrt"].description,
 )
 
 

@@ -116,9 +116,9 @@ def test_maps_that_do_not_exist(
 
 
 def test_models_that_do_not_attend_or_make_no_trees(lstm_run: TrainedModel) -> None:
-    with pytest.raises(ConfigError, match=r"attend to each other .* at .*, got .* snli \(LSTM\)"):
+    with pytest.raises(ConfigError, match=r"attend to each other .* at .*, got .* nli \(LSTM\)"):
         attention_map(lstm_run, [DEV])
-    with pytest.raises(ConfigError, match=r"a model that makes trees .*, got .* snli \(LSTM\)"):
+    with pytest.raises(ConfigError, match=r"a model that makes trees .*, got .* nli \(LSTM\)"):
         similar(lstm_run, [DEV], ["a"])
     with pytest.raises(ConfigError, match="a model that makes trees"):
         accuracy_by_padding(lstm_run, [DEV])
@@ -263,8 +263,8 @@ def test_a_picture_that_cannot_be_written_is_refused_first(
 def test_other_runs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(quick("sst-tree"), tmp_path / "run", bar=False)
     run = load(tmp_path / "run")
-    with pytest.raises(ConfigError, match="a run of snli, wikiqa or sst-phrases at .*, got .* sst"):
+    with pytest.raises(ConfigError, match="a run of nli, wikiqa or sst-phrases at .*, got .* sst"):
         examples_with_all_words(run, [SST])
     assert main(command("similar", run, SST, "--query", "a")) == 2
-    message = "a run of snli, sst-phrases or wikiqa at .*, got .* sst"  # by name
+    message = "a run of nli, sst-phrases or wikiqa at .*, got .* sst"  # by name
     assert re.search(message, capsys.readouterr().err)

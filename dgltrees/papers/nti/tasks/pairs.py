@@ -35,7 +35,7 @@ def _read_pairs(
 
 
 @dataclass(frozen=True)
-class SNLITask(SentenceTask):
+class NLITask(SentenceTask):
     """A task on pairs of sentences, which may be in files of their own."""
 
     def companions(self, path: Path) -> list[Path]:
@@ -43,8 +43,8 @@ class SNLITask(SentenceTask):
         return [each for each in companions(path) if each.exists()]
 
 
-SNLI = SNLITask(
-    "snli",
+NLI = NLITask(
+    "nli",
     SentenceSettings,
     PairModel,
     {"entailment": sentence_reader(_read_pairs)},
