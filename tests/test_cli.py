@@ -155,8 +155,8 @@ def test_the_root_of_the_data(
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
     argv = ["train", "sick-relatedness", *_QUICK]
     message = fails(capsys, *argv, "--out", str(tmp_path / "a"))
-    assert "set data.root or DGLTREES_DATA" in message
-    assert main([*argv, "--data.root", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
+    assert "set data.dir or DGLTREES_DATA" in message
+    assert main([*argv, "--data.dir", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
     monkeypatch.setenv("DGLTREES_DATA", str(SAMPLES))
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0
 
@@ -421,7 +421,7 @@ def test_wrong_data_name_file_and_line(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
-    argv = ["train", "sick-relatedness", "--model.encoder", "bag", "--data.root", str(SAMPLES)]
+    argv = ["train", "sick-relatedness", "--model.encoder", "bag", "--data.dir", str(SAMPLES)]
     done = subprocess.run(
         [sys.executable, "-m", "dgltrees", *argv, *_QUICK, "--out", str(tmp_path / "run")],
         check=True,

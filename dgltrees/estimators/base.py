@@ -40,9 +40,7 @@ nested dictionaries, whose children are under ``children`` or the key that the s
 ``data.children`` names."""
 
 _FILE = "estimator.json"
-_OF_FILES = tuple(
-    f"data.{name}" for name in ("train", "valid", "test", "root", "format", "scratch")
-)
+_OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "scratch"))
 """Settings of files, which an estimator does not read."""
 
 

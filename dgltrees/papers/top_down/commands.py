@@ -167,7 +167,7 @@ def train_edge_classifier(
     batch_size: Count | None = None,
     epochs: Count | None = None,
     seed: Seed | None = None,
-    root: str | None = None,
+    dir: str | None = None,
 ) -> None:
     """Train classifiers that add edges to trees: train-edge-classifier DIR.
 
@@ -184,14 +184,14 @@ def train_edge_classifier(
         batch_size: nodes in a batch.
         epochs: passes over the training trees.
         seed: seed of the initial parameters, the order of the nodes and dropout.
-        root: folder of the data sets; by default the run's.
+        dir: folder of the data sets; by default the run's.
     """
     loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
     result = edge_classifier.train_edge_classifier(
         load(run),
         model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
         training=_given(loop),
-        root=root,
+        dir=dir,
     )
     print(json.dumps(result))
 

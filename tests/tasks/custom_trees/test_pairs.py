@@ -28,7 +28,7 @@ RECORDS = [
 def settings(preset: str, **data: Any) -> Settings:
     """A small, short run on the sample of pairs."""
     layer = {
-        "data": {**OWN["regress-pairs"], "root": str(SAMPLES), **data},
+        "data": {**OWN["regress-pairs"], "dir": str(SAMPLES), **data},
         "model": {"hidden_size": 8, "embedding": 8},
         "training": {"epochs": 2, "accelerator": "cpu"},
     }

@@ -34,7 +34,7 @@ PLANS = [
 def settings(data: dict[str, Any], **training: Any) -> Settings:
     """A small, short run on the sample."""
     layer = {
-        "data": {**OWN["rank"], "root": str(SAMPLES), **data},
+        "data": {**OWN["rank"], "dir": str(SAMPLES), **data},
         "model": {"hidden_size": 8, "embedding": 8},
         "training": {"epochs": 2, "accelerator": "cpu", **training},
     }
