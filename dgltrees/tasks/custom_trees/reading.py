@@ -152,7 +152,7 @@ def input_examples(
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
-            unknown = UNKNOWN if settings.unseen == "unknown" else None
+            unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
             if encoder is not None:
                 inputs = _read_as(inputs, "text", encoder.size)

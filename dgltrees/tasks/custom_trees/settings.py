@@ -31,8 +31,9 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     but the target, as ``dgltrees inspect`` shows them."""
     min_count: Count = 2
     """Names that occur less often than this in the training trees become the unknown name."""
-    unseen: Literal["unknown", "refuse"] = "unknown"
-    """A name that training did not have: counts as unknown, or is an error."""
+    handle_unknown: Literal["use_encoded_value", "error"] = "use_encoded_value"
+    """Category that is not in the training trees: use the code of ``<unk>`` (use_encoded_value), or
+    raise an error."""
     pretrained: str | None = None
     """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
     default vectors of their words are learned."""

@@ -250,15 +250,15 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     path = write(tmp_path / "plans.jsonl", PLANS)
     other = [{"plan": {"Node Type": "Bitmap Scan", "Plan Rows": 3, "Plan Width": 4}}]
     strange = write(tmp_path / "other.jsonl", other)
-    for unseen in ("unknown", "refuse"):
-        train(settings("regress", path, target="seconds", unseen=unseen), tmp_path / unseen)
+    for how in ("use_encoded_value", "error"):
+        train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
     with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
-        (line,) = load(tmp_path / "unknown").predict([strange])
+        (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
     other[0]["plan"]["Table"] = "orders"
     strange = write(strange, other)
     with pytest.raises(TreeError, match="other.jsonl: in column 'Node Type': .* got 'Bitmap Scan'"):
-        list(load(tmp_path / "refuse").predict([strange]))
+        list(load(tmp_path / "error").predict([strange]))
 
 
 def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
