@@ -229,7 +229,7 @@ def read(
     format: str | None = None,  # noqa: A002
     *,
     layout: RecordLayout = RecordLayout(),
-    min_count: int = 1,
+    min_freq: int = 1,
     **options: Any,
 ) -> LabeledTrees:
     """All examples of a file: ``read("trees.jsonl")``, ``read("a.conllu", lower=True)``.
@@ -238,14 +238,14 @@ def read(
         path: the file or folder, or several.
         format: its format, a name in :data:`FORMATS`; by default :func:`guess_format` says it.
         layout: where the trees are in the file, for formats that read that.
-        min_count: words that occur less often become ``<unk>``, and the vocabulary of words is
+        min_freq: words that occur less often become ``<unk>``, and the vocabulary of words is
             frozen; 1, the default, keeps every word.
         **options: further arguments of the format's ``stream``, such as ``vocabs``.
 
     Raises:
         TreeError: with the file, and the line where there is one: it is not of the format.
         ConfigError: there is no such file or format, or it does not read the layout or an option;
-            or ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
+            or ``min_freq`` is below 1, or above 1 although ``vocabs`` has the words.
     """
     files = files_of(path)
     for file in files:
@@ -260,13 +260,13 @@ def read(
             f"expected format to be one of {', '.join(FORMATS)}, got {name!r}"
             f"{suggestion(name, FORMATS)}"
         )
-    if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
+    if min_freq < 1 or (min_freq > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
-            f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
-            f"got {min_count}"
+            f"expected min_freq to be 1 where a vocabulary of words is given, and never less, "
+            f"got {min_freq}"
         )
     examples = FORMATS[name].read(path, layout=layout, **options)
-    if min_count == 1:
+    if min_freq == 1:
         return examples
-    words = frequent_words([examples.forest], min_count)
+    words = frequent_words([examples.forest], min_freq)
     return replace(examples, forest=recode(examples.forest, {"word": words}))

@@ -89,8 +89,9 @@ class OperatorSettings(DataSettings):
 class WordSettings(DataSettings):
     """The settings of data whose rare names are unknown to the model."""
 
-    min_count: Count = 1
-    """Names that occur less often than this in the training examples become the unknown name."""
+    min_freq: Count = 1
+    """Lowest frequency of a word or category; rarer ones of the training examples become
+    ``<unk>``."""
 
 
 @dataclass(frozen=True)

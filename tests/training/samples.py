@@ -20,9 +20,9 @@ SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"
 PLANS_FILE = SAMPLES / "plans" / "train.jsonl"
 
-_PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
+_PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_freq": 1}
 _QUERIES = {**_PLANS, "train": "plans/queries/train.jsonl"}
-_PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_count": 1}
+_PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_freq": 1}
 PLANS: dict[str, dict[str, Any]] = {
     "classify": {**_PLANS, "target": "speed"},
     "classify-pairs": {**_PAIRS, "target": "entailment_label"},

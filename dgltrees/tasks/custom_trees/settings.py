@@ -29,8 +29,8 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     columns: list[str] | dict[str, str] | None = None
     """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
     but the target, as ``dgltrees inspect`` shows them."""
-    min_count: Count = 2
-    """Names that occur less often than this in the training trees become the unknown name."""
+    min_freq: Count = 2
+    """Lowest frequency of a category; rarer ones in the training trees become ``<unk>``."""
     handle_unknown: Literal["use_encoded_value", "error"] = "use_encoded_value"
     """Category that is not in the training trees: use the code of ``<unk>`` (use_encoded_value), or
     raise an error."""

@@ -84,7 +84,7 @@ def test_settings_of_other_aggregators_and_tasks_are_refused(
     argv = ["train", "listops-sum-c25", "--data.dir", str(SAMPLES), *_QUICK]
     out = ["--out", str(tmp_path / "run")]
     for flag, message in (
-        ("data.min_count=0", "data.min_count is not read by the task listops"),
+        ("data.min_freq=0", "data.min_freq is not read by the task listops"),
         ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
         ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
     ):

@@ -27,7 +27,7 @@ def settings(preset: str, path: Path, **data: Any) -> Settings:
     """A small, short run on a file of plans."""
     small = {"hidden_size": 8, "embedding": 8}
     short = {"epochs": 2, "accelerator": "cpu"}
-    data = {"train": str(path), "tree": "plan", "children": "Plans", "min_count": 1, **data}
+    data = {"train": str(path), "tree": "plan", "children": "Plans", "min_freq": 1, **data}
     return Settings(
         layered(preset_values(preset), {"data": data, "model": small, "training": short})
     )

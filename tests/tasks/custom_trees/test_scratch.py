@@ -43,7 +43,7 @@ def plans(tmp_path: Path, task: str, **data: Any) -> Settings:
     if task == "rank":  # the trees of a group stand in one shard
         shards = [write(tmp_path / f"{i}.jsonl", records[40 * i : 40 * i + 40]) for i in range(2)]
     paths = [str(shard) for shard in shards]
-    return settings(task, shards[0], train=paths, target=TARGETS[task], min_count=3, **data)
+    return settings(task, shards[0], train=paths, target=TARGETS[task], min_freq=3, **data)
 
 
 def by_name(data: LabeledTrees) -> list[Any]:
