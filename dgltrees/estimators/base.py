@@ -57,7 +57,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: the size of a node's state.
         readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
         objective: the loss.
-        columns: the input columns, or their kinds by name; by default all, as inferred.
+        features: the columns that are inputs, or their kinds by name; default: all columns, with
+            inferred kinds.
         validation_fraction: part of the trees that is held out for early stopping, where ``fit``
             gets no validation trees.
         epochs, patience, batch_size, lr: of the training loop.
@@ -82,7 +83,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "hidden_size": "model.hidden_size",
         "readout": "model.readout",
         "objective": "model.objective",
-        "columns": "data.columns",
+        "features": "data.features",
         "validation_fraction": "data.valid_fraction",
         "epochs": "training.epochs",
         "patience": "training.patience",
@@ -101,7 +102,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: int | None = None,
         readout: str | None = None,
         objective: str | None = None,
-        columns: Sequence[str] | Mapping[str, str] | None = None,
+        features: Sequence[str] | Mapping[str, str] | None = None,
         validation_fraction: float | None = None,
         epochs: int | None = None,
         patience: int | None = None,
@@ -113,7 +114,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         progress: bool | None = False,
     ) -> None:
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
-        self.readout, self.objective, self.columns = readout, objective, columns
+        self.readout, self.objective, self.features = readout, objective, features
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
         self.batch_size, self.lr, self.seed = batch_size, lr, seed
         self.compile, self.settings, self.progress = compile, settings, progress

@@ -49,7 +49,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "with GloVe), with word vectors learned from these pairs."),
         "task": "regress-pairs", "paper": "Tai et al. 2015, Table 3",
         "data": {"train": "sick/relatedness_train.jsonl", "test": "sick/relatedness_trial.jsonl",
-                 "tree": ["first", "second"], "target": "relatedness_score", "columns": ["word"]},
+                 "tree": ["first", "second"], "target": "relatedness_score", "features": ["word"]},
         "model": {"cell": "child_sum", "hidden_size": 150, "embedding": 150, "readout": "root",
                   "places": False, "pairs": "symmetric", "objective": "levels", "head": [50]},
         "training": {"optimizer": "adam", "lr": 0.001, "clip": 5.0, "batch_size": 25,

@@ -254,7 +254,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"settings": "x"}, SECONDS, "expected settings to be a mapping, got 'x'; write settings="),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
         ({"settings": {"data.scratch": "x"}}, SECONDS, "'data.scratch', which is of files"),
-        ({"columns": ["Cost"]}, SECONDS, "expected columns to name columns of the trees"),
+        ({"features": ["Cost"]}, SECONDS, "expected features to name columns of the trees"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: str) -> None:

@@ -151,7 +151,7 @@ def input_examples(
             _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
-            inputs = choose_columns(raw.forest, settings.columns, inside)
+            inputs = choose_columns(raw.forest, settings.features, inside)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
             if encoder is not None:
@@ -179,7 +179,7 @@ def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, 
         raise ConfigError(
             "expected a column of kind text with data.pretrained, got "
             f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; say which column holds "
-            "texts, as in --data.columns.NAME text"
+            "texts, as in --data.features.NAME text"
         )
     return tuple(
         replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
@@ -219,11 +219,11 @@ def check_columns_seen(
     """
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
-    if settings.columns is None and (names - {*seen} or others):
+    if settings.features is None and (names - {*seen} or others):
         first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; name those to read with {called('data.columns')}",
+            f"{', '.join(sorted(seen))}; name those to read with {called('data.features')}",
             file=file,
         )
 

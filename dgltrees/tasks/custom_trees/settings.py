@@ -26,9 +26,9 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     target: str | list[str] = "target"
     """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
     the root of its first tree."""
-    columns: list[str] | dict[str, str] | None = None
-    """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
-    but the target, as ``dgltrees inspect`` shows them."""
+    features: list[str] | dict[str, str] | None = None
+    """Columns that are inputs, or their kinds by name (category, number, log, vector, text or
+    none); default: all except the target, with the kinds that ``dgltrees inspect`` shows."""
     min_freq: Count = 2
     """Lowest frequency of a category; rarer ones in the training trees become ``<unk>``."""
     handle_unknown: Literal["use_encoded_value", "error"] = "use_encoded_value"

@@ -164,8 +164,8 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         r"expected a class \(fast, faster\), got 'slow'",
     ),
     "target as an input": (
-        *("regress", {"target": "seconds", "columns": ["Table", "cost"]}, lambda rs: rs),
-        "expected data.columns to name columns of the trees .* got 'cost'",
+        *("regress", {"target": "seconds", "features": ["Table", "cost"]}, lambda rs: rs),
+        "expected data.features to name columns of the trees .* got 'cost'",
     ),
     "children under another key": (
         *("regress", {"target": "seconds", "tree": None}, lambda rs: rs),
@@ -267,6 +267,6 @@ def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
     second = write(tmp_path / "b.jsonl", plans)
     both = settings("regress", first, target="seconds", train=[str(first), str(second)])
     with pytest.raises(
-        TreeError, match="b.jsonl: expected the columns of the first .* data.columns"
+        TreeError, match="b.jsonl: expected the columns of the first .* data.features"
     ):
         train(both, tmp_path / "run")

@@ -229,7 +229,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
         r"expected data.target to be .*, got \['seconds', 'speed'\]",
     ),
     "group as an input": (
-        *({"columns": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
+        *({"features": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
         "expected input columns, got 'query', which is no input",
     ),
     "pairs": (
