@@ -246,7 +246,7 @@ def stream_arrow(
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``parent`` and ``names`` are read.
+        layout: ``parent`` and ``categorical_columns`` are read.
 
     Raises:
         TreeError: with file and row: the file is empty or damaged, the parents are no lists of
@@ -318,7 +318,7 @@ def _column(
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> FileColumn:
-    array = numpy_column(name, column, layout.names, path, line_of)
+    array = numpy_column(name, column, layout.categorical_columns, path, line_of)
     values: FileColumn = array.tolist() if array.dtype == object else array
     return values
 
@@ -442,7 +442,7 @@ ARROW = Format(
     stream_arrow,
     write_parquet,
     suffixes=TABLES,
-    layout=("parent", "names"),
+    layout=("parent", "categorical_columns"),
     fits=lists_in_rows,
     text=False,
 )

@@ -44,8 +44,8 @@ class RecordLayout:
     depth: str | None = None
     """Column with the depth of each node, whose rows are in preorder; by default ``depth``, if
     there is no column of parents."""
-    names: tuple[str, ...] = ()
-    """Columns that hold names even where they look like numbers, or hold both."""
+    categorical_columns: tuple[str, ...] = ()
+    """Columns to read as strings, even if all or some of their values are numbers."""
     attributes: bool = False
     """Attributes of the elements of XML are nodes too: children ``@name`` with their value."""
 

@@ -38,7 +38,7 @@ def stream_jsonl(
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``children``, ``tree`` and ``names`` are read.
+        layout: ``children``, ``tree`` and ``categorical_columns`` are read.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is no JSON or too deep
@@ -67,7 +67,7 @@ def stream_json_records(
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``children``, ``tree`` and ``names`` are read.
+        layout: ``children``, ``tree`` and ``categorical_columns`` are read.
 
     Raises:
         TreeError: the file is no list of JSON objects, or what ``stream_jsonl`` raises, with the
@@ -209,11 +209,11 @@ JSONL = Format(
     write_jsonl,
     suffixes=(".jsonl", ".ndjson"),
     first_line=r"\[?\{.*\}\]?$",
-    layout=("children", "tree", "names"),
+    layout=("children", "tree", "categorical_columns"),
 )
 
 JSON_RECORDS = Format(
     "A JSON document that is a list of records, each with a tree of objects in objects.",
     stream_json_records,
-    layout=("children", "tree", "names"),
+    layout=("children", "tree", "categorical_columns"),
 )

@@ -49,7 +49,7 @@ class Records:
     def __init__(self, path: PathLike, layout: RecordLayout) -> None:
         self.error, self.layout = error_in(path), layout
         self.paths = [path.split(".") for path in layout.paths] or [[]]
-        self.nodes, self.beside = (ColumnTypes(path, layout.names) for _ in range(2))
+        self.nodes, self.beside = (ColumnTypes(path, layout.categorical_columns) for _ in range(2))
         self._has_children = False
         self._other_lists: dict[str, int] = {}  # and the first line of each
 

@@ -198,14 +198,14 @@ def stream_rows(
     Arguments:
         path: CSV, TSV, Parquet or Arrow; see :class:`Table`.
         trees: the most rows per chunk.
-        layout: ``tree``, ``children`` and ``names`` are read.
+        layout: ``tree``, ``children`` and ``categorical_columns`` are read.
 
     Raises:
         TreeError: with file and line: ``layout.tree`` names no column, the file is empty or
             damaged, a cell is no JSON, or what ``stream_jsonl`` raises.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    table = Table(path, layout.names)
+    table = Table(path, layout.categorical_columns)
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
     columns = [path.partition(".")[0] for path in paths]
     if not columns or not {*columns} <= {*table.header}:
@@ -234,6 +234,6 @@ ROWS = Format(
     "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
     stream_rows,
     suffixes=TABLES,
-    layout=("tree", "children", "names"),
+    layout=("tree", "children", "categorical_columns"),
     text=False,
 )

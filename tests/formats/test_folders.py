@@ -48,7 +48,7 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
     np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
     assert "label" not in examples.columns
-    names = FORMATS["folder"].read(folder, layout=RecordLayout(names=("score",)))
+    names = FORMATS["folder"].read(folder, layout=RecordLayout(categorical_columns=("score",)))
     assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
 
 

@@ -173,7 +173,7 @@ def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:
 
 def test_columns_of_names_hold_anything(tmp_path: Path) -> None:
     path = write(tmp_path, lines({"code": 7}, {"code": "7b"}, {"code": [1]}, {"code": {"a": 1}}))
-    forest = read(path, "jsonl", layout=RecordLayout(names=("code",))).forest
+    forest = read(path, "jsonl", layout=RecordLayout(categorical_columns=("code",))).forest
     assert names_of(forest, "code") == ["7", "7b", "[1]", '{"a": 1}']
 
 

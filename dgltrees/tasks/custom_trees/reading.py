@@ -56,8 +56,10 @@ def stream_examples(
             f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}"
             f"{suggestion(name, FORMATS)}"
         )
-    if any_values and "names" in FORMATS[name].layout:
-        settings = replace(settings, names=(*settings.names, *any_values))
+    if any_values and "categorical_columns" in FORMATS[name].layout:
+        settings = replace(
+            settings, categorical_columns=(*settings.categorical_columns, *any_values)
+        )
     return FORMATS[name].chunks(path, trees, settings)
 
 
