@@ -224,7 +224,7 @@ def test_show_gives_a_file_that_trains_alike(capsys: Capture, tmp_path: Path) ->
 
 
 def test_draw(capsys: Capture, tmp_path: Path) -> None:
-    layout = ["--tree", "plan", "--children", "Plans"]
+    layout = ["--tree_path", "plan", "--children_key", "Plans"]
     assert main(["draw", _PLANS, *layout, "--trees", "0"]) == 0
     assert "Hash Join" in capsys.readouterr().out
     out = tmp_path / "trees.svg"

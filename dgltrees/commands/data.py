@@ -68,7 +68,7 @@ def inspect(
 
     Prints the shapes of the trees, what each column holds, what could be predicted, what looks
     wrong, one of the trees, and the command that trains on them. Where trees and children stand in
-    JSON is guessed by its first records, unless --tree or --children says it.
+    JSON is guessed by its first records, unless --tree_path or --children_key says it.
 
     Arguments:
         path: the file or folder of trees to look at, or a pattern such as 'src/*.py'.

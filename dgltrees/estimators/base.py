@@ -37,7 +37,7 @@ from dgltrees.trees.columns import name_of
 Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
 nested dictionaries, whose children are under ``children`` or the key that the setting
-``data.children`` names."""
+``data.children_key`` names."""
 
 _FILE = "estimator.json"
 _OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "scratch"))
@@ -237,7 +237,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
             return as_examples(X)
-        children = self._more_settings().get("data.children", CustomTreesData.children)
+        children = self._more_settings().get("data.children_key", CustomTreesData.children_key)
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
@@ -371,7 +371,7 @@ def as_examples(X: Trees) -> LabeledTrees:
         raise TreeError(
             f"expected trees as a Forest, got a {type(wrong[0]).__name__}; "
             "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
-            "dictionaries, whose children settings={'data.children': 'Plans'} may name"
+            "dictionaries, whose children settings={'data.children_key': 'Plans'} may name"
         )
     examples = LabeledTrees.concat(
         [each.examples() if isinstance(each, TreePairs) else LabeledTrees(each) for each in parts]
@@ -396,7 +396,7 @@ def _below(node: Any, key: str) -> Any:
         if other != key and isinstance(value, list) and value and isinstance(value[0], dict):
             raise TreeError(
                 f"expected children under {key!r}, got dictionaries under {other!r}; name the key "
-                f"with settings={{'data.children': {other!r}}}, or leave that column out"
+                f"with settings={{'data.children_key': {other!r}}}, or leave that column out"
             )
     return children
 

@@ -27,12 +27,12 @@ class RecordLayout:
     Every format reads some of the fields, see :attr:`dgltrees.formats.Format.layout`.
     """
 
-    children: str = "children"
-    """Key of the list of children in a node's object."""
-    tree: str | list[str] | None = None
-    """Path from a record to the root's object, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; by default the record itself is the root, or in a table what its column ``tree``
-    or ``json`` holds. Two paths where a record holds a pair of trees."""
+    children_key: str = "children"
+    """Key of the list of children in the object of a node."""
+    tree_path: str | list[str] | None = None
+    """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
+    ``json.Plan``; default: the record is the root, or in a table its column ``tree`` or ``json``.
+    Two paths if a record has a pair of trees."""
     tree_id: str | None = None
     """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
     node_id: str | None = None
@@ -51,8 +51,9 @@ class RecordLayout:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Each path of ``tree``; there is none where the record itself is the root."""
-        return (self.tree,) if isinstance(self.tree, str) else tuple(self.tree or ())
+        """Each path of ``tree_path``; empty if the record is the root."""
+        path = self.tree_path
+        return (path,) if isinstance(path, str) else tuple(path or ())
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def guess_layout(path: PathLike, form: str, count: int = 100) -> RecordLayout:
     if not nodes:
         return RecordLayout()
     place, children = max(nodes, key=lambda key: (nodes[key], -len(key[0])))
-    return RecordLayout(children=children, tree=".".join(place) or None)
+    return RecordLayout(children_key=children, tree_path=".".join(place) or None)
 
 
 def _lines(path: PathLike, count: int) -> Iterator[Any]:

@@ -30,20 +30,20 @@ def stream_jsonl(
     """The trees of a JSON Lines file, ``trees`` lines at a time, fewer where they are long.
 
     A line is an object, or a list of one object. A node is an object with a list of nodes under
-    ``layout.children``, in which null is a missing child; leaves need no list. The root is the
-    object itself, or what stands at ``layout.tree``; two paths there give pairs of trees.
+    ``layout.children_key``, in which null is a missing child; leaves need no list. The root is the
+    object itself, or what stands at ``layout.tree_path``; two paths there give pairs of trees.
 
     Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.ColumnTypes`.
-    Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
+    Example columns: ``line``, and with ``layout.tree_path`` what stands beside the tree.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``children``, ``tree`` and ``categorical_columns`` are read.
+        layout: ``children_key``, ``tree_path`` and ``categorical_columns`` are read.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is no JSON or too deep
             for Python's ``json``, a root or node is no object, a column is not of one kind, or no
-            node has ``layout.children``, but some have other lists of objects.
+            node has ``layout.children_key``, but some have other lists of objects.
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
@@ -67,7 +67,7 @@ def stream_json_records(
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``children``, ``tree`` and ``categorical_columns`` are read.
+        layout: ``children_key``, ``tree_path`` and ``categorical_columns`` are read.
 
     Raises:
         TreeError: the file is no list of JSON objects, or what ``stream_jsonl`` raises, with the
@@ -100,13 +100,13 @@ def write_jsonl(
     Missing values are left out. A record without anything but its tree is the root itself.
 
     Arguments:
-        examples: single trees; or pairs, whose places ``layout.tree`` names.
+        examples: single trees; or pairs, whose places ``layout.tree_path`` names.
         path: the file; it is replaced once all is written.
-        layout: ``children`` and ``tree`` are read.
+        layout: ``children_key`` and ``tree_path`` are read.
 
     Raises:
-        TreeError: ``layout.tree`` names not as many places as an example has trees; examples have
-            columns besides ``line`` while it names none; or a column is named as the children are.
+        TreeError: ``layout.tree_path`` has not one path per tree of an example; examples have
+            columns besides ``line`` and it is None; or a column has the name of the children's key.
     """
     forest = examples.forest
     beside = {name: column for name, column in examples.columns.items() if name != "line"}
@@ -115,16 +115,16 @@ def write_jsonl(
         raise TreeError(
             f"expected a place for each of the {examples.arity} trees of an example, got "
             f"{', '.join(layout.paths) or 'none'}; name them, such as "
-            "RecordLayout(tree=['first', 'second'])"
+            "RecordLayout(tree_path=['first', 'second'])"
         )
     if beside and not paths:
         raise TreeError(
             f"expected trees alone, got the example columns {', '.join(beside)}; name the key that "
-            "the trees have beside them, such as RecordLayout(tree='tree')"
+            "the trees have beside them, such as RecordLayout(tree_path='tree')"
         )
-    if layout.children in forest.columns:
+    if layout.children_key in forest.columns:
         raise TreeError(
-            f"expected {layout.children!r} for the children alone, got a column of this name; "
+            f"expected {layout.children_key!r} for the children alone, got a column of this name; "
             "give the layout another key for them"
         )
     targets = examples.targets.names if len(examples.targets) else None
@@ -135,7 +135,7 @@ def write_jsonl(
         },
         len(examples),
     )
-    trees = _texts(forest, layout.children)
+    trees = _texts(forest, layout.children_key)
     sides = [trees[side :: examples.arity] for side in range(examples.arity)]
     with replacing(path) as file:
         for texts, others in zip(zip(*sides), members):
@@ -209,11 +209,11 @@ JSONL = Format(
     write_jsonl,
     suffixes=(".jsonl", ".ndjson"),
     first_line=r"\[?\{.*\}\]?$",
-    layout=("children", "tree", "categorical_columns"),
+    layout=("children_key", "tree_path", "categorical_columns"),
 )
 
 JSON_RECORDS = Format(
     "A JSON document that is a list of records, each with a tree of objects in objects.",
     stream_json_records,
-    layout=("children", "tree", "categorical_columns"),
+    layout=("children_key", "tree_path", "categorical_columns"),
 )

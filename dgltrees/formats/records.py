@@ -85,7 +85,7 @@ class Records:
             line = lines[(error.tree or 0) // arity]
             raise self.error(error.message, line) from error.__cause__
         nodes, offsets = lists.objects, np.array(lists.offsets)
-        children = self.layout.children
+        children = self.layout.children_key
 
         def line_of(node: int) -> int:
             return lines[(int(offsets.searchsorted(node, side="right")) - 1) // arity]
@@ -117,7 +117,7 @@ class Records:
         if lists:
             warnings.warn(
                 f"lists of objects under {', '.join(map(repr, lists))} are read as names; children "
-                f"are under {self.layout.children!r}",
+                f"are under {self.layout.children_key!r}",
                 stacklevel=2,
             )
 
@@ -130,8 +130,8 @@ class Records:
         """
         if self._other_lists and not self._has_children:
             raise self.error(
-                f"expected nodes with their children under {self.layout.children!r}, got lists of "
-                f"objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
+                f"expected nodes with their children under {self.layout.children_key!r}, got lists "
+                f"of objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
                 "name the key of the children",
                 min(self._other_lists.values()),
             )
@@ -158,13 +158,12 @@ class Records:
     def _children(self, node: Any) -> Sequence[Any]:
         if not isinstance(node, dict):
             raise TreeError(f"expected an object for each node, got {shown(node)}")
-        children = node.get(self.layout.children)
+        children = node.get(self.layout.children_key)
         if children is None:
             return ()
         if not isinstance(children, list):
-            raise TreeError(
-                f"expected a list of nodes under {self.layout.children!r}, got {shown(children)}"
-            )
+            key = self.layout.children_key
+            raise TreeError(f"expected a list of nodes under {key!r}, got {shown(children)}")
         return children
 
 

@@ -188,7 +188,7 @@ def stream_rows(
 ) -> Iterator[LabeledTrees]:
     """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
-    ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:
+    ``layout.tree_path`` is the column, by default ``tree`` or ``json``, or a path into its JSON:
     ``json.Plan`` is what the column ``json`` has under ``Plan``; for pairs of trees there are two.
     Trees are as in :func:`~dgltrees.formats.jsonl.stream_jsonl`.
 
@@ -198,10 +198,10 @@ def stream_rows(
     Arguments:
         path: CSV, TSV, Parquet or Arrow; see :class:`Table`.
         trees: the most rows per chunk.
-        layout: ``tree``, ``children`` and ``categorical_columns`` are read.
+        layout: ``tree_path``, ``children_key`` and ``categorical_columns`` are read.
 
     Raises:
-        TreeError: with file and line: ``layout.tree`` names no column, the file is empty or
+        TreeError: with file and line: ``layout.tree_path`` names no column, the file is empty or
             damaged, a cell is no JSON, or what ``stream_jsonl`` raises.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
@@ -219,7 +219,7 @@ def stream_rows(
             line=table.header_line,
         )
     others = [name for name in table.header if name not in columns]
-    records = Records(path, replace(layout, tree=[*paths]))
+    records = Records(path, replace(layout, tree_path=[*paths]))
     for batch in table.batches(min(trees, 1000)):
         lines = batch.lines.tolist()
         values: list[dict[str, Any]] = [{} for _ in lines]
@@ -234,6 +234,6 @@ ROWS = Format(
     "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
     stream_rows,
     suffixes=TABLES,
-    layout=("tree", "children", "categorical_columns"),
+    layout=("tree_path", "children_key", "categorical_columns"),
     text=False,
 )

@@ -30,7 +30,7 @@ def documents(path: Path, count: int = 12) -> Path:
 
 
 def text_settings(path: Path, folder: Path, **data: Any) -> Settings:  # noqa: F811
-    kinds = {"features": {"text": "text"}, "tree": "tree", "pretrained": str(folder)}
+    kinds = {"features": {"text": "text"}, "tree_path": "tree", "pretrained": str(folder)}
     files = {"train": str(path), "valid": str(path), "min_freq": 1, **kinds, **data}
     return quick("classify", files, epochs=10, lr=0.01)
 

@@ -152,9 +152,10 @@ def inspect_trees(
                 f"expected format to be one of {', '.join(FORMATS)}, got {form!r}"
                 f"{suggestion(form, FORMATS)}"
             )
-        if (layout.tree, layout.children) == (RecordLayout.tree, RecordLayout.children):
+        default = RecordLayout()
+        if (layout.tree_path, layout.children_key) == (default.tree_path, default.children_key):
             guess = guess_layout(files[0], form, min(trees or 100, 100))
-            layout = replace(layout, tree=guess.tree, children=guess.children)
+            layout = replace(layout, tree_path=guess.tree_path, children_key=guess.children_key)
         examples, complete = _read(files, form, layout, trees)
     forest = examples.forest
     if not len(forest):
@@ -258,7 +259,7 @@ def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -
     if target is None:
         yield "nothing stands beside the trees; name the column to predict with --target"
     if shapes.size[2] == 1:
-        yield "every tree is a single node; if nodes have children, name their key (--children)"
+        yield "every tree is a single node; if nodes have children, name their key (--children_key)"
 
 
 def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:

@@ -192,8 +192,8 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
     """See that not every tree is a root alone, as where the key of the children is another."""
     if len(forest) and forest.num_nodes == len(forest):
         cure = (
-            "say where the children are (data.children is their key, data.tree the path from a "
-            "record to its root)"
+            "set data.children_key to the key of the children, and data.tree_path to the path from "
+            "a record to its root"
         )
         if in_memory:
             cure = "give trees whose nodes have children"

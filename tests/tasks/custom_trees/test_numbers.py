@@ -27,7 +27,7 @@ def settings(preset: str, path: Path, **data: Any) -> Settings:
     """A small, short run on a file of plans."""
     small = {"hidden_size": 8, "embedding": 8}
     short = {"epochs": 2, "accelerator": "cpu"}
-    data = {"train": str(path), "tree": "plan", "children": "Plans", "min_freq": 1, **data}
+    data = {"train": str(path), "tree_path": "plan", "children_key": "Plans", "min_freq": 1, **data}
     return Settings(
         layered(preset_values(preset), {"data": data, "model": small, "training": short})
     )
@@ -168,8 +168,8 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         "expected data.features to name columns of the trees .* got 'cost'",
     ),
     "children under another key": (
-        *("regress", {"target": "seconds", "tree": None}, lambda rs: rs),
-        "plans.jsonl: expected trees, got a single node in each; say where the children are",
+        *("regress", {"target": "seconds", "tree_path": None}, lambda rs: rs),
+        "plans.jsonl: expected trees, got a single node in each; set data.children_key",
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
@@ -209,7 +209,7 @@ def test_an_error_of_a_target_names_its_line_and_tree(
     listed = {} if preset == "regress-pairs" else {"classes": ["1", "2"]}
     path = write(tmp_path / "plans.jsonl", records)
     with pytest.raises(TreeError, match=place):
-        train(settings(preset, path, tree=tree, target="seconds", **listed), tmp_path / "run")
+        train(settings(preset, path, tree_path=tree, target="seconds", **listed), tmp_path / "run")
 
 
 def test_an_error_of_a_node_names_its_tree_and_place() -> None:

@@ -86,9 +86,17 @@ def test_bags_of_two_trees_are_compared() -> None:
 @pytest.mark.parametrize(
     ("preset", "data", "message"),
     [
-        ("regress-pairs", {"tree": "first"}, "expected pairs of trees .* --data.tree first second"),
+        (
+            "regress-pairs",
+            {"tree_path": "first"},
+            "pairs of trees .* --data.tree_path first second",
+        ),
         ("regress", {}, "expected single trees for the task regress, got 2 .* regress-pairs"),
-        ("regress-pairs", {"tree": ["first", "third"]}, "train.jsonl:1: .* root under 'third'"),
+        (
+            "regress-pairs",
+            {"tree_path": ["first", "third"]},
+            "l:1: .* root under 'third'",
+        ),
         ("regress-pairs", {"target": "entailment_label"}, "train.jsonl:1: tree 0: .* a number"),
     ],
 )

@@ -233,7 +233,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
         "expected input columns, got 'query', which is no input",
     ),
     "pairs": (
-        *({"tree": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
+        *({"tree_path": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
         "expected single trees for the task rank, got 2 per example",
     ),
 }
