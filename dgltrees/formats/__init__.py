@@ -2,7 +2,15 @@
 
 from dgltrees.formats.arrow import write_arrow, write_parquet
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_blocks, write_conllu
-from dgltrees.formats.format import FORMATS, Format, Layout, format_by_suffix, guess_format, read
+from dgltrees.formats.format import (
+    FORMATS,
+    Format,
+    Layout,
+    format_by_suffix,
+    get_format,
+    guess_format,
+    read,
+)
 from dgltrees.formats.jsonl import write_jsonl
 from dgltrees.formats.logic import LOGIC_OPERATORS, LOGIC_RELATIONS, LOGIC_VARIABLES, write_logic
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
@@ -17,6 +25,7 @@ __all__ = [
     "Layout",
     "conllu_blocks",
     "format_by_suffix",
+    "get_format",
     "guess_format",
     "read",
     "sentences_of_lines",
