@@ -169,7 +169,7 @@ def words(preset: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("preset", ["classify", "label", "regress-pairs", "rank"])
+@pytest.mark.parametrize("preset", ["classify", "classify-nodes", "regress-pairs", "rank"])
 def test_a_new_cell_trains_in_every_family_that_takes_it(
     run: Run, tmp_path: Path, preset: str
 ) -> None:

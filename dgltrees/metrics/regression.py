@@ -1,4 +1,4 @@
-"""Measures of predicted numbers."""
+"""Regression metrics."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from numpy.typing import NDArray
 def number_metrics(
     targets: NDArray[np.float64], predictions: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Return MAE, RMSE, R2, correlations, and for positive numbers R2 of the log and q-errors.
+    """Return MAE, RMSE, R2, correlations and q-errors of predicted numbers.
 
-    MAE and RMSE have the unit of the targets, the others have none. R2 is 1 for perfect
-    predictions, and 0 for the mean of the targets as the prediction. R2 of the logarithms is not
-    dominated by the largest targets. A q-error is the factor by which a prediction is
-    wrong.
+    MAE and RMSE are in the unit of the target. R2 is 1 for perfect predictions, and 0 for
+    predictions of the mean. R2 of the logarithms is not dominated by the largest targets. A q-error
+    is the factor by which a prediction is wrong.
 
-    R2 and the correlations are left out if all targets are equal, the correlations if all
-    predictions are equal, and R2 of the log and the q-errors if a number is not positive.
+    R2 and the correlations are omitted if all targets are equal, the correlations if all
+    predictions are equal, R2 of the logarithms and the q-errors if a target or prediction is not
+    positive.
 
     Arguments:
         targets, predictions: ``(R,)`` numbers.
 
     Returns:
-        ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``, ``r2_log``, ``q_error_median``, and
-        ``q_error_95``, the 95th percentile.
+        The metrics by name: ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``, ``r2_log``,
+        ``q_error_median`` and ``q_error_95`` (the 95th percentile).
+
+    Example:
+        >>> import numpy as np
+        >>> metrics = number_metrics(np.array([1.0, 2, 4]), np.array([1.0, 2, 2]))
+        >>> round(metrics["mae"], 3), metrics["q_error_median"], round(metrics["r2"], 3)
+        (0.667, 1.0, 0.143)
     """
     from scipy.stats import pearsonr, spearmanr
     from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
@@ -48,9 +54,18 @@ def number_metrics(
 
 
 def q_errors(targets: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``(R,)`` max(prediction / target, target / prediction) of positive numbers.
+    """Return the q-error of each prediction, ``(R,)``.
 
-    Moerkotte et al., "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors"
-    (VLDB 2009), section 2.
+    The q-error of a positive number is max(prediction / target, target / prediction): Moerkotte et
+    al., "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors" (VLDB 2009),
+    section 2.
+
+    Arguments:
+        targets, predictions: ``(R,)`` positive numbers.
+
+    Example:
+        >>> import numpy as np
+        >>> q_errors(np.array([1.0, 2.0, 4.0]), np.array([2.0, 2.0, 1.0])).tolist()
+        [2.0, 1.0, 4.0]
     """
     return np.maximum(predictions / targets, targets / predictions)

@@ -20,9 +20,9 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "SECOND --data.target COLUMN."),
         "task": "classify-pairs", "training": _PAIRS_LOOP,
     },
-    "label": {
+    "classify-nodes": {
         "about": "A class, or several flags, of every node of custom trees.",
-        "task": "label", "training": _LOOP,
+        "task": "classify-nodes", "training": _LOOP,
     },
     "regress": {
         "about": ("A number, or several, of each custom tree: --data.train FILE "

@@ -17,7 +17,7 @@ TASKS: Registry[Task] = Registry(
     {
         "classify": "dgltrees.tasks.custom_trees.classes:CLASSIFY",
         "classify-pairs": "dgltrees.tasks.custom_trees.classes:CLASSIFY_PAIRS",
-        "label": "dgltrees.tasks.custom_trees.classes:LABEL",
+        "classify-nodes": "dgltrees.tasks.custom_trees.classes:CLASSIFY_NODES",
         "regress": "dgltrees.tasks.custom_trees.numbers:REGRESS",
         "regress-pairs": "dgltrees.tasks.custom_trees.numbers:REGRESS_PAIRS",
         "regress-nodes": "dgltrees.tasks.custom_trees.numbers:REGRESS_NODES",

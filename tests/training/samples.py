@@ -27,7 +27,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "classify": {**_PLANS, "target": "speed"},
     "classify-pairs": {**_PAIRS, "target": "entailment_label"},
     "regress-pairs": {**_PAIRS, "target": "relatedness_score"},
-    "label": {**_PLANS, "target": "Node Type"},
+    "classify-nodes": {**_PLANS, "target": "Node Type"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},
     "rank": {**_QUERIES, "target": "seconds", "group": "query", "best": "lowest"},

@@ -1,6 +1,6 @@
 """Classes and flags of custom trees, pairs or nodes.
 
-The tasks ``classify``, ``classify-pairs`` and ``label``.
+The tasks ``classify``, ``classify-pairs`` and ``classify-nodes``.
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, metrics=METRIC
 CLASSIFY_PAIRS = ClassesTask(
     "classify-pairs", ClassesData, PairClassesModel, {}, metrics=METRICS, arity=2
 )
-LABEL = ClassesTask(
-    "label",
+CLASSIFY_NODES = ClassesTask(
+    "classify-nodes",
     ClassesData,
     NodeClassesModel,
     {},

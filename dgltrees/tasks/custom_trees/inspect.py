@@ -281,7 +281,7 @@ def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
         values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()
     )
     if summary.range is None or (whole and summary.distinct <= _FEW):
-        return ("label" if of_nodes else f"classify{pairs}"), False
+        return ("classify-nodes" if of_nodes else f"classify{pairs}"), False
     log_target = summary.kind == "log"
     return ("regress-nodes" if of_nodes else f"regress{pairs}"), log_target
 

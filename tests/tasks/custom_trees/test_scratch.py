@@ -20,7 +20,12 @@ from dgltrees.trees import on_disk
 from dgltrees.trees.on_disk import DiskForest
 from tests.tasks.custom_trees.test_numbers import PLANS, settings, write
 
-TARGETS = {"regress": "seconds", "classify": "speed", "label": "Node Type", "rank": "seconds"}
+TARGETS = {
+    "regress": "seconds",
+    "classify": "speed",
+    "classify-nodes": "Node Type",
+    "rank": "seconds",
+}
 
 
 @pytest.fixture(autouse=True)
