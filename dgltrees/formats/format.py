@@ -238,15 +238,13 @@ def get_format(name: str, argument: str = "format") -> Format:
         argument: the name of the argument or setting, for the error.
 
     Raises:
-        ConfigError: there is no such format; the error names those that read files with the ending
-            ``name``, or else the most similar name.
+        ConfigError: there is no such format.
     """
     if name in FORMATS:
         return FORMATS[name]
-    readers = [each for each, form in FORMATS.items() if f".{name}" in form.suffixes]
     cure = suggestion(name, FORMATS)
-    if readers:
-        cure = f"; .{name} files have the format {' or '.join(readers)}, which is inferred"
+    if any(f".{name}" in form.suffixes for form in FORMATS.values()):
+        cure = f"; leave it out, since the format of .{name} files is inferred"
     raise ConfigError(f"expected {argument} to be one of {', '.join(FORMATS)}, got {name!r}{cure}")
 
 

@@ -225,7 +225,7 @@ class Trainer:
         """
         self._times.append(time.perf_counter())
         spent, state = self._times[-1] - self._times[0], self.progress
-        if spent < _MEASURED:
+        if len(self._times) < 2 or spent < _MEASURED:
             return
         self._announces = False
         steps = (self.settings.epochs - state.epoch) * batches - state.step
