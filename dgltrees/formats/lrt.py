@@ -22,7 +22,7 @@ from dgltrees.formats.brackets import (
 from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, items_in, render
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 LRT_OPERATORS = ("and", "not", "or")
@@ -33,7 +33,9 @@ LRT_GRAMMAR = Grammar("relation TAB sentence TAB sentence", 3, label=0)
 _NOT = LRT_WORDS["not"]
 
 
-def stream_lrt(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> Iterator[Examples]:
+def stream_lrt(
+    path: PathLike, trees: int = 10_000, *, labeled: bool = True
+) -> Iterator[LabeledTrees]:
     """The pairs of a file of logical relations, ``trees`` lines at a time.
 
     A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
@@ -56,7 +58,7 @@ def stream_lrt(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
         yield parse_lrt(items, is_relation)
 
 
-def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
+def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
     """The pairs of some lines; see :func:`stream_lrt`.
 
     Arguments:
@@ -104,7 +106,7 @@ def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
         },
     )
     operators = np.add.reduceat(forest.columns["op"] >= 0, forest.offsets[:-1], dtype=np.int64)
-    return Examples(
+    return LabeledTrees(
         forest,
         {"target": target, "operators": operators.reshape(-1, 2).max(1)},
         arity=2,
@@ -112,7 +114,7 @@ def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
     )
 
 
-def write_lrt(examples: Examples, path: PathLike) -> None:
+def write_lrt(examples: LabeledTrees, path: PathLike) -> None:
     """Write LRT pairs as a file, which :func:`stream_lrt` reads back.
 
     Arguments:

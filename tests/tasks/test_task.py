@@ -13,7 +13,7 @@ from dgltrees.models.heads import class_nll
 from dgltrees.settings.tasks import TASKS, get_task
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from tests.installed import installed_tasks
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
@@ -32,7 +32,7 @@ FILES = installed_tasks(
 _PLANS = {"tree": "plan", "children": "Plans"}
 
 
-def _data(name: str, **settings: Any) -> Examples:
+def _data(name: str, **settings: Any) -> LabeledTrees:
     task = get_task(name)
     layout = {**_PLANS, "target": "speed"} if name == "classify" else {}
     return load_examples(task, task.data(**layout, **settings), [SAMPLES / FILES[name]])
@@ -109,7 +109,7 @@ def test_examples_without_any_class_have_no_accuracy() -> None:
 class Numbers(Task):
     """A task with a number each, whose other methods take them for classes."""
 
-    def targets(self, data: Examples) -> Any:
+    def targets(self, data: LabeledTrees) -> Any:
         return np.linspace(0, 1, len(data))
 
 

@@ -16,7 +16,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.splits import load_examples, stream_unlabeled
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 from tests.installed import installed_tasks
 from tests.tasks.build import build, run
 from tests.training.samples import SAMPLES
@@ -71,7 +71,7 @@ _ALIKE = {"classify-nodes", "regress-nodes", "classify-pairs", "regress-pairs"}
 def predict(
     model: nn.Module,
     task: Task,
-    train: Examples,
+    train: LabeledTrees,
     path: PathLike,
     settings: Any,
     file_format: str | None = None,
@@ -84,7 +84,7 @@ def predict(
     return [{k: v for k, v in line.items() if k not in task.numbered} for line in lines]
 
 
-def model_of(name: str) -> tuple[nn.Module, Task, Examples, Path, Any]:
+def model_of(name: str) -> tuple[nn.Module, Task, LabeledTrees, Path, Any]:
     file, settings, sizes, _ = _STRIPPED[name]
     task, path = TASKS[name], SAMPLES / file
     data = task.data(**settings)

@@ -39,7 +39,7 @@ from dgltrees.tasks.trees import (
     TreeTask,
     root_labels,
 )
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
 
@@ -96,7 +96,7 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
 
 def _read_listops(
     path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     return stream_listops(path, trees, labeled=labeled)
 
 
@@ -138,7 +138,7 @@ _VARIABLES = 6
 
 def _read_lrt(
     path: PathLike, settings: LRTSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     return stream_lrt(path, trees, labeled=labeled)
 
 
@@ -163,7 +163,7 @@ class OperatorNodesModel(HeadSettings, OperatorModel):
 
 def _read_boolsent(
     path: PathLike, settings: SupervisedSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     for data in stream_boolsent(path, trees, labeled=labeled):
         yield data if settings.supervise == "nodes" else root_labels(data)
 
@@ -191,7 +191,7 @@ class TreesModel(ReadoutSettings, TreeModel):
 
 def _read_inex(
     path: PathLike, settings: WordSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     if vocabs is None:
         tags = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": tags, "target": Vocabulary()}

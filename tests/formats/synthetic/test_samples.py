@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees.formats import FORMATS, Layout
+from dgltrees.formats import FORMATS, RecordLayout
 from tests.installed import installed_formats, installed_tasks
 
 from .sample_data import OF_PAPERS, implication, make_samples
@@ -69,7 +69,7 @@ def test_every_sample_is_read(name: Path) -> None:
     path = SAMPLES / name
     pairs = name.name.startswith("relatedness")
     form = "jsonl" if pairs else FORMAT_OF[name.parts[0]]
-    layout = Layout(tree=["first", "second"]) if pairs else Layout()
+    layout = RecordLayout(tree=["first", "second"]) if pairs else RecordLayout()
     examples = FORMATS[form].read(path, layout=layout)
     text = path.read_text(encoding="utf-8")
     starts = {".mrg": "\n( (", ".conllu": "\n1\t"}

@@ -11,8 +11,8 @@ import pytest
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from tests.tasks.build import predictions
 from tests.tasks.test_model_settings import (
     assert_data_refused,

@@ -15,9 +15,9 @@ from dgltrees.formats.lines import line_chunks
 from dgltrees.formats.lrt import LRT_GRAMMAR, LRT_WORDS, parse_lrt
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.builders.sentences import chains
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Operation
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 LRT_TOKENS = (*LRT_WORDS, "(", ")")
@@ -28,7 +28,7 @@ _OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
 
 def stream_lrt_sequences(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The pairs of a file, each sentence as a chain of its tokens, brackets included.
 
     Node columns: ``word``, the token's row of :data:`LRT_TOKENS`, and ``op``, the token's

@@ -23,17 +23,17 @@ from dgltrees.papers.rrnet.tasks.settings import PairReaderModel, ReaderModel
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 _MANY_OPERATORS = 99
 
 
-def _reader(stream: Callable[..., Iterator[Examples]]) -> Reader:
+def _reader(stream: Callable[..., Iterator[LabeledTrees]]) -> Reader:
     """Reads the chunks of a file; its symbols have their ids already."""
 
     def read(
         path: PathLike, settings: OperatorSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         return stream(path, trees, labeled=labeled)
 
     return read

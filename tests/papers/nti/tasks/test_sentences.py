@@ -19,9 +19,9 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples, load_splits
-from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.training.trained import load
+from dgltrees.trees import LabeledTrees, Vocabulary
 from tests.tasks.build import build
 from tests.tasks.test_unlabeled import assert_one_error, assert_read, model_of, predict
 from tests.training.samples import SAMPLES
@@ -188,12 +188,12 @@ def test_vectors_of_another_size_are_refused(tmp_path: Path) -> None:
 SST = "(3 (2 The) (4 (3 good) (2 One)))\n(2 (1 bad) (2 day))\n"
 
 
-def read(path: Path, vocabs: dict[str, Vocabulary] | None = None, **data: Any) -> Examples:
+def read(path: Path, vocabs: dict[str, Vocabulary] | None = None, **data: Any) -> LabeledTrees:
     task = get_task("sst-phrases")
     return load_examples(task, task.data(**data), [path], vocabs)
 
 
-def sentences(data: Examples) -> list[str]:
+def sentences(data: LabeledTrees) -> list[str]:
     names = data.forest.vocabs["word"].decode(data.forest.columns["word"])
     ends = data.forest.offsets
     return [" ".join(names[i:j]) for i, j in itertools.pairwise(ends)]

@@ -17,7 +17,7 @@ from dgltrees.papers.rrnet.data.lrt_sequences import (
     stream_lrt_sequences,
 )
 from dgltrees.papers.rrnet.graphs import match_splits
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 from tests.formats.lrt_pairs import BAD_LINES, PAIRS, Pair, lines, text_of
 from tests.formats.table import SAMPLES
 from tests.trees.nested import assert_same, write
@@ -27,10 +27,10 @@ from tests.trees.nested import assert_same, write
 def test_chunks_of_sequences_equal_the_whole(tmp_path: Path, trees: int) -> None:
     path = write(tmp_path, SAMPLES["lrt"].text)
     chunks = list(stream_lrt_sequences(path, trees=trees))
-    assert_same(Examples.concat(chunks), gather(stream_lrt_sequences(path)))
+    assert_same(LabeledTrees.concat(chunks), gather(stream_lrt_sequences(path)))
 
 
-def sequences(examples: Examples) -> Iterator[tuple[str, str]]:
+def sequences(examples: LabeledTrees) -> Iterator[tuple[str, str]]:
     """The tokens of each sentence, and the first letters of their operations."""
     forest = examples.forest
     for start, stop in zip(forest.offsets, forest.offsets[1:]):

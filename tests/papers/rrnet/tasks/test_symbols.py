@@ -18,9 +18,9 @@ from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits, load_splits
 from dgltrees.tasks.task import Task
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
-from dgltrees.trees import Examples
+from dgltrees.training.trained import TrainedModel, load
+from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build
 from tests.tasks.test_unlabeled import assert_one_error, assert_read
 from tests.training.samples import SAMPLES, quick, with_model
@@ -51,7 +51,7 @@ def settings(
     )
 
 
-def built(reader: Settings) -> tuple[Any, Examples]:
+def built(reader: Settings) -> tuple[Any, LabeledTrees]:
     examples = load_splits(reader.task, reader.data).train
     return build(reader.task, examples, **reader.model), examples
 
@@ -139,7 +139,7 @@ PRESETS = {
 """What their models are called."""
 
 
-Run = tuple[LoadedRun, dict[str, Any]]
+Run = tuple[TrainedModel, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
