@@ -56,8 +56,8 @@ def find_files(patterns: Sequence[PathLike], root: str | None, flag: str) -> lis
             if root or not flag.startswith("data."):
                 cure = ""
             name = next(iter(Path(pattern).parts), "")  # of the folder of a data set
-            if name in GENERATORS and flag.startswith("data."):
-                folder = os.path.join(bases[-1], name)
+            folder = os.path.join(bases[-1], name)
+            if flag.startswith("data.") and name in GENERATORS and not os.path.exists(folder):
                 cure += f"{', or' if cure else ';'} make it: dgltrees make-data {name} {folder}"
             raise ConfigError(f"expected {flag} to name a file, found none at {places}{cure}")
         paths.extend(map(Path, matches))
