@@ -1,4 +1,4 @@
-"""Presets of the top-down Tree-LSTMs: sentence completion, reranking, and the parser for it."""
+"""Presets of top-down TreeLSTMs: sentence completion, reranking, and their parser."""
 
 from __future__ import annotations
 
