@@ -102,7 +102,7 @@ def test_errors(
     assert "name its run as parser (--parser DIR)" in fails(*cloze, "--out", out)
     error = fails(*cloze, "--parser", parser_run, "--out", out)
     assert f"{questions}:2: expected one blank" in error
-    assert "expected --answers FILE to compare with" in fails(*cloze)
+    assert "expected --answers FILE or --out FILE" in fails(*cloze)
 
 
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
