@@ -99,7 +99,7 @@ def test_errors(
     questions = tmp_path / "questions.csv"
     questions.write_text(QUESTIONS.replace("_____", "dots"), encoding="utf-8")
     cloze = ("cloze", tree_lm_run, "--questions", questions)
-    assert "name its run as parser (--parser DIR)" in fails(*cloze, "--out", out)
+    assert "missing a parser for the language model" in fails(*cloze, "--out", out)
     error = fails(*cloze, "--parser", parser_run, "--out", out)
     assert f"{questions}:2: expected one blank" in error
     assert "expected --answers FILE or --out FILE" in fails(*cloze)

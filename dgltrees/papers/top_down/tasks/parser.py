@@ -34,24 +34,24 @@ NONE = 0
 
 @dataclass(frozen=True)
 class ParserModel:
-    """A biaffine dependency parser."""
+    """Settings of a biaffine dependency parser."""
 
     hidden_size: Count = 50
-    """Size of a state of the LSTM, in each direction."""
+    """Size of an LSTM state, per direction."""
     embedding: Count = 100
-    """Size of a word's vector; those of its ending and tag have half of it."""
+    """Size of a word vector; vectors of its suffix and tag have half this size."""
     layers: Count = 1
-    """Layers of the LSTM."""
+    """Number of LSTM layers."""
     dropout: Fraction = 0.0
     """Probability of dropout on the inputs and between the layers."""
     arc_size: Count = 200
-    """Size of the vectors that arcs are scored from."""
+    """Size of the vectors that score arcs."""
     label_size: Count = 50
-    """Size of the vectors that labels are scored from."""
+    """Size of the vectors that score labels."""
     tags: bool = False
-    """Read the words' UPOS tags too, which the data must then have."""
+    """Use the UPOS tags of the words as input; the data must have them."""
     projective: bool = True
-    """Predict projective trees alone, in which no arcs cross."""
+    """Predict only projective trees, which have no crossing arcs."""
 
 
 class TagEmbedding(WordEmbedding):

@@ -37,18 +37,18 @@ LABEL = "deprel"
 
 @dataclass(frozen=True)
 class TreeLMSettings(WordSettings):
-    """The data of language models over trees."""
+    """Data settings of language models over trees."""
 
     label: str = "label"
-    """Node column whose names are the words, in saved forests of other trees than dependencies."""
+    """Node column of the words, for saved forests that are not dependency trees."""
     lower: bool = False
-    """Turn words to lower case."""
+    """Convert words to lower case."""
     max_words: Count | None = None
-    """Longest sentence in words; longer ones are left out."""
+    """Largest number of words of a sentence; longer sentences are left out."""
     single_root: bool = True
-    """Refuse sentences with several words below ROOT, as files in CoNLL-X may have."""
+    """Reject sentences with several words below ROOT, which CoNLL-X files may contain."""
     vectors: Files = None
-    """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
+    """File of initial word vectors, with a word and its numbers per line."""
 
 
 def stream_trees(
@@ -163,12 +163,12 @@ PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
 
 @dataclass(frozen=True)
 class ParserSettings(WordSettings):
-    """The data of a dependency parser."""
+    """Data settings of a dependency parser."""
 
     lower: bool = False
-    """Turn words to lower case."""
+    """Convert words to lower case."""
     max_words: Count | None = None
-    """Longest training sentence in words; longer ones are left out."""
+    """Largest number of words of a training sentence; longer sentences are left out."""
 
 
 def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:

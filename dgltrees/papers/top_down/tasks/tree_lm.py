@@ -72,37 +72,38 @@ class Objective(nn.Module):
 
 @dataclass(frozen=True)
 class TopDownSettings:
-    """A language model along a tree, top-down."""
+    """Settings of a top-down language model over trees."""
 
     left_dependents: bool = False
-    """Use an LdTreeLSTM, which reads left dependents before it generates right ones."""
+    """Use an LdTreeLSTM, which encodes left dependents before it generates right ones."""
     shared: bool = False
-    """Use one LSTM for all four types of edges; by default each has its own."""
+    """Use one LSTM for all four types of edges; by default each type has its own."""
     labels: bool = False
-    """Predict each word's dependency label after it."""
+    """Also predict the dependency label of each word, after the word."""
     stops: bool = False
-    """Generate a tree's shape too, by START and STOP; perplexity stays that of the words."""
+    """Also generate the shape of the tree, by START and STOP; perplexity remains that of the
+    words."""
 
 
 @dataclass(frozen=True)
 class SequenceSettings:
-    """A language model along the words of a sentence."""
+    """Settings of a language model over the words of a sentence."""
 
     end: bool = False
-    """Predict the end of each sentence too; perplexity stays that of the words."""
+    """Also predict the end of each sentence; perplexity remains that of the words."""
 
 
 @dataclass(frozen=True)
 class NoiseSettings:
-    """Noise-contrastive estimation."""
+    """Settings of noise-contrastive estimation."""
 
     noise: Count = 20
-    """Noise words that are drawn for each word."""
+    """Number of noise words per word."""
 
 
 @dataclass(frozen=True)
 class TreeLMModel:
-    """A language model over trees, or over their words alone."""
+    """Settings of a language model over trees or over sequences."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "language_model": {
@@ -114,14 +115,14 @@ class TreeLMModel:
     }
 
     language_model: str = "tree"
-    """What a word is predicted from: its ancestors and siblings (tree), the words before it
-    (sequence), or those on both sides (bidirectional)."""
+    """Context of a word: its ancestors and siblings (tree), the words before it (sequence), or the
+    words on both sides (bidirectional)."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100
-    """Size of a word's vector."""
+    """Size of a word vector."""
     layers: Count = 1
-    """Layers of the LSTMs."""
+    """Number of LSTM layers."""
     tied: bool = False
     """Use the word vectors as output embeddings."""
     output_dropout: Fraction = 0.0
