@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.formats import read
-    from dgltrees.tasks.own_trees.inspect import inspect_trees
+    from dgltrees.tasks.custom_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
     from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, TreePairs, Vocabulary
@@ -54,7 +54,7 @@ _MODULES = {
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.formats": ("read",),
-    "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
+    "dgltrees.tasks.custom_trees.inspect": ("inspect_trees",),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
     "dgltrees.trees": (

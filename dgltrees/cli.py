@@ -142,7 +142,7 @@ def _call(name: str, argv: Sequence[str]) -> None:
         full = name
         if is_table:
             full, command = f"{name} {names[0]}", command[names[0]]
-            words = [word for word in words if word != names[0]]
+            words.remove(names[0])  # the first; the value of a flag may be the same word
         if asks_help:
             tables = None
             if arguments.needs_settings(command):

@@ -28,7 +28,7 @@ PROMISES = {
         "tests/cells/reference.py",
     ],
     "a task": [
-        *("dgltrees/tasks/own_trees/balanced.py", "dgltrees/settings/tasks.py"),
+        *("dgltrees/tasks/custom_trees/balanced.py", "dgltrees/settings/tasks.py"),
         *("dgltrees/settings/presets.py", "tests/tasks/test_task.py"),
     ],
     "a format": [
@@ -169,7 +169,7 @@ def words(preset: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("preset", ["classify", "label", "regress-pairs", "rank"])
+@pytest.mark.parametrize("preset", ["classify", "classify-nodes", "regress-pairs", "rank"])
 def test_a_new_cell_trains_in_every_family_that_takes_it(
     run: Run, tmp_path: Path, preset: str
 ) -> None:

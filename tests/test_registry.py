@@ -73,7 +73,7 @@ BROKEN = {
 }
 BROKEN_FILES = {
     "__init__.py": """
-from dgltrees.tasks.own_trees.classes import CLASSIFY
+from dgltrees.tasks.custom_trees.classes import CLASSIFY
 from dgltrees.tasks.task import Task
 BLIND = Task("blind", CLASSIFY.data, CLASSIFY.model, {})
 """,

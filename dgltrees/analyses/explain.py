@@ -19,7 +19,7 @@ from dgltrees.draw.labels import decode_column
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.attribution import answers, integrated_gradients, occlude, occlusion
 from dgltrees.models.classifier import Classifier
-from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees import TreeTask
 from dgltrees.training.loaded import LoadedRun, Source
@@ -180,7 +180,7 @@ def explain(
         ConfigError: the run is of another task, or there is no such target.
         TreeError: there is no such example or node, or the trees cannot be read.
     """
-    known = isinstance(run.task, (OwnTreesTask, TreeTask))
+    known = isinstance(run.task, (CustomTreesTask, TreeTask))
     require(run, run.task if known else None, Task, "a model of trees")
     model = require(run, run.model, Classifier, "a model of trees")
     data = run.to_examples(source)

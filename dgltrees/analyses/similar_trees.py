@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.training.loaded import LoadedRun, Source
 
 
@@ -24,7 +24,7 @@ def similar_trees(
     """The nearest trees to each query, by the cosine of their vectors.
 
     Arguments:
-        run: a run of trees of one's own.
+        run: a run of custom trees.
         source: files, or trees, in which is searched.
         queries: numbers of these trees, from 0; a query is not its own neighbour.
         number: the number of neighbours per query.
@@ -37,7 +37,7 @@ def similar_trees(
             not positive.
         TreeError: the trees cannot be read.
     """
-    require(run, run.task, OwnTreesTask, "a model of trees of one's own")
+    require(run, run.task, CustomTreesTask, "a model of custom trees")
     if not queries or number < 1:
         raise ConfigError(
             f"expected queries and a number of at least 1, got {len(queries)} queries and {number}"

@@ -12,7 +12,7 @@ from dgltrees.formats import FORMATS
 from dgltrees.formats.format import Layout
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings import Count
-from dgltrees.tasks.own_trees.inspect import inspect_trees
+from dgltrees.tasks.custom_trees.inspect import inspect_trees
 
 
 class Make(Mapping[str, Callable[..., None]]):

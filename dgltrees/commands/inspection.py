@@ -12,7 +12,7 @@ from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.settings.tasks import TASKS
-from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.training.loaded import load
 
 
@@ -61,12 +61,12 @@ def similar(
 ) -> None:
     """Find phrases or trees that a model takes for similar: similar DIR --input FILE --query TEXT.
 
-    Writes one JSON line per query, with its nearest texts, or of trees of one's own their numbers,
-    and their cosines.
+    Writes one JSON line per query, with its nearest texts, or of custom trees their numbers, and
+    their cosines.
 
     Arguments:
-        run: the run directory of a model that makes trees over plain sentences, or of one of trees
-            of one's own.
+        run: the run directory of a model that makes trees over plain sentences, or of a model of
+            custom trees.
         input: files of the run's task, in which is searched.
         query: texts to compare with, with spaces between words; or numbers of trees of the input,
             from 0.
@@ -75,12 +75,10 @@ def similar(
         out: file to write; by default standard output.
     """
     loaded = load(run)
-    if not isinstance(loaded.task, OwnTreesTask):
+    if not isinstance(loaded.task, CustomTreesTask):
         names = ", ".join(task.name for task in TASKS.values() if task.similar is not None)
         runs = (
-            f"a run of {' or '.join(names.rsplit(', ', 1))}"
-            if names
-            else "a model of trees of one's own"
+            f"a run of {' or '.join(names.rsplit(', ', 1))}" if names else "a model of custom trees"
         )
         most_similar = resolve_name(require(loaded, loaded.task.similar, str, runs))
         rows = most_similar(loaded, input, query, number=number, of=of or "phrases")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dgltrees.commands.plots import new_figure, save_figure
 from dgltrees.draw.strings import printable
 from dgltrees.metrics.ranks import rank_within
-from dgltrees.tasks.own_trees.classes import ClassesTask
-from dgltrees.tasks.own_trees.numbers import NumbersTask
-from dgltrees.tasks.own_trees.ranks import RankTask
+from dgltrees.tasks.custom_trees.classes import ClassesTask
+from dgltrees.tasks.custom_trees.numbers import NumbersTask
+from dgltrees.tasks.custom_trees.ranks import RankTask
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import Examples
 

@@ -11,7 +11,7 @@ from dgltrees.commands.output_plots import draw_outputs
 from dgltrees.commands.settings_help import settings_of
 from dgltrees.settings import Seed
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
 
@@ -30,7 +30,7 @@ def train(
     on ``valid`` and ``test``, and the numbers of ``parameters``, of the whole ``model``, of its
     ``cell``, and as the ``table`` of the tensor Tree-LSTMs' paper counts them (null elsewhere). The
     same command continues a run that was stopped. With matplotlib OUT has pictures: the learning
-    curve, and of trees of one's own the confusion of classes or predicted against true numbers.
+    curve, and of custom trees the confusion of classes or predicted against true numbers.
     ``dgltrees train PRESET --help`` lists the settings of a preset.
 
     Arguments:
@@ -40,7 +40,7 @@ def train(
         layer: settings above those of the preset.
     """
     settings = settings_of(preset, layer)
-    draws = isinstance(settings.task, OwnTreesTask) and plots.has_matplotlib()
+    draws = isinstance(settings.task, CustomTreesTask) and plots.has_matplotlib()
     on_outputs = draw_outputs if draws else None
     if seeds:
         result = run.train_seeds(settings, out, seeds, on_outputs=on_outputs)

@@ -21,8 +21,8 @@ from dgltrees.errors import ConfigError, TreeError, settings_called
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
 from dgltrees.settings.values import plain
-from dgltrees.tasks.own_trees.base import OwnTreesTask
-from dgltrees.tasks.own_trees.settings import OwnTreesData
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
+from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
 from dgltrees.training.files import checking
@@ -173,7 +173,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         arguments = {setting: name for name, setting in self._settings_of.items()}
         with settings_called({**arguments, "data.target": "y", "data.group": "groups"}):
             settings = self._settings(targets, pairs=raw.arity > 1)
-            task = cast(OwnTreesTask, settings.task)
+            task = cast(CustomTreesTask, settings.task)
             learned, read_valid = task.examples(raw, settings.data, None), None
             if valid is not None:  # read by the schema of training
                 read_valid = partial(task.examples, valid, settings.data)
@@ -238,7 +238,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
             return as_examples(X)
-        children = self._more_settings().get("data.children", OwnTreesData.children)
+        children = self._more_settings().get("data.children", CustomTreesData.children)
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)

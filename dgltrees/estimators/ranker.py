@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.estimators.base import TreeEstimator, Trees, with_targets
-from dgltrees.tasks.own_trees.settings import RankData
+from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import Examples
 
 

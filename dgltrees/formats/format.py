@@ -22,7 +22,7 @@ from dgltrees.trees.words import frequent_words, recode
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a file of one's own has its trees.
+    """Where a file of custom trees has its trees.
 
     Every format reads some of the fields, see :attr:`dgltrees.formats.Format.layout`.
     """

@@ -1,4 +1,4 @@
-"""Heads for people's own targets: one class of several, several flags, and numbers."""
+"""Heads for the targets of custom trees: one class of several, several flags, and numbers."""
 
 from __future__ import annotations
 

@@ -11,35 +11,35 @@ _PAIRS_LOOP = {**_LOOP, "lr": 0.001}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "classify": {
-        "about": ("A class, or several flags, of each of your own trees: --data.train FILE "
+        "about": ("A class, or several flags, of each custom tree: --data.train FILE "
                   "--data.target COLUMN."),
         "task": "classify", "training": _LOOP,
     },
     "classify-pairs": {
-        "about": ("A class, or several flags, of each pair of your own trees: --data.tree FIRST "
+        "about": ("A class, or several flags, of each pair of custom trees: --data.tree FIRST "
                   "SECOND --data.target COLUMN."),
         "task": "classify-pairs", "training": _PAIRS_LOOP,
     },
-    "label": {
-        "about": "A class, or several flags, of every node of your own trees.",
-        "task": "label", "training": _LOOP,
+    "classify-nodes": {
+        "about": "A class, or several flags, of every node of custom trees.",
+        "task": "classify-nodes", "training": _LOOP,
     },
     "regress": {
-        "about": ("A number, or several, of each of your own trees: --data.train FILE "
+        "about": ("A number, or several, of each custom tree: --data.train FILE "
                   "--data.target COLUMN."),
         "task": "regress", "training": _LOOP,
     },
     "regress-pairs": {
-        "about": ("A number, or several, of each pair of your own trees: --data.tree FIRST "
+        "about": ("A number, or several, of each pair of custom trees: --data.tree FIRST "
                   "SECOND --data.target COLUMN."),
         "task": "regress-pairs", "training": _PAIRS_LOOP,
     },
     "regress-nodes": {
-        "about": "A number, or several, of every node of your own trees.",
+        "about": "A number, or several, of every node of custom trees.",
         "task": "regress-nodes", "training": _LOOP,
     },
     "rank": {
-        "about": ("The order of your own trees within groups: --data.train FILE --data.target "
+        "about": ("The order of custom trees within groups: --data.train FILE --data.target "
                   "COLUMN --data.group COLUMN."),
         "task": "rank", "training": _LOOP,
     },

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 TASKS: Registry[Task] = Registry(
     "tasks",
     {
-        "classify": "dgltrees.tasks.own_trees.classes:CLASSIFY",
-        "classify-pairs": "dgltrees.tasks.own_trees.classes:CLASSIFY_PAIRS",
-        "label": "dgltrees.tasks.own_trees.classes:LABEL",
-        "regress": "dgltrees.tasks.own_trees.numbers:REGRESS",
-        "regress-pairs": "dgltrees.tasks.own_trees.numbers:REGRESS_PAIRS",
-        "regress-nodes": "dgltrees.tasks.own_trees.numbers:REGRESS_NODES",
-        "rank": "dgltrees.tasks.own_trees.ranks:RANK",
+        "classify": "dgltrees.tasks.custom_trees.classes:CLASSIFY",
+        "classify-pairs": "dgltrees.tasks.custom_trees.classes:CLASSIFY_PAIRS",
+        "classify-nodes": "dgltrees.tasks.custom_trees.classes:CLASSIFY_NODES",
+        "regress": "dgltrees.tasks.custom_trees.numbers:REGRESS",
+        "regress-pairs": "dgltrees.tasks.custom_trees.numbers:REGRESS_PAIRS",
+        "regress-nodes": "dgltrees.tasks.custom_trees.numbers:REGRESS_NODES",
+        "rank": "dgltrees.tasks.custom_trees.ranks:RANK",
     },
     "dgltrees.tasks.task:wrong_task",
 )

@@ -43,8 +43,7 @@ _ERRORS = (
 _DAMAGED = "is damaged", "train it again or restore it"
 _OF_OTHER_CODE = (
     "was written by other code",
-    "use the code that trained it (--import MODULE, where it stands in one of your own), or train "
-    "again",
+    "use the code that trained it (--import MODULE, if it is in a custom module), or train again",
 )
 
 

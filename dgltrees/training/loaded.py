@@ -25,8 +25,8 @@ from dgltrees.formats.lines import gather
 from dgltrees.models.streaming import run_batched
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.values import load_yaml
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.files import data_files, find_files
-from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
@@ -250,9 +250,9 @@ class LoadedRun:
             ConfigError: the run's task reads its trees from files alone.
             TreeError: the trees have not the columns of training, or are pairs and those were not.
         """
-        if not isinstance(self.task, OwnTreesTask):
+        if not isinstance(self.task, CustomTreesTask):
             raise ConfigError(
-                f"expected a run of a task on trees of one's own, got one of {self.task.name}, "
+                f"expected a run of a task on custom trees, got one of {self.task.name}, "
                 "which reads files; give their names"
             )
         if isinstance(trees, TreePairs):

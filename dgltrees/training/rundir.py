@@ -65,7 +65,7 @@ class RunDirectory:
 
     ``run.json`` (format version, data files with SHA-256, parameter counts, and the SHA-256 of the
     files that stay the same: the next ones), ``config.yaml``, ``vocabulary/*.txt``, ``schema.json``
-    (the columns of one's own trees), ``pretrained/*`` (a copy of the pretrained encoder; of one
+    (the columns of custom trees), ``pretrained/*`` (a copy of the pretrained encoder; of one
     that is trained, without its weights, which are among the model's); ``weights.safetensors`` (the
     best epoch's), ``metrics.jsonl`` (one line per epoch), ``resume.safetensors`` with the readable
     part ``resume.json``, and at the end ``result.json``. What is written later has its checksum

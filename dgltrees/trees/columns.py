@@ -1,4 +1,4 @@
-"""What columns of people's own trees hold: by their values, or as a user says."""
+"""Kinds of the columns of custom trees: by their values, or as a user says."""
 
 from __future__ import annotations
 

@@ -88,13 +88,13 @@ def test_every_encoder_is_explained(encoder: str) -> None:
     assert why.nodes.sum() == pytest.approx(change, abs=0.05 * np.abs(why.columns).sum())
 
 
-@pytest.mark.parametrize("preset", ["classify", "label"])
+@pytest.mark.parametrize("preset", ["classify", "classify-nodes"])
 def test_runs_of_the_command_line_are_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], preset: str
 ) -> None:
     path = str(SAMPLES / "plans" / "train.jsonl")
     why = explained(quick(preset, {"limit": None}), path, tmp_path, capsys)
-    if preset == "label":
+    if preset == "classify-nodes":
         run = load(tmp_path / "run")
         leaf = int(np.flatnonzero(why.forest.degree == 0)[0])
         assert run.explain([path], 1, node=leaf).node == leaf

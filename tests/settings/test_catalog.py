@@ -172,17 +172,17 @@ def test_presets_of_another_package(install: Callable[[str], None]) -> None:
 
 
 def test_of_two_presets_of_one_name_the_first_stays(install: Callable[[str], None]) -> None:
-    install("{'classify': {'task': 'rank'}, 'label': {'task': 'rank'}}")
+    install("{'classify': {'task': 'rank'}, 'classify-nodes': {'task': 'rank'}}")
     with pytest.warns(UserWarning, match="the second one is left out") as warned:
         names = preset_names()
     assert len(names) == len(set(names))
     assert {str(each.message) for each in warned} == {
         f"the preset {name!r} is in 'core' of the package dgltrees and in 'mine' of the "
         "package other; the second one is left out"
-        for name in ("classify", "label")
+        for name in ("classify", "classify-nodes")
     }
     with pytest.warns(UserWarning, match="left out"):
-        assert load_preset("label").task.name == "label"
+        assert load_preset("classify-nodes").task.name == "classify-nodes"
 
 
 @pytest.mark.parametrize("source", ["['classify']", "{'mine': 3}", "{3: {'task': 'classify'}}"])

@@ -20,13 +20,13 @@ from dgltrees.settings import options_of
 from dgltrees.settings.layers import section_sources
 from dgltrees.settings.options import fixed_parts
 from dgltrees.settings.tasks import TASKS
-from dgltrees.tasks.own_trees.settings import ENCODERS
+from dgltrees.tasks.custom_trees.settings import ENCODERS
 from dgltrees.tasks.sequences import SENTENCE_ENCODERS
 
 TABLES = {
     "dgltrees.cells:CELLS": CELLS,
     "dgltrees.cells:AGGREGATORS": AGGREGATORS,
-    "dgltrees.tasks.own_trees.settings:ENCODERS": ENCODERS,
+    "dgltrees.tasks.custom_trees.settings:ENCODERS": ENCODERS,
     "dgltrees.tasks.sequences:SENTENCE_ENCODERS": SENTENCE_ENCODERS,
     "dgltrees.formats.synthetic:GENERATORS": GENERATORS,
     "dgltrees.cli:COMMANDS": COMMANDS,

@@ -18,7 +18,7 @@ from dgltrees.settings.layers import Settings
             {"readout": "leaf"},
             "readout to be one of root, mean, .*, attention, got",
         ),
-        ("label", {"readout": "mean"}, "readout is not read by the task label"),
+        ("classify-nodes", {"readout": "mean"}, "readout is not read by the task classify-nodes"),
         ("rank", {"log_target": True}, "log_target is not read by the task rank"),
         (
             "classify",
@@ -44,7 +44,11 @@ def assert_model_refused(task: str, model: dict[str, Any], message: str) -> None
         ("classify", {"max_operators": 2}, r"data\.max_operators is not read by the task classify"),
         ("classify", {"valid_fraction": 1.5}, r"data\.valid_fraction to be a number of at least 0"),
         ("classify", {"unseen": "drop"}, r"unseen to be one of unknown, refuse, got 'drop'"),
-        ("label", {"frozen_layers": 1}, r"data\.frozen_layers is not read without data\.fine_tune"),
+        (
+            "classify-nodes",
+            {"frozen_layers": 1},
+            r"data\.frozen_layers is not read without data\.fine_tune",
+        ),
     ],
 )
 def test_settings_of_data_that_do_not_go_together(
@@ -64,7 +68,11 @@ def assert_data_refused(task: str, data: dict[str, Any], message: str) -> None:
         ("classify", {"monitor": "f1"}, "accuracy, .*, which the task classify reports, got 'f1'"),
         ("regress", {"monitor": "accuracy"}, "one of loss, mae, rmse, .* got 'accuracy'"),
         ("rank", {"monitor": "accuracy"}, "one of pair_accuracy, kendall, .* got 'accuracy'"),
-        ("label", {"schedule": "halve", "monitor": "accuracy"}, "loss with .* halve, got 'accur"),
+        (
+            "classify-nodes",
+            {"schedule": "halve", "monitor": "accuracy"},
+            "loss with .* halve, got 'accur",
+        ),
     ],
 )
 def test_only_a_metric_of_the_task_can_decide(

@@ -1,4 +1,4 @@
-"""Vectors of a pretrained encoder under tasks on one's own trees."""
+"""Vectors of a pretrained encoder under tasks on custom trees."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "boolsent": ("boolsent/train.txt", _SMALL),
     "classify": ("", _WORDS),
     "classify-pairs": ("sick/relatedness_train.jsonl", _WORDS),
-    "label": ("", _WORDS),
+    "classify-nodes": ("", _WORDS),
     "regress": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "regress-pairs": ("sick/relatedness_train.jsonl", _WORDS),
     "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),

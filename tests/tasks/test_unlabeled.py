@@ -64,7 +64,7 @@ _STRIPPED = installed_tasks(_STRIPPED)
 _OWN = ("classify", "regress", "rank")
 _NO_LABELS = {*installed_tasks(dict.fromkeys(["tree-lm", "tree-shape", "ptb", "parser"]))}
 """Tasks whose predictions read text or trees alone."""
-_ALIKE = {"label", "regress-nodes", "classify-pairs", "regress-pairs"}
+_ALIKE = {"classify-nodes", "regress-nodes", "classify-pairs", "regress-pairs"}
 """Tasks on nodes and pairs, which read files as ``classify`` and ``regress`` do."""
 
 
@@ -124,7 +124,7 @@ def test_predictions_do_not_depend_on_labels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _OWN)
-def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
+def test_custom_trees_without_targets_have_no_metrics(name: str) -> None:
     model, task, train, path, settings = model_of(name)
     strip = _STRIPPED[name][3]
     bare = map(strip, path.read_text().splitlines())

@@ -27,12 +27,12 @@ PLANS: dict[str, dict[str, Any]] = {
     "classify": {**_PLANS, "target": "speed"},
     "classify-pairs": {**_PAIRS, "target": "entailment_label"},
     "regress-pairs": {**_PAIRS, "target": "relatedness_score"},
-    "label": {**_PLANS, "target": "Node Type"},
+    "classify-nodes": {**_PLANS, "target": "Node Type"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},
     "rank": {**_QUERIES, "target": "seconds", "group": "query", "best": "lowest"},
 }
-"""Settings of the data of tasks on one's own trees, by task."""
+"""Settings of the data of tasks on custom trees, by task."""
 
 
 CLASSIFY = ["classify", "--data.train", str(PLANS_FILE), "--data.target", "speed"]
@@ -44,7 +44,7 @@ def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> S
     """The settings of a preset on the samples, one epoch of at most 40 examples.
 
     Arguments:
-        preset: its name; presets of one's own trees have the data of :data:`PLANS`.
+        preset: its name; presets of custom trees have the data of :data:`PLANS`.
         data: other data. Where they name files, settings of other files are left out.
         training: settings of the loop.
     """

@@ -24,7 +24,7 @@ from dgltrees.training.run import prepare
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import PLANS, quick, with_model
 
-# These change result.json, or where trees are, not what they are; tests/tasks/own_trees has tests.
+# These change result.json, or where trees are, not what they are: see tests/tasks/custom_trees.
 REPORT = {"data.baselines", "data.scratch"}
 WORDS = {"hidden_size": 4, "embedding": 4}
 
@@ -34,7 +34,7 @@ def representatives(names: Iterable[str]) -> list[str]:
     found: dict[tuple[str, frozenset[str]], str] = {}
     for name in names:
         settings = load_preset(name)
-        if settings.data.train is None and name not in PLANS:  # of one's own files
+        if settings.data.train is None and name not in PLANS:  # custom trees
             continue
         read = frozenset(f"{s}.{n}" for s in ("data", "model") for n in settings.sections[s])
         found.setdefault((settings.task.name, read), name)

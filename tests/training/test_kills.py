@@ -34,7 +34,7 @@ pytestmark = [
 
 KILLS = int(os.environ.get("KILLS", "3"))
 _OPERATIONS = 60  # the most of a run between two kills; a start has fewer
-FAMILIES = {"own trees": "classify", "groups": "rank"}
+FAMILIES = {"custom trees": "classify", "groups": "rank"}
 """A preset of each family."""
 
 

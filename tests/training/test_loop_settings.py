@@ -60,7 +60,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 """Another value of each setting, and what else is set so that it makes a difference."""
 
-PRESETS = ("classify", "label")  # of trees, and of nodes
+PRESETS = ("classify", "classify-nodes")  # of trees, and of nodes
 
 
 def settings_of(preset: str, **training: Any) -> Settings:

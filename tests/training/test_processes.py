@@ -53,7 +53,7 @@ def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Line
 
 
 @pytest.mark.parametrize(
-    ("task", "batch_size"), [("classify", 7), ("label", 7), ("regress", 7), ("rank", 12)]
+    ("task", "batch_size"), [("classify", 7), ("classify-nodes", 7), ("regress", 7), ("rank", 12)]
 )
 def test_two_processes_give_the_losses_of_one(tmp_path: Path, task: str, batch_size: int) -> None:
     """36 examples in batches of 7: the last holds one, so that a process has no part of it.

@@ -142,7 +142,7 @@ def test_changed_data_are_refused(tmp_path: Path, role: str) -> None:
 
 def test_a_run_without_a_step_has_not_started(whole: Path, tmp_path: Path) -> None:
     """Other settings may follow, and what the first ones left is gone."""
-    train_killed(with_model(quick("label"), hidden_size=7), tmp_path / "run")
+    train_killed(with_model(quick("classify-nodes"), hidden_size=7), tmp_path / "run")
     assert (tmp_path / "run" / "run.json").exists()
     train(_settings(), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")

@@ -133,7 +133,7 @@ def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
     ],
 )
 def test_a_loss_that_teaches_nothing_is_an_error(lr: float, message: str, tmp_path: Path) -> None:
-    settings = quick("label", optimizer="sgd", lr=lr)
+    settings = quick("classify-nodes", optimizer="sgd", lr=lr)
     with pytest.raises(ConfigError, match=message):
         train(with_model(settings, hidden_size=4), tmp_path / "run")
 

@@ -15,7 +15,7 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.own_trees.classes import ClassesTask
+from dgltrees.tasks.custom_trees.classes import ClassesTask
 from dgltrees.training.files import locked
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import torch
 from torch import Tensor
 
-import dgltrees.trees.batch as module
 from dgltrees.trees import Forest
 
 
@@ -59,7 +56,3 @@ def test_a_batch_reversed_twice_has_the_cache_of_the_first() -> None:
     batch = Forest.build([-1, 0]).batch()
     assert batch.reversed().reversed().cache is batch.cache
     assert batch.reversed().cache is batch.reversed().cache is not batch.cache
-
-
-def test_the_example_of_the_docstring_holds() -> None:
-    assert doctest.testmod(module) == (0, 3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees.trees import segments
 from dgltrees.trees.segments import (
     cumcount,
     inverse,
@@ -116,9 +113,3 @@ def test_a_running_sum_begins_anew_in_every_segment(parts: list[list[int]]) -> N
     assert flags.tolist() == [
         sum(v > 0 for v in part[: i + 1]) for part in parts for i in range(len(part))
     ]
-
-
-def test_the_examples_of_the_docstrings_hold() -> None:
-    functions = [f for f in vars(segments).values() if inspect.isfunction(f)]
-    assert doctest.testmod(segments).attempted == len(functions)
-    assert not doctest.testmod(segments).failed

@@ -1,4 +1,4 @@
-"""The order of one's own trees within groups, from a file to scores and ranks."""
+"""The order of custom trees within groups, from a file to scores and ranks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.own_trees.baselines import _places
-from dgltrees.tasks.own_trees.ranks import RANK
+from dgltrees.tasks.custom_trees.baselines import _places
+from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loading import training_sampler
 from dgltrees.training.loop import Trainer

@@ -1,4 +1,4 @@
-"""Numbers of one's own trees, pairs or nodes.
+"""Numbers of custom trees, pairs or nodes.
 
 The tasks ``regress``, ``regress-pairs`` and ``regress-nodes``.
 """
@@ -16,11 +16,11 @@ from dgltrees.metrics.regression import number_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import NumberTargets
 from dgltrees.settings import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
-from dgltrees.tasks.own_trees.settings import (
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.settings import (
+    CustomTreesData,
     NodeNumbersModel,
     NumbersModel,
-    OwnTreesData,
     PairNumbersModel,
 )
 from dgltrees.tasks.task import LOSS, Columns, Metric
@@ -40,7 +40,7 @@ METRICS = (
 
 
 @dataclass(frozen=True)
-class NumbersTask(OwnTreesTask):
+class NumbersTask(CustomTreesTask):
     """A number, or one in each of several target columns."""
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
@@ -51,7 +51,7 @@ class NumbersTask(OwnTreesTask):
     def encode_targets(
         self,
         values: Mapping[str, NDArray[Any]],
-        settings: OwnTreesData,
+        settings: CustomTreesData,
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
@@ -147,13 +147,13 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
     return numbers
 
 
-REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, metrics=METRICS)
+REGRESS = NumbersTask("regress", CustomTreesData, NumbersModel, {}, metrics=METRICS)
 REGRESS_PAIRS = NumbersTask(
-    "regress-pairs", OwnTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
+    "regress-pairs", CustomTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
 )
 REGRESS_NODES = NumbersTask(
     "regress-nodes",
-    OwnTreesData,
+    CustomTreesData,
     NodeNumbersModel,
     {},
     nodes=True,

@@ -1,4 +1,4 @@
-"""The order of one's own trees within groups: the task ``rank``."""
+"""The order of custom trees within groups: the task ``rank``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dgltrees.metrics.ranks import TOP, ndcg, order_metrics, rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
 from dgltrees.settings import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
-from dgltrees.tasks.own_trees.baselines import rank_baselines, some_examples
-from dgltrees.tasks.own_trees.numbers import read_numbers
-from dgltrees.tasks.own_trees.reading import target_values
-from dgltrees.tasks.own_trees.settings import RankData, RankModel
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.baselines import rank_baselines, some_examples
+from dgltrees.tasks.custom_trees.numbers import read_numbers
+from dgltrees.tasks.custom_trees.reading import target_values
+from dgltrees.tasks.custom_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric, Names
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -42,7 +42,7 @@ METRICS = (
 
 
 @dataclass(frozen=True)
-class RankTask(OwnTreesTask):
+class RankTask(CustomTreesTask):
     """A score of each tree, by which the trees of a group are ordered.
 
     Examples have the column ``"group"``, the name of each tree's group, empty where there is none.
@@ -77,7 +77,7 @@ class RankTask(OwnTreesTask):
         *,
         labeled: bool = True,
     ) -> Examples:
-        """Examples with their groups; see :meth:`OwnTreesTask.examples`.
+        """Examples with their groups; see :meth:`CustomTreesTask.examples`.
 
         Raises:
             TreeError: a training tree has no group, too.

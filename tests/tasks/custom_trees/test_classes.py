@@ -1,4 +1,4 @@
-"""Classes of one's own trees and of their nodes, from a saved forest to accuracy."""
+"""Classes of custom trees and of their nodes, from a saved forest to accuracy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import TreeError
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.own_trees.classes import LABEL
+from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -34,7 +34,7 @@ def _save(folder: Path, seed: int, names: list[str]) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("task", ["classify", "label"])
+@pytest.mark.parametrize("task", ["classify", "classify-nodes"])
 def test_a_model_learns_a_forest_of_ones_own(tmp_path: Path, task: str) -> None:
     settings = Settings(
         {
@@ -71,7 +71,7 @@ def test_a_column_that_the_forest_has_not_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         TreeError, match=r"train: expected a target 'target', got the columns kind, class"
     ):
-        load_examples(LABEL, LABEL.data(), [tmp_path / "train"])
+        load_examples(CLASSIFY_NODES, CLASSIFY_NODES.data(), [tmp_path / "train"])
 
 
 @pytest.mark.parametrize(("shape", "nodes"), [("chain", 5_000), ("star", 100_000)])
@@ -84,7 +84,7 @@ def test_trains_on_a_tree_that_no_recursion_would_survive(
     Forest.build(parent, columns=columns, vocabs=vocabs).save(tmp_path / "forest")
     settings = Settings(
         {
-            "task": "label",
+            "task": "classify-nodes",
             "data": {"train": str(tmp_path / "forest"), "valid_fraction": 0.0},
             "model": {"cell": "child_sum", "hidden_size": 2, "embedding": 2},
             "training": {"epochs": 1},

@@ -13,14 +13,19 @@ from dgltrees import Examples
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import Layout, read, write_parquet
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.own_trees import baselines, reading
+from dgltrees.tasks.custom_trees import baselines, reading
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
 from dgltrees.trees import on_disk
 from dgltrees.trees.on_disk import DiskForest
-from tests.tasks.own_trees.test_numbers import PLANS, settings, write
+from tests.tasks.custom_trees.test_numbers import PLANS, settings, write
 
-TARGETS = {"regress": "seconds", "classify": "speed", "label": "Node Type", "rank": "seconds"}
+TARGETS = {
+    "regress": "seconds",
+    "classify": "speed",
+    "classify-nodes": "Node Type",
+    "rank": "seconds",
+}
 
 
 @pytest.fixture(autouse=True)

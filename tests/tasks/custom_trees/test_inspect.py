@@ -56,7 +56,7 @@ def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
     [
         ("plans/train.jsonl", "seconds", "regress"),
         ("plans/train.jsonl", "speed", "classify"),
-        ("plans/train.jsonl", "Node Type", "label"),
+        ("plans/train.jsonl", "Node Type", "classify-nodes"),
         ("plans/train.jsonl", "Plan Rows", "regress-nodes"),
         ("plans/queries/train.jsonl", "seconds", "rank"),
         ("sick/relatedness_train.jsonl", "entailment_label", "classify-pairs"),

@@ -21,9 +21,9 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
 from dgltrees.settings.values import suggestion
+from dgltrees.tasks.custom_trees.ranks import RANK
+from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
-from dgltrees.tasks.own_trees.ranks import RANK
-from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples, Forest
 from dgltrees.trees.columns import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
@@ -286,7 +286,7 @@ def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
         values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()
     )
     if summary.range is None or (whole and summary.distinct <= _FEW):
-        return ("label" if of_nodes else f"classify{pairs}"), False
+        return ("classify-nodes" if of_nodes else f"classify{pairs}"), False
     log_target = summary.kind == "log"
     return ("regress-nodes" if of_nodes else f"regress{pairs}"), log_target
 

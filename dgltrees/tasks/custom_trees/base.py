@@ -1,4 +1,4 @@
-"""What tasks on one's own trees share: inputs by columns, encoders by name, baselines."""
+"""Base class of tasks on custom trees: inputs by columns, encoders by name, baselines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dgltrees.models.encoder import Encoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
-from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
-from dgltrees.tasks.own_trees.reading import (
+from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
+from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
     check_format,
     input_examples,
@@ -45,7 +45,7 @@ RowError = Callable[[str, int], TreeError]
 
 
 @dataclass(frozen=True)
-class OwnTreesTask(Task):
+class CustomTreesTask(Task):
     """A task whose trees have columns, and whose targets are of trees, of pairs or of nodes.
 
     Arguments:

@@ -1,4 +1,4 @@
-"""Numbers and flags of one's own trees, from a file to predictions of trees without a target."""
+"""Numbers and flags of custom trees, from a file to predictions of trees without a target."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dgltrees import Examples, Forest, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
-from dgltrees.tasks.own_trees.classes import LABEL
+from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
+from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
 from tests.training.samples import SAMPLES
@@ -49,7 +49,7 @@ def without(record: dict[str, Any], *names: str) -> dict[str, Any]:
         ("regress", ["seconds", "width"], {"example", "seconds", "width"}),
         ("classify", "speed", {"example", "prediction", "probability"}),
         ("classify", ["deep", "wide"], {"example", "deep", "wide"}),
-        ("label", "Node Type", {"example", "prediction", "probability", "nodes"}),
+        ("classify-nodes", "Node Type", {"example", "prediction", "probability", "nodes"}),
         ("regress-nodes", "Plan Rows", {"example", "prediction", "nodes"}),
     ],
 )
@@ -221,9 +221,9 @@ def test_an_error_of_a_node_names_its_tree_and_place() -> None:
         columns={"x": forest.columns["x"], "kind": [0, 1, 0, -1]},
         vocabs={"kind": Vocabulary(["1", "3"])},
     )
-    data = LABEL.data(target="kind", classes=names.names)
+    data = CLASSIFY_NODES.data(target="kind", classes=names.names)
     with pytest.raises(TreeError, match=r"^tree 0, node 1: expected a class \(1, 2\), got '3'"):
-        LABEL.examples(Examples(target), data, None)
+        CLASSIFY_NODES.examples(Examples(target), data, None)
 
 
 def test_classes_are_sorted_over_all_files(tmp_path: Path) -> None:

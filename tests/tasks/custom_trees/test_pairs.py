@@ -1,4 +1,4 @@
-"""Classes and numbers of pairs of one's own trees, from a file to predictions."""
+"""Classes and numbers of pairs of custom trees, from a file to predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dgltrees import Forest, TreePairs, load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
+from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
 from tests.training.samples import PLANS as OWN

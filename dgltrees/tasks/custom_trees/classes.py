@@ -1,6 +1,6 @@
-"""Classes and flags of one's own trees, pairs or nodes.
+"""Classes and flags of custom trees, pairs or nodes.
 
-The tasks ``classify``, ``classify-pairs`` and ``label``.
+The tasks ``classify``, ``classify-pairs`` and ``classify-nodes``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import ClassTarget, FlagTargets
 from dgltrees.settings import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
-from dgltrees.tasks.own_trees.settings import (
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.settings import (
     ClassesData,
     ClassesModel,
     NodeClassesModel,
@@ -40,7 +40,7 @@ _NO, _YES = ("0", "false", "no"), ("1", "true", "yes")
 
 
 @dataclass(frozen=True)
-class ClassesTask(OwnTreesTask):
+class ClassesTask(CustomTreesTask):
     """One class of several; or, with several target columns, a flag in each of them."""
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
@@ -188,8 +188,8 @@ CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, metrics=METRIC
 CLASSIFY_PAIRS = ClassesTask(
     "classify-pairs", ClassesData, PairClassesModel, {}, metrics=METRICS, arity=2
 )
-LABEL = ClassesTask(
-    "label",
+CLASSIFY_NODES = ClassesTask(
+    "classify-nodes",
     ClassesData,
     NodeClassesModel,
     {},

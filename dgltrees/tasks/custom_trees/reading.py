@@ -1,4 +1,4 @@
-"""From files or forests of one's own to examples: input columns, and targets if there are any."""
+"""From files or forests of custom trees to examples: input columns, and targets if any."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dgltrees.formats import FORMATS, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.settings.values import suggestion
-from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
+from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
@@ -31,7 +31,7 @@ _PART_TREES, _PART_NODES = 10_000, 500_000
 
 def stream_examples(
     path: PathLike,
-    settings: OwnTreesData,
+    settings: CustomTreesData,
     *,
     file_format: str | None = None,
     trees: int = 10_000,
@@ -61,7 +61,7 @@ def stream_examples(
     return FORMATS[name].chunks(path, trees, settings)
 
 
-def check_format(path: PathLike, settings: OwnTreesData) -> None:
+def check_format(path: PathLike, settings: CustomTreesData) -> None:
     """See that a file for a trained model can be read with the layout of the training files.
 
     Raises:
@@ -99,13 +99,13 @@ def large_parts(parts: Iterator[Examples]) -> Iterator[Examples]:
         yield gather(waiting)
 
 
-def target_names(settings: OwnTreesData) -> tuple[str, ...]:
+def target_names(settings: CustomTreesData) -> tuple[str, ...]:
     """The columns to predict."""
     wanted = settings.target
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
-def _names_aside(settings: OwnTreesData) -> tuple[str, ...]:
+def _names_aside(settings: CustomTreesData) -> tuple[str, ...]:
     """The columns that are no inputs: those to predict, and that of the groups."""
     groups = (settings.group,) if isinstance(settings, RankData) else ()
     return (*target_names(settings), *groups)
@@ -113,7 +113,7 @@ def _names_aside(settings: OwnTreesData) -> tuple[str, ...]:
 
 def input_examples(
     raw: Examples,
-    settings: OwnTreesData,
+    settings: CustomTreesData,
     names: Names,
     *,
     nodes: bool = False,
@@ -198,7 +198,7 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
         raise TreeError(f"expected trees, got a single node in each; {cure}")
 
 
-def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:
+def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
     """See that further training trees have the columns of the first ones.
 
     Of a file that is read in parts, its end tells whether one is missing.
@@ -210,7 +210,7 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) 
 
 
 def check_columns_seen(
-    seen: Collection[str], schema: Schema, settings: OwnTreesData, file: PathLike | None = None
+    seen: Collection[str], schema: Schema, settings: CustomTreesData, file: PathLike | None = None
 ) -> None:
     """See that a training file has the columns of the first trees, unless settings name columns.
 

@@ -1,4 +1,4 @@
-"""The settings of tasks on people's own trees."""
+"""The settings of tasks on custom trees."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dgltrees.tasks.trees import HeadSettings, TreeModel
 
 
 @dataclass(frozen=True)
-class OwnTreesData(Layout, PretrainedSettings):
-    """Trees of one's own with a target."""
+class CustomTreesData(Layout, PretrainedSettings):
+    """Custom trees with a target."""
 
     target: str | list[str] = "target"
     """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
@@ -58,16 +58,16 @@ class OwnTreesData(Layout, PretrainedSettings):
 
 
 @dataclass(frozen=True)
-class ClassesData(OwnTreesData):
-    """Trees of one's own with classes."""
+class ClassesData(CustomTreesData):
+    """Custom trees with classes."""
 
     classes: list[str] | None = None
     """Names of the classes in their order; by default those of training, sorted."""
 
 
 @dataclass(frozen=True)
-class RankData(OwnTreesData):
-    """Trees of one's own in groups, with an order within each."""
+class RankData(CustomTreesData):
+    """Custom trees in groups, with an order within each."""
 
     target: str = "target"
     """Column of numbers that order the trees of a group: beside the tree in its record, or of its
@@ -95,7 +95,7 @@ class TreeEncoderSettings(TreeModel, EncoderSettings):
 ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
     "encoders",
     {
-        "tree": "dgltrees.tasks.own_trees.settings:TreeEncoderSettings",
+        "tree": "dgltrees.tasks.custom_trees.settings:TreeEncoderSettings",
         "convolution": "dgltrees.models.tree_convolution:ConvolutionEncoder",
         "lstm": "dgltrees.models.sequence_encoder:SequenceEncoder",
         "bilstm": "dgltrees.tasks.sequences:BidirectionalLSTM",
@@ -108,7 +108,7 @@ ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
 
 
 @dataclass(frozen=True)
-class OwnTreesModel(HeadSettings):
+class CustomTreesModel(HeadSettings):
     """A model of trees whose nodes have columns."""
 
     parts: ClassVar[Mapping[str, Any]] = {"encoder": ENCODERS}
@@ -213,10 +213,10 @@ class NumbersObjective:
 
 
 @dataclass(frozen=True)
-class NodeClassesModel(ClassesObjective, OwnTreesModel):
+class NodeClassesModel(ClassesObjective, CustomTreesModel):
     """A classifier of nodes."""
 
-    parts: ClassVar[Mapping[str, Any]] = {**OwnTreesModel.parts, **ClassesObjective.parts}
+    parts: ClassVar[Mapping[str, Any]] = {**CustomTreesModel.parts, **ClassesObjective.parts}
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,10 @@ class PairClassesModel(PairComparison, ClassesModel):
 
 
 @dataclass(frozen=True)
-class NodeNumbersModel(NumbersObjective, OwnTreesModel):
+class NodeNumbersModel(NumbersObjective, CustomTreesModel):
     """A regression of nodes."""
 
-    parts: ClassVar[Mapping[str, Any]] = {**OwnTreesModel.parts, **NumbersObjective.parts}
+    parts: ClassVar[Mapping[str, Any]] = {**CustomTreesModel.parts, **NumbersObjective.parts}
 
 
 @dataclass(frozen=True)
@@ -265,11 +265,11 @@ class ListwiseSettings:
 
 
 @dataclass(frozen=True)
-class RankModel(TreeReadout, OwnTreesModel):
+class RankModel(TreeReadout, CustomTreesModel):
     """A model that orders the trees of a group."""
 
     parts: ClassVar[Mapping[str, Any]] = {
-        **OwnTreesModel.parts,
+        **CustomTreesModel.parts,
         "objective": {"pairwise": None, "listwise": ListwiseSettings},
     }
 

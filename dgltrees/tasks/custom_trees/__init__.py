@@ -1,0 +1,1 @@
+"""Tasks on custom trees: columns in, classes or numbers out."""

@@ -1,1 +1,0 @@
-"""Tasks on people's own trees: columns in, classes or numbers out."""
