@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs pythons bench bench-start gpu fuzz kills results clean
+.PHONY: install demo test check deletion docs linkcheck pythons bench bench-start gpu fuzz kills results clean
 
 install: $(VENV)/.installed
 
@@ -18,10 +18,10 @@ $(VENV)/.installed: setup.cfg setup.py .ci/constraints.txt
 demo: install
 	$(BIN)/dgltrees demo --out demo
 
-# The core's tests run in a copy without the papers, and the others here.
-test: check deletion
+# The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
+# of the site.
+test: check deletion docs
 	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/test_names.py
-	$(BIN)/python -m pytest --nbmake --override-ini filterwarnings=default notebooks
 
 check: install
 	$(BIN)/ruff check .
@@ -47,9 +47,14 @@ kills: install
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
 
-# The reference of all public names, from their docstrings; begin at build/docs/index.html.
+# The site, without the network: begin at build/docs/index.html. SPHINXOPTS="-D nb_execution_mode=off"
+# shows the notebooks as they are stored.
 docs: install
-	$(BIN)/python docs/reference.py build/docs
+	$(BIN)/sphinx-build -n -W --keep-going -q -E $(SPHINXOPTS) docs build/docs
+
+# The external links of the site; needs the network.
+linkcheck: install
+	$(BIN)/sphinx-build -b linkcheck -D nb_execution_mode=off docs build/linkcheck
 
 # Every other interpreter at hand reads every file, and shows the help, which needs no other package.
 PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)

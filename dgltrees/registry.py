@@ -33,7 +33,7 @@ read: Callable[[EntryPoint], Any] | None = None
 
 PAPERS = {
     "tensor_tree_lstm": "boolsent inex listops logic lrt",
-    "top_down": "parser tree-lm tree-shape",
+    "top_down": "edge-classifier parser tree-lm",
     "nti": "sick snli sst-phrases sst-tree wikiqa",
     "rrnet": "logic-bilstm logic-lstm logic-rrnet logic-sequence logic-transformer logic-tree "
     "mee ptb sick-rrnet sst-phrases-rrnet",

@@ -74,7 +74,7 @@ def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -
     for flags, said in (([], False), (["--data.pretrained", "x", "--data.fine_tune"], True)):
         assert main(["train", "rank", *flags, "--help"]) == 0
         assert ("--training.pretrained_lr" in capsys.readouterr().out) == said
-    assert main(["make", "--help"]) == 0
+    assert main(["make-data", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for name in GENERATORS:
         assert any(re.match(rf"  {name} +Write ", line) for line in lines)
@@ -193,7 +193,7 @@ def test_sweep(capsys: Capture, tmp_path: Path) -> None:
 
 def test_make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    argv = ["make", "plans", "--train", "20", "--test", "5", "--seed", "3"]
+    argv = ["make-data", "plans", "--train", "20", "--test", "5", "--seed", "3"]
     for folder in ("a", "plans"):  # the folder may have the name of the data set
         assert main([*argv, "--out", folder]) == 0
     for name in ("train.jsonl", "test.jsonl"):
@@ -262,7 +262,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["train", "classify", "--data.train", "a", "--data.train", "b", "--out", "x"],
             "expected --data.train once, with all its values behind it, --data.train A B, got it",
         ),
-        (["make", "plan", "--out", "x"], "plan"),
+        (["make-data", "plan", "--out", "x"], "plan"),
         (["predict", str(SAMPLES), "--input", "x"], "expected a run directory"),
         (
             ["train", "--out", "x", "classify"],
@@ -291,7 +291,10 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["presets", "x"], "expected no words and flags, got 'x' too"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
-        (["make", "plans", "--out", "x", "--train", str(10**30)], "expected at most 10,000,000"),
+        (
+            ["make-data", "plans", "--out", "x", "--train", str(10**30)],
+            "expected at most 10,000,000",
+        ),
         (["train", "clasisfy", "--out", "x"], "no preset 'clasisfy'; did you mean classify"),
         (["train", "x/y.yaml", "--out", "x"], "expected a file at x/y.yaml, found none"),
         (["sweep", "classify", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),

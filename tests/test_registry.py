@@ -140,7 +140,7 @@ def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
         ["train", "balanced", "--model.cell", "max", "--model.mean", "0.1", "--help"],
         ["show", "balanced"],
         ["draw", "--help"],
-        ["make", "ones", "--out", "one.parents"],
+        ["make-data", "ones", "--out", "one.parents"],
         ["count", "one.parents"],
         ["train", *CLASSIFY, "--model.encoder=wide", "--model.width=3", *QUICK, "--out", "run"],
     )

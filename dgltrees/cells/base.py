@@ -54,8 +54,8 @@ def _arranged(function: Function) -> Function:
             raise
         except KeyError as error:  # DGL's, which has the bare name
             raise FieldError(
-                f"{name_of(function)} reads a field: no field {error} here; before DGL's own "
-                "traversal call graph.ndata.update(cell.prepare(graph.ndata))"
+                f"{name_of(function)} reads a missing field {error}; before DGL's own traversal "
+                "call graph.ndata.update(cell.prepare(graph.ndata))"
             ) from None
 
     return arranged

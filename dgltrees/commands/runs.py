@@ -22,8 +22,8 @@ def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None
 
     One JSON object. Beside the metrics of the run's task, ``majority`` is the accuracy of always
     predicting the class that is most frequent in training, ``loss`` the mean over all rows with a
-    class, ``examples`` their number, and ``joint_loss``, where ``train-shape`` has been run,
-    -log P(S, T) per word.
+    class, ``examples`` their number, and ``joint_loss``, where ``train-edge-classifier`` has been
+    run, -log P(S, T) per word.
 
     Arguments:
         run: the run directory.

@@ -1,1 +1,1 @@
-"""Metrics of predictions: accuracy, attachment, brackets, ranking, intervals."""
+"""Metrics: classification, regression, ranking, and confidence intervals."""

@@ -1,4 +1,4 @@
-"""Measures of predicted classes and flags: accuracy, and those of scikit-learn."""
+"""Classification metrics: accuracy, and F1, AUROC and average precision of scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from numpy.typing import NDArray
 
 
 def accuracy(prediction: NDArray[np.int64], target: NDArray[np.int64]) -> float:
-    """The share of right predictions among the rows with a target other than -1.
+    """Return the fraction of correct predictions.
 
-    There must be such a row. The result is in double precision; torchmetrics would round it to
-    single.
+    Rows with target -1 are ignored; at least one row must have a target. The result is in double
+    precision (torchmetrics would round it to single).
+
+    Arguments:
+        prediction: ``(R,)`` predicted classes.
+        target: ``(R,)`` true classes, -1 if unknown.
+
+    Example:
+        >>> import numpy as np
+        >>> accuracy(np.array([0, 1, 1]), np.array([0, 1, -1]))
+        1.0
     """
     labeled = target >= 0
     return float(np.mean(prediction[labeled] == target[labeled]))
@@ -21,15 +30,24 @@ def accuracy(prediction: NDArray[np.int64], target: NDArray[np.int64]) -> float:
 def class_metrics(
     targets: NDArray[np.int64], predictions: NDArray[np.int64], probabilities: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Accuracy, macro F1, AUROC and average precision of predicted classes.
+    """Return accuracy, macro F1, AUROC and average precision of predicted classes.
 
-    With two classes, AUROC and average precision are those of class 1; with more, the mean over the
-    classes of each against the rest. They are left out where the targets have one class alone.
+    For two classes, AUROC and average precision are those of class 1. For more classes, they are
+    the mean over one-vs-rest problems. Both are omitted if the targets contain only one class.
 
     Arguments:
-        targets: ``(R,)`` classes.
-        predictions: ``(R,)`` classes.
-        probabilities: ``(R, classes)``.
+        targets: ``(R,)`` true classes.
+        predictions: ``(R,)`` predicted classes.
+        probabilities: ``(R, classes)`` predicted probabilities.
+
+    Returns:
+        The metrics by name: ``accuracy``, ``macro_f1``, ``auroc`` and ``average_precision``.
+
+    Example:
+        >>> import numpy as np
+        >>> probabilities = np.array([[0.9, 0.1], [0.3, 0.7], [0.4, 0.6]])
+        >>> class_metrics(np.array([0, 1, 1]), probabilities.argmax(1), probabilities)
+        {'accuracy': 1.0, 'macro_f1': 1.0, 'auroc': 1.0, 'average_precision': 1.0}
     """
     from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
@@ -51,11 +69,14 @@ def class_metrics(
 def flag_metrics(
     targets: NDArray[np.int64], probabilities: NDArray[np.float64]
 ) -> dict[str, float]:
-    """The means over flags of the measures of each: accuracy, macro F1, AUROC, average precision.
+    """Return the metrics of binary targets, each averaged over the targets.
 
     Arguments:
-        targets: ``(R, flags)`` 0 or 1, -1 where unknown.
-        probabilities: ``(R, flags)`` of yes.
+        targets: ``(R, K)`` 0 or 1, -1 if unknown.
+        probabilities: ``(R, K)`` predicted probabilities of 1.
+
+    Returns:
+        The means of the metrics of :func:`class_metrics`, by name.
     """
     reports: list[Mapping[str, float]] = []
     for k in range(targets.shape[1]):

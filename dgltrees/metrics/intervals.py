@@ -1,4 +1,4 @@
-"""The mean of a number over several runs, with its uncertainty."""
+"""The mean of a metric over several runs, and its confidence interval."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dgltrees.errors import ConfigError
 
 @dataclass(frozen=True)
 class Summary:
-    """Statistics of one number over several runs.
+    """Statistics of a metric over several runs.
 
     Arguments:
-        mean: the mean.
-        deviation: the sample standard deviation, 0 for a single run.
-        low, high: 95 % percentile bootstrap interval of the mean over the runs. With three
-            runs it is hardly more informative than the smallest and the largest value.
-        runs: the number of runs.
+        mean: mean over the runs.
+        deviation: sample standard deviation, 0 for a single run.
+        low, high: limits of the 95 % percentile bootstrap interval of the mean. With three runs
+            they are close to the smallest and the largest value.
+        runs: number of runs.
     """
 
     mean: float
@@ -32,23 +32,27 @@ class Summary:
         return f"{self.mean:.4f} ± {self.deviation:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
     def to_dict(self) -> dict[str, float]:
-        """Plain values for JSON."""
+        """Return the statistics by name, for JSON."""
         return asdict(self)
 
 
 def summarize(values: Sequence[float], *, samples: int = 10_000, seed: int = 0) -> Summary:
-    """Mean, deviation and bootstrap interval of ``values``, one per run.
+    """Return mean, standard deviation and bootstrap interval of one value per run.
 
     Arguments:
-        values: ``(R,)``, one number per run.
-        samples: the number of bootstrap samples.
-        seed: the seed of the bootstrap.
+        values: ``(R,)``, one value per run.
+        samples: number of bootstrap samples.
+        seed: seed of the bootstrap.
 
     Raises:
-        ConfigError: there are no values.
+        ConfigError: ``values`` is empty.
+
+    Example:
+        >>> print(summarize([0.81, 0.84, 0.82]))
+        0.8233 ± 0.0153 [0.8100, 0.8400]
     """
     if not len(values):
-        raise ConfigError("expected the values of at least one run, got none")
+        raise ConfigError("missing values; give one value per run")
     runs = np.asarray(values, dtype=np.float64)  # (R,)
     sample = np.random.Generator(np.random.PCG64(seed)).integers(
         len(runs), size=(samples, len(runs))

@@ -1,7 +1,7 @@
-"""How well scores order the entries of groups: MAP, MRR, NDCG, pairs, and Kendall's tau.
+"""Ranking metrics of scores within groups: MAP, MRR, NDCG, pair accuracy and Kendall's tau.
 
-Own code, because torchmetrics' retrieval measures leave the order of equal scores to the sort,
-which trec_eval decides by the documents' names.
+The metrics of torchmetrics are not used: for equal scores their result depends on the sorting
+algorithm, whereas trec_eval orders equal scores by document name.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ def ranking(
     group: NDArray[np.int64],
     tie: NDArray[np.int64],
 ) -> dict[str, Any]:
-    r"""Mean average precision and mean reciprocal rank over the groups that have a right answer.
+    r"""Return mean average precision and mean reciprocal rank over groups.
 
     .. math::
 
         AP = \frac{1}{|R|} \sum_{k \in R} \frac{|\{j \in R : j \le k\}|}{k}, \quad
         RR = \frac{1}{\min R}
 
-    where R are the ranks of a group's right answers. Groups without any are dropped before the
-    mean, and counted.
+    where R is the set of ranks of a group's correct answers. Groups without a correct answer are
+    excluded from the means, and counted.
 
     Arguments:
-        scores: ``(E,)``, compared as 32-bit floats like in trec_eval; the largest ranks first.
-        relevant: ``(E,)``, which entries are right answers.
-        group: ``(E,)``, the group of each entry, such as its question.
-        tie: ``(E,)``, breaks ties between equal scores of a group, the greatest first; in trec_eval
-            it is the rank of the document's name in alphabetical order.
+        scores: ``(E,)`` scores, compared as 32-bit floats as in trec_eval; the highest score has
+            rank 1.
+        relevant: ``(E,)`` whether an entry is a correct answer.
+        group: ``(E,)`` the group of each entry, such as its question.
+        tie: ``(E,)`` order of equal scores within a group, highest first; trec_eval uses the
+            alphabetical rank of the document name.
 
-    Returns: ``map``, ``mrr`` (0 if no group has a right answer), ``questions``, the number of
-    groups with
-        a right answer, and ``dropped``, the number of groups without.
+    Returns:
+        ``map`` and ``mrr`` (0 if no group has a correct answer), and the number of groups with
+        (``questions``) and without (``dropped``) a correct answer.
     """
     _, group = np.unique(group, return_inverse=True)
     hits = np.bincount(group, weights=relevant).astype(np.int64)
@@ -49,7 +50,7 @@ def ranking(
     right = np.flatnonzero(relevant)
     right = right[np.lexsort((rank[right], group[right]))]  # by group, then by rank
     of, at = group[right], rank[right]
-    first = starts(hits)  # of each group's right answers, where they begin
+    first = starts(hits)  # where the right answers of each group begin
     nth = np.arange(len(right)) - first[of] + 1
     has_answer = hits > 0
     precision = (
@@ -66,7 +67,11 @@ def ranking(
 def rank_within(
     scores: NDArray[np.float64], group: NDArray[np.int64], tie: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The rank of each entry in its group, from 1, ``(E,)``; arguments as in :func:`ranking`."""
+    """Return the rank of each entry in its group, from 1, ``(E,)``.
+
+    Arguments:
+        scores, group, tie: see :func:`ranking`.
+    """
     order = np.lexsort((-tie, -scores.astype(np.float32), group))
     rank = np.empty(len(group), np.int64)
     rank[order] = within(np.bincount(group)) + 1
@@ -74,22 +79,34 @@ def rank_within(
 
 
 TOP = 10
-"""The ranks that ``ndcg_10`` counts."""
-_PAIRS = 4_000_000  # about so many at a time
+"""The cutoff of ``ndcg_10``."""
+_PAIRS = 4_000_000  # compared at a time, about
 
 
 def order_metrics(
     targets: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """The means over groups of :func:`ndcg`, average precision, reciprocal rank and pairs.
+    """Return ranking metrics averaged over groups.
 
-    ``map`` and ``mrr`` (see :func:`~dgltrees.metrics.ranks.ranking`) take the entries with the
-    highest target of a group for its right answers; of equal scores the wrong ones come first.
+    ``map`` and ``mrr`` (see :func:`~dgltrees.metrics.ranks.ranking`) count the entries with the
+    highest target of a group as correct. Among equal scores, the incorrect entries are ranked
+    first.
 
     Arguments:
-        targets: ``(R,)``; in no group are all equal. The higher the better.
-        scores: ``(R,)``, by which the groups are ordered, the highest first.
-        groups: ``(R,)`` the number of each entry's group, in any order.
+        targets: ``(R,)``, not all equal within a group; higher is better.
+        scores: ``(R,)``; the highest score is ranked first.
+        groups: ``(R,)`` the group of each entry, in any order.
+
+    Returns:
+        ``ndcg``, ``ndcg_10``, ``map``, ``mrr``, ``pair_accuracy``, ``kendall`` and the number of
+        ``groups``.
+
+    Example:
+        >>> import numpy as np
+        >>> targets, scores = np.array([1.0, 0, 0, 2]), np.array([0.9, 0.1, 0.6, 0.4])
+        >>> metrics = order_metrics(targets, scores, np.array([0, 0, 1, 1]))
+        >>> metrics["mrr"], metrics["pair_accuracy"]
+        (0.75, 0.5)
     """
     _, groups = np.unique(groups, return_inverse=True)
     best = targets == _highest(targets, groups)[groups]
@@ -110,20 +127,26 @@ def ndcg(
     groups: NDArray[np.int64],
     top: int = 0,
 ) -> NDArray[np.float64]:
-    r"""``(G,)`` the normalised discounted cumulative gain of each group.
+    r"""Return the normalised discounted cumulative gain of each group, ``(G,)``.
 
     .. math:: DCG = \sum_{r=1}^{k} \frac{g_r}{\log_2(1 + r)}
 
-    by the DCG of the best order (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR
-    techniques", TOIS 2002, section 2.2, with the discount of scikit-learn). The gain g is the
-    target; where targets are negative, as of costs, it is what a target is above the lowest of its
-    group. Entries of equal score have the mean of their discounts. Own code, as scikit-learn's
-    ``ndcg_score``, which it agrees with, takes one group a call.
+    divided by the DCG of the ideal order (Järvelin and Kekäläinen, "Cumulated gain-based evaluation
+    of IR techniques", TOIS 2002, section 2.2, with the discount of scikit-learn). The gain g is the
+    target. If a target is negative, as for costs, the gain is the difference from the lowest target
+    of the group. Entries of equal score share the mean of their discounts. The values equal those
+    of scikit-learn's ``ndcg_score``, which computes one group per call.
 
     Arguments:
-        targets, scores: ``(R,)``; no group has the gain 0 alone.
-        groups: ``(R,)``, from 0 to G - 1, each with an entry.
-        top: k, the ranks that count; 0 for all.
+        targets, scores: ``(R,)``; at least one gain of each group is not 0.
+        groups: ``(R,)``, 0 to G - 1, none of them empty.
+        top: cutoff k; 0 for all ranks.
+
+    Example:
+        >>> import numpy as np
+        >>> targets, scores = np.array([1.0, 0, 0, 2]), np.array([0.9, 0.1, 0.6, 0.4])
+        >>> ndcg(targets, scores, np.array([0, 0, 1, 1])).round(3).tolist()
+        [1.0, 0.631]
     """
     gains = targets
     if targets.min(initial=0.0) < 0:
@@ -145,10 +168,11 @@ def ndcg(
 def pair_metrics(
     targets: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> dict[str, float]:
-    """``pair_accuracy`` and ``kendall``, means over groups.
+    """Return ``pair_accuracy`` and ``kendall``, averaged over groups.
 
-    The first is the share of the pairs with unlike targets that the scores order rightly, those
-    with equal scores counted half; the second Kendall's tau-b, 0 where all scores are equal.
+    ``pair_accuracy`` is the fraction of pairs with different targets that the scores order
+    correctly; pairs with equal scores count half. ``kendall`` is Kendall's tau-b, 0 if all scores
+    of a group are equal.
 
     Arguments:
         targets, scores, groups: see :func:`ndcg`.
@@ -157,17 +181,17 @@ def pair_metrics(
     targets, scores, groups = targets[order], scores[order], groups[order]
     sizes = np.bincount(groups)
     ends = lasts(sizes) + 1
-    number = np.zeros((3, len(sizes)))  # of unlike targets, unlike scores, right less wrong ones
+    number = np.zeros((3, len(sizes)))  # different targets, different scores, right minus wrong
     block = offsets_of(sizes**2)[:-1] // _PAIRS  # groups that are compared at a time
     for first, last in zip(run_offsets(block)[:-1], run_offsets(block)[1:] - 1):
         rows = slice(ends[first] - sizes[first], ends[last])
         y, s, g = targets[rows], scores[rows], groups[rows]
         group = torch.from_numpy(g)
         higher, lower = (side.numpy() for side in higher_and_lower(torch.from_numpy(y), group))
-        unlike, _ = higher_and_lower(torch.from_numpy(s), group)
+        different, _ = higher_and_lower(torch.from_numpy(s), group)
         right = np.sign(s[higher] - s[lower])
         number[0] += np.bincount(g[higher], minlength=len(sizes))
-        number[1] += np.bincount(g[unlike.numpy()], minlength=len(sizes))
+        number[1] += np.bincount(g[different.numpy()], minlength=len(sizes))
         number[2] += np.bincount(g[higher], right, minlength=len(sizes))
     of_targets, of_scores, concordant = number
     return {
@@ -177,7 +201,7 @@ def pair_metrics(
 
 
 def _highest(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """``(G,)`` the highest value of each group."""
+    """Return the highest value of each group, ``(G,)``."""
     highest = np.full(int(groups.max()) + 1, -np.inf)
     np.maximum.at(highest, groups, values)
     return highest

@@ -1,4 +1,4 @@
-"""Measures of predicted numbers."""
+"""Regression metrics."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ from numpy.typing import NDArray
 def number_metrics(
     targets: NDArray[np.float64], predictions: NDArray[np.float64]
 ) -> dict[str, float]:
-    """MAE, RMSE, R2, Pearson and Spearman correlation, median and 95th percentile of the q-error.
+    """Return MAE, RMSE, R2, correlations and q-errors of predicted numbers.
 
-    The correlations and R2 are left out where the targets are all equal, the correlations where the
-    predictions are, and the q-errors where a number is not positive.
+    R2 and the correlations are omitted if all targets are equal, the correlations if all
+    predictions are equal, and the q-errors if a target or prediction is not positive. MAE and RMSE
+    are in the unit of the target.
 
     Arguments:
         targets, predictions: ``(R,)`` numbers.
+
+    Returns:
+        The metrics by name: ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``,
+        ``q_error_median`` and ``q_error_95`` (the 95th percentile).
+
+    Example:
+        >>> import numpy as np
+        >>> metrics = number_metrics(np.array([1.0, 2, 4]), np.array([1.0, 2, 2]))
+        >>> round(metrics["mae"], 3), metrics["q_error_median"], round(metrics["r2"], 3)
+        (0.667, 1.0, 0.143)
     """
     from scipy.stats import pearsonr, spearmanr
     from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
@@ -37,9 +48,18 @@ def number_metrics(
 
 
 def q_errors(targets: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``(R,)`` max(prediction / target, target / prediction) of positive numbers.
+    """Return the q-error of each prediction, ``(R,)``.
 
-    Moerkotte et al., "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors"
-    (VLDB 2009), section 2.
+    The q-error of a positive number is max(prediction / target, target / prediction): Moerkotte et
+    al., "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors" (VLDB 2009),
+    section 2.
+
+    Arguments:
+        targets, predictions: ``(R,)`` positive numbers.
+
+    Example:
+        >>> import numpy as np
+        >>> q_errors(np.array([1.0, 2.0, 4.0]), np.array([2.0, 2.0, 1.0])).tolist()
+        [2.0, 1.0, 4.0]
     """
     return np.maximum(predictions / targets, targets / predictions)

@@ -1,4 +1,4 @@
-"""Which inputs a prediction hangs on: occlusion of subtrees, and integrated gradients."""
+"""Attribution of predictions to inputs: occlusion of nodes, and integrated gradients."""
 
 from __future__ import annotations
 
@@ -22,19 +22,26 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.schema import NUMBERS
 
 Copies = Callable[[int], TreeBatch]
-"""From a number S to a batch of so many copies of one example, which has N nodes."""
+"""From a number S to a batch of S copies of one example, which has N nodes."""
 Answer = Callable[[Classifier, TreeBatch], Tensor]
-"""From a model and S copies to what is explained of each, ``(S,)``."""
+"""From a model and a batch of S copies to the explained output of each copy, ``(S,)``."""
 
 M = TypeVar("M", bound=nn.Module)
 _VECTORS = "(vectors)"
 
 
 def answers(model: Classifier, batch: TreeBatch) -> Tensor:
-    """``(R, K)`` what a model says of each row: probabilities of classes or flags, or numbers.
+    """Return the outputs of a model for each row, ``(R, K)``.
+
+    The outputs are the probabilities of classes or of binary targets, or predicted numbers in the
+    unit of their target.
+
+    Arguments:
+        model: the model.
+        batch: trees with R rows to predict.
 
     Raises:
-        ConfigError: its head predicts something else.
+        ConfigError: the head of the model predicts something else.
     """
     outputs = model.head(model.vectors(batch))
     if isinstance(model.head, TargetHead):
@@ -43,7 +50,8 @@ def answers(model: Classifier, batch: TreeBatch) -> Tensor:
         return torch.stack(probabilities or list(columns.values()), 1)
     if not isinstance(model.head, ClassHead):
         raise ConfigError(
-            f"expected a model of classes or numbers, got the head {type(model.head).__name__}"
+            "expected a model that predicts classes or numbers, got the head "
+            f"{type(model.head).__name__}"
         )
     logits = wide(outputs)
     if logits.shape[-1] > 1:
@@ -53,12 +61,14 @@ def answers(model: Classifier, batch: TreeBatch) -> Tensor:
 
 
 def occlude(inputs: Input, batch: TreeBatch, mask: Tensor | None = None) -> TreeBatch:
-    """A batch some of whose nodes have no input: names and numbers are missing, vectors zero.
+    """Return a batch in which some nodes have no input.
+
+    Categories and numbers of these nodes are missing, and vectors are zero.
 
     Arguments:
-        inputs: what reads the nodes.
+        inputs: the input module, whose columns are removed.
         batch: ``N`` nodes.
-        mask: ``(N,)`` bool, the nodes; all by default.
+        mask: ``(N,)`` bool, the nodes without input; all nodes by default.
     """
     ndata = dict(batch.ndata)
     for name in _columns_of(inputs):
@@ -75,7 +85,7 @@ def occlude(inputs: Input, batch: TreeBatch, mask: Tensor | None = None) -> Tree
 
 
 def _columns_of(inputs: nn.Module) -> list[str]:
-    """The node columns that an input reads.
+    """Return the node columns that an input uses.
 
     Raises:
         ConfigError: they are not known.
@@ -87,7 +97,7 @@ def _columns_of(inputs: nn.Module) -> list[str]:
     if isinstance(inputs, Concat):
         return [name for each in inputs.inputs for name in _columns_of(each)]
     raise ConfigError(
-        f"expected a model that reads columns of nodes, got one with {type(inputs).__name__}"
+        f"expected a model with node columns as input, got the input {type(inputs).__name__}"
     )
 
 
@@ -95,19 +105,22 @@ def _columns_of(inputs: nn.Module) -> list[str]:
 def occlusion(
     model: Classifier, copies: Copies, answer: Answer, masks: Tensor, *, max_nodes: int = 20_000
 ) -> Tensor:
-    r"""What an answer loses when the inputs of some nodes are taken away, ``(S,)``.
+    r"""Return by how much an output falls when the inputs of some nodes are removed, ``(S,)``.
 
     .. math:: s_i = f(x) - f(x \text{ without the inputs of } mask_i)
 
-    The form of the tree stays. Zeiler and Fergus, "Visualizing and Understanding Convolutional
-    Networks" (ECCV 2014), section 4.2, do so with the parts of a picture.
+    The shape of the tree does not change. Zeiler and Fergus, "Visualizing and Understanding
+    Convolutional Networks" (ECCV 2014), section 4.2, occlude parts of an image in the same way.
 
     Arguments:
         model: the model, in evaluation mode.
-        copies: gives a batch of copies of the example.
-        answer: what is explained.
-        masks: ``(S, N)`` bool, the nodes that each occlusion takes.
-        max_nodes: the largest number of nodes in a batch.
+        copies: returns a batch of copies of the example.
+        answer: returns the output that is explained.
+        masks: ``(S, N)`` bool, the nodes that each occlusion removes.
+        max_nodes: largest number of nodes in a batch.
+
+    Returns:
+        The differences, in the unit of the output.
     """
     inputs = _input_of(model)
     whole = answer(model, copies(1))
@@ -122,24 +135,27 @@ def occlusion(
 def integrated_gradients(
     model: Classifier, copies: Copies, answer: Answer, *, steps: int = 64, max_nodes: int = 20_000
 ) -> tuple[list[str], Tensor]:
-    r"""What each column of each node adds to an answer, ``(N, C)``, with the columns' names.
+    r"""Return what each column of each node contributes to an output.
 
     .. math::
 
         a_{vk} = (p_{vk} - b_{vk}) \cdot
             \int_0^1 \frac{\partial f}{\partial x_v}\big(b + \alpha (x - b)\big) \, d\alpha
 
-    where :math:`x_v = \sum_k p_{vk}` is the input vector of node v, a sum over columns k, and b the
-    vectors of nodes without input. All a sum to f(x) - f(b). Sundararajan et al., "Axiomatic
-    Attribution for Deep Networks" (ICML 2017), equation (1); the integral is by Gauss's rule, which
-    is exact but for kinks such as those of maxima.
+    where :math:`x_v = \sum_k p_{vk}` is the input vector of node v, a sum over columns k, and b are
+    the vectors of nodes without input. The contributions sum to f(x) - f(b). Sundararajan et al.,
+    "Axiomatic Attribution for Deep Networks" (ICML 2017), equation (1). The integral is computed by
+    Gauss-Legendre quadrature, which is exact except at kinks such as those of a maximum.
 
     Arguments:
         model: the model, in evaluation mode.
-        copies: gives a batch of copies of the example.
-        answer: what is explained.
+        copies: returns a batch of copies of the example.
+        answer: returns the output that is explained.
         steps: points of the integral.
-        max_nodes: the largest number of nodes in a batch.
+        max_nodes: largest number of nodes in a batch.
+
+    Returns:
+        The C names of the columns, and the contributions, ``(N, C)``, in the unit of the output.
     """
     inputs = _input_of(model)
     one = copies(1)
@@ -167,13 +183,14 @@ def _input_of(model: Classifier) -> Input:
     inputs = getattr(model.encoder, "input", None)
     if not isinstance(inputs, Input):
         raise ConfigError(
-            f"expected a model that reads columns of nodes, got {type(model.encoder).__name__}"
+            "expected a model with node columns as input, got the encoder "
+            f"{type(model.encoder).__name__}"
         )
     return inputs
 
 
 def _parts(inputs: Input, batch: TreeBatch) -> tuple[list[str], Tensor]:
-    """Names, and what each column adds to the vector of each node, ``(N, C, m)``."""
+    """Return the names of the columns, and their parts of each node's vector, ``(N, C, m)``."""
     if isinstance(inputs, ColumnsInput):
         parts = inputs.parts(batch)
         return list(parts), torch.stack(list(parts.values()), 1)
@@ -181,7 +198,7 @@ def _parts(inputs: Input, batch: TreeBatch) -> tuple[list[str], Tensor]:
 
 
 def _reading_vectors(model: Classifier, size: int) -> Classifier:
-    """A model with the same parameters whose nodes have their input vectors already."""
+    """Return a model with the same parameters that takes input vectors from a node column."""
     reader = _shallow(model)
     reader.encoder = _shallow(model.encoder)
     holder: Any = reader.encoder

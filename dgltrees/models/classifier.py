@@ -1,4 +1,4 @@
-"""One classifier for trees, nodes and pairs, over any encoder."""
+"""A predictor for trees, nodes and pairs of trees, over any encoder."""
 
 from __future__ import annotations
 
@@ -12,22 +12,29 @@ from dgltrees.trees.batch import TreeBatch
 
 
 class Classifier(nn.Module):
-    """A classifier made of an encoder, a readout and a head.
+    """An encoder, a readout and a head.
 
-    Readout and head decide what is classified: every tree or sentence
-    (:class:`~dgltrees.models.Root`, ``Mean``, ``Attention``), every node
-    (:class:`~dgltrees.models.EveryNode`), or every pair of adjacent trees of a batch (a head of
-    arity 2).
+    The readout selects the rows to predict: every tree or sentence (:class:`~dgltrees.models.Root`,
+    ``Mean``, ``Attention``) or every node (:class:`~dgltrees.models.EveryNode`). A head of arity 2
+    predicts pairs of adjacent trees of a batch.
 
     Arguments:
-        encoder: maps a batch to an :class:`~dgltrees.models.Encoding`, or for pairs to one of
-            pairs.
+        encoder: maps a batch to an :class:`~dgltrees.models.Encoding`, or to an encoding of pairs.
         readout: maps the encoding to ``(R, c)`` vectors.
         head: maps vectors to logits and predictions.
         features: maps a batch to ``(R, f)`` features, which are appended to the vectors.
 
     Shapes:
         ``E = R / arity`` examples; logits are ``(E, classes)``.
+
+    Example:
+        >>> from dgltrees.cells import ChildSumTreeLSTM
+        >>> from dgltrees.models import MLP, Classifier, Root, TreeEncoder, WordEmbedding
+        >>> from dgltrees.trees.builders import from_nested
+        >>> batch = from_nested(("+", "1", "2"), "3", form="head").batch()
+        >>> encoder = TreeEncoder(WordEmbedding("label", rows=4, size=8), ChildSumTreeLSTM(8, 16))
+        >>> Classifier(encoder, Root(), MLP(16, classes=3))(batch).shape
+        torch.Size([2, 3])
     """
 
     def __init__(
@@ -43,17 +50,17 @@ class Classifier(nn.Module):
         self.features = features
 
     def vectors(self, batch: Any) -> Any:
-        """The input of the head for a batch: vectors with their features, ``(R, c + f)``."""
+        """Return the input of the head: the vectors and features of a batch, ``(R, c + f)``."""
         z = self.readout(self.encoder(batch))
         return z if self.features is None else torch.cat([z, self.features(batch).to(z)], 1)
 
     def forward(self, batch: Any, targets: Tensor | None = None) -> Tensor:
-        """The logits, ``(E, classes)``; if targets ``(E,)`` are given, the losses, ``(E,)``."""
+        """Return the logits, ``(E, classes)``, or with targets ``(E,)`` the losses, ``(E,)``."""
         z = self.vectors(batch)
         logits_or_losses: Tensor = self.head(z) if targets is None else self.head.nll(z, targets)
         return logits_or_losses
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The losses of the targets, the predictions and their probabilities, each ``(E,)``."""
+        """Return losses of the targets, predictions and their probabilities, each ``(E,)``."""
         z = self.vectors(batch)
         return self.head.nll(z, targets), *self.head.predict(z)

@@ -1,4 +1,4 @@
-"""A pretrained encoder as a part of a model, so that it is trained with it."""
+"""Pretrained encoders that are fine-tuned as a part of a model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ _ROWS = 64  # read at a time, sorted by length, so that few places are empty
 
 
 class SubwordEncoder(nn.Module):
-    r"""A transformer whose last states become the vectors of words in their sentences, or of texts.
+    r"""A transformer that encodes words in sentences, or texts, as means of its last states.
 
     .. math:: x_w = \frac{1}{|P_w|} \sum_{p \in P_w} s_p
 
-    where :math:`s_p` is the state of sub-word p and :math:`P_w` are the sub-words of a word; of a
-    text all of them, and the encoder's marks around them, as Reimers and Gurevych, "Sentence-BERT"
-    (EMNLP 2019), section 3, pool them. Equal sentences and texts are read once.
+    where :math:`s_p` is the state of sub-word p and :math:`P_w` are the sub-words of a word. The
+    mean of a text includes its special tokens, as in Reimers and Gurevych, "Sentence-BERT" (EMNLP
+    2019), section 3. Equal sentences and texts are encoded once.
 
-    It is made without the transformer, whose weights the settings of a model do not tell:
-    :meth:`attach` puts it there.
+    The constructor creates no transformer; :meth:`attach` adds it.
 
     Arguments:
         size: d, the size of a state.
@@ -43,34 +42,34 @@ class SubwordEncoder(nn.Module):
         self.after: list[int] = []
 
     def attach(self, tokenizer: SubwordTokenizer, transformer: nn.Module) -> None:
-        """Put a transformer in its place, with the marks and the padding of its tokenizer."""
+        """Add the transformer, and the special tokens and padding of its tokenizer."""
         self.before, self.after, self.pad = tokenizer.before, tokenizer.after, tokenizer.pad
         self.transformer = transformer
 
     def texts(self, ids: Tensor) -> Tensor:
-        """The vectors of texts.
+        """Return the vectors of texts.
 
         Arguments:
-            ids: ``(N, P)`` the sub-words of each with the marks around them, on the CPU, -1 beyond
-                the last.
+            ids: ``(N, P)`` the sub-words of each text with special tokens, on the CPU, padded with
+                -1.
 
         Returns:
-            ``(N, d)``, zeros where a text has no sub-words.
+            ``(N, d)``, zeros if a text has no sub-words.
         """
         rows, inverse = _distinct(ids.numpy())
         row, column = np.nonzero(rows >= 0)
         return self._means(rows, row, column, row, len(rows))[self._moved(inverse)]
 
     def words(self, ids: Tensor, sizes: Tensor) -> Tensor:
-        """The vectors of words in their sentences.
+        """Return the vectors of words in their sentences.
 
         Arguments:
-            ids: ``(N, P)`` the sub-words of each word, on the CPU, -1 beyond the last, sentence
-                after sentence.
+            ids: ``(N, P)`` the sub-words of each word, sentence after sentence, on the CPU, padded
+                with -1.
             sizes: ``(T,)`` the number of words of each sentence.
 
         Returns:
-            ``(N, d)``, zeros where a word has no sub-words.
+            ``(N, d)``, zeros if a word has no sub-words.
         """
         table = ids.numpy()
         word, piece = np.nonzero(table >= 0)
@@ -94,7 +93,7 @@ class SubwordEncoder(nn.Module):
         group: NDArray[np.int64],
         size: int,
     ) -> Tensor:
-        """``(size, d)`` the means over the states at places (row, column), ``(K,)``, by group."""
+        """Return the mean by group of the states at (row, column), ``(K,)`` each: ``(size, d)``."""
         states, starts = self._states(rows)
         places, groups = self._moved(starts[row] + column), self._moved(group)
         sums = states.new_zeros(size, self.size).index_add(0, groups, states[places])
@@ -102,7 +101,7 @@ class SubwordEncoder(nn.Module):
         return sums / counts.unsqueeze(1)
 
     def _states(self, rows: NDArray[np.int64]) -> tuple[Tensor, NDArray[np.int64]]:
-        """The states at all places of rows, ``(places, d)``, and where those of each row begin."""
+        """Return the states of all rows, ``(places, d)``, and the first place of each row."""
         lengths = (rows >= 0).sum(1)
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 0]
@@ -124,17 +123,17 @@ class SubwordEncoder(nn.Module):
         return torch.from_numpy(array).to(device, non_blocking=True)
 
     def extra_repr(self) -> str:
-        """The size, for ``repr``."""
+        """Return the size, for ``repr``."""
         return f"d={self.size}"
 
 
 @checked
 class FineTunedWords(Input):
-    """The vectors of the words of a sentence by a pretrained encoder that is trained too.
+    """Word vectors of a pretrained encoder that is fine-tuned.
 
     Arguments:
-        column: the node column ``(N, P)`` of the sub-words of each word, -1 beyond the last. The
-            nodes of a tree that have any are the words of a sentence, in their order.
+        column: the node column ``(N, P)`` of the sub-words of each word, padded with -1. The nodes
+            of a tree that have sub-words are the words of a sentence, in node order.
         size: m, the size of a vector and of the encoder's states.
     """
 
@@ -144,7 +143,7 @@ class FineTunedWords(Input):
         self.encoder = SubwordEncoder(size)
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes, ``(N, m)``, zeros where a node has no word.
+        """Return the vectors of all nodes, ``(N, m)``, zeros for nodes without a word.
 
         Raises:
             TreeError: the batch has no such column.
@@ -156,26 +155,26 @@ class FineTunedWords(Input):
         return self.encoder.words(batch.on_host(batch.ndata[self.column]), batch.sizes)
 
     def extra_repr(self) -> str:
-        """The column and the size, for ``repr``."""
+        """Return the column and the size, for ``repr``."""
         return f"{self.column!r}, m={self.size}"
 
 
 def fine_tuned_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
-    """The parameters of the pretrained encoders within a model."""
+    """Yield the parameters of the pretrained encoders of a model."""
     for each in model.modules():
         if isinstance(each, SubwordEncoder):
             yield from each.parameters()
 
 
 def freeze_layers(transformer: Any, layers: int) -> None:
-    """Train neither the lower layers of a transformer nor what stands before them.
+    """Freeze the lower layers of a transformer, and its embeddings.
 
     Arguments:
         transformer: a Hugging Face model.
-        layers: the number of layers; with 0 all is trained.
+        layers: number of layers to freeze; with 0 nothing is frozen.
 
     Raises:
-        ConfigError: it has not more layers than these.
+        ConfigError: the transformer has no more than this many layers.
     """
     if not layers:
         return
@@ -187,10 +186,10 @@ def freeze_layers(transformer: Any, layers: int) -> None:
     )
     stack = next(stacks, None)
     if stack is None or layers >= count:
-        most = f"below {count}" if stack is not None else "0, as its layers share their weights"
+        most = f"below {count}, the number of layers" if stack is not None else "0 (shared layers)"
         raise ConfigError(
-            f"expected data.frozen_layers to be {most}, which the encoder has, got {layers}; to "
-            "train none of them leave out data.fine_tune"
+            f"expected data.frozen_layers to be {most}, got {layers}; to freeze all layers leave "
+            "out data.fine_tune"
         )
     for name, parameter in transformer.named_parameters():
         if name.startswith(f"{stack}.{layers}."):
@@ -199,7 +198,7 @@ def freeze_layers(transformer: Any, layers: int) -> None:
 
 
 def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different rows, and which of them each row is."""
+    """Return the distinct rows, and the index of each row among them."""
     if not len(rows):
         return rows, np.zeros(0, np.int64)
     different, inverse = np.unique(rows, axis=0, return_inverse=True)

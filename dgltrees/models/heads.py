@@ -17,45 +17,48 @@ from dgltrees.settings import Count, Fraction, checked
 
 
 def wide(x: Tensor) -> Tensor:
-    """Convert half precision to float32; float32 and float64 are not changed."""
+    """Convert half precision to float32; leave float32 and float64 unchanged."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def class_nll(logits: Tensor, targets: Tensor) -> Tensor:
-    """The negative log-likelihood of classes, ``(R,)``, from ``(R, C)`` logits; 0 at target -1."""
+    """Return the negative log-likelihood of classes, ``(R,)``, from ``(R, C)`` logits.
+
+    The loss is 0 where the target is -1.
+    """
     return F.cross_entropy(wide(logits), targets, ignore_index=-1, reduction="none")
 
 
 class Head(nn.Module, ABC):
-    """The base class of modules that predict targets from vectors and compute their loss.
+    """Base class of modules that predict targets from vectors and compute their loss.
 
     Attributes:
-        arity: the number of adjacent vectors that form one example.
+        arity: number of adjacent vectors that form one example.
     """
 
     arity: ClassVar[int] = 1
 
     @abstractmethod
     def nll(self, z: Any, targets: Tensor) -> Tensor:
-        """The negative log-likelihood of the targets, ``(E,)``, from ``(E * arity, c)`` vectors."""
+        """Return the negative log-likelihoods, ``(E,)``, from ``(E * arity, c)`` vectors."""
 
     @abstractmethod
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
-        """The predictions and their probabilities, each ``(E,)``."""
+        """Return the predictions and their probabilities, each ``(E,)``."""
 
 
 class ClassHead(Head):
-    """The base class of heads whose ``forward`` returns logits, ``(E, classes)``.
+    """Base class of heads whose ``forward`` returns logits, ``(E, classes)``.
 
-    With one logit there are two classes, and its sigmoid is the probability of class 1.
+    A single logit means two classes; its sigmoid is the probability of class 1.
     """
 
     @abstractmethod
     def forward(self, z: Any) -> Tensor:
-        """Compute the logits."""
+        """Return the logits."""
 
     def nll(self, z: Any, targets: Tensor) -> Tensor:
-        """The negative log-likelihood of the targets, ``(E,)``; 0 where the target is -1.
+        """Return the negative log-likelihood of the targets, ``(E,)``; 0 where the target is -1.
 
         Arguments:
             z: the input of the head, such as ``(E * arity, c)`` vectors.
@@ -68,9 +71,9 @@ class ClassHead(Head):
         return class_nll(logits, targets)
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
-        """The likeliest classes and their probabilities, each ``(E,)``.
+        """Return the most probable classes and their probabilities, each ``(E,)``.
 
-        With one logit, the probability is that of class 1.
+        With a single logit, the probability is that of class 1.
         """
         logits = wide(self(z))
         if logits.shape[-1] == 1:
@@ -85,14 +88,19 @@ class MLP(ClassHead):
     """Linear layers with ReLU between them.
 
     Arguments:
-        size: of a vector.
-        classes: the number of outputs.
-        hidden: the sizes of the hidden layers.
-        dropout: the probability of dropout before every layer.
-        init: how weights are drawn; biases are zero.
+        size: size of a vector.
+        classes: number of outputs.
+        hidden: sizes of the hidden layers.
+        dropout: probability of dropout before every layer.
+        init: distribution of the initial weights; biases are zero.
 
     Shapes:
         ``(..., size)`` to ``(..., classes)``.
+
+    Example:
+        >>> import torch
+        >>> MLP(8, classes=3, hidden=[16])(torch.zeros(5, 8)).shape
+        torch.Size([5, 3])
     """
 
     def __init__(
@@ -117,37 +125,41 @@ class MLP(ClassHead):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Compute the logits."""
+        """Return the logits."""
         logits: Tensor = self.layers(z)
         return logits
 
 
 def split_pairs(z: Tensor) -> tuple[Tensor, Tensor]:
-    """The first and the second vectors of ``E`` pairs, each ``(E, c)``."""
+    """Return the first and the second vectors of ``E`` pairs, each ``(E, c)``.
+
+    Raises:
+        TreeError: the number of vectors is odd.
+    """
     if len(z) % 2:
-        raise TreeError(f"expected pairs of trees or sentences, got a batch of {len(z)}")
+        raise TreeError(f"expected pairs of trees or sentences, got an odd number, {len(z)}")
     return z[0::2], z[1::2]
 
 
 def pair_features(p: Tensor, h: Tensor) -> Tensor:
-    """The features [p; h; abs(p - h); p * h] of pairs, ``(E, 4 c)``, from two ``(E, c)``."""
+    """Return the features [p; h; abs(p - h); p * h] of pairs, ``(E, 4 c)``, from two ``(E, c)``."""
     return torch.cat([p, h, (p - h).abs(), p * h], 1)
 
 
 @checked
 class PairHead(ClassHead):
-    """A head that classifies pairs of vectors by an MLP over :func:`pair_features`.
+    """A classifier of pairs of vectors: an MLP over :func:`pair_features`.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1: 1024
     units with ReLU, then a softmax layer; with one class, a sigmoid, equation (20).
 
     Arguments:
-        size: c, of a vector.
-        classes: the number of logits.
-        hidden: units of the hidden layer.
-        extra: how many features follow each vector; they are not compared.
-        dropout: the probability of dropout before each of the two layers.
-        init: how weights are drawn; biases are zero.
+        size: c, the size of a vector.
+        classes: number of logits.
+        hidden: number of units of the hidden layer.
+        extra: number of features that follow each vector; they are not compared.
+        dropout: probability of dropout before each of the two layers.
+        init: distribution of the initial weights; biases are zero.
 
     Shapes:
         ``(2 E, c + extra)``, where the two vectors of a pair are adjacent, to ``(E, classes)``.
@@ -173,7 +185,7 @@ class PairHead(ClassHead):
         self.mlp = MLP(4 * size + 2 * extra, classes, [hidden], dropout=dropout, init=init)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Compute the logits."""
+        """Return the logits."""
         p, h = split_pairs(z)
         features = pair_features(p[:, : self.size], h[:, : self.size])
         if z.shape[1] > self.size:
@@ -193,9 +205,9 @@ class Comparison(nn.Module):
     where a and b are the two vectors and :math:`\phi` is LeakyReLU with slope 0.01.
 
     Arguments:
-        size: c, of a vector.
-        width: the number of outputs k.
-        init: how weights are drawn; the bias is zero.
+        size: c, the size of a vector.
+        width: number of outputs k.
+        init: distribution of the initial weights; the bias is zero.
 
     Shapes:
         ``(E, c)`` and ``(E, c)`` to ``(E, width)``.
@@ -210,7 +222,7 @@ class Comparison(nn.Module):
         initialize(self.M, 2 * size, width, init)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Compare two vectors of each pair, ``(E, c)`` each, to ``(E, width)``."""
+        """Return the comparison of two vectors per pair, ``(E, width)``, from two ``(E, c)``."""
         aT = (a @ self.T).view(*a.shape, -1)  # (E, c, width)
         bilinear = (aT * b.unsqueeze(-1)).sum(1)  # (E, width)
         linear = torch.addmm(self.bias, torch.cat([a, b], 1), self.M)
@@ -219,16 +231,16 @@ class Comparison(nn.Module):
 
 @checked
 class ComparisonHead(ClassHead):
-    """A head that classifies pairs of vectors by a comparison layer.
+    """A classifier of pairs of vectors: a comparison layer.
 
     Castellana and Bacciu, section V.B.
 
     Arguments:
-        size: c, of a vector.
-        classes: the number of logits.
-        comparison: the width of the comparison layer, which a softmax layer follows, as in Bowman
-            et al.; without it the comparison layer gives the logits.
-        init: how weights are drawn; biases are zero.
+        size: c, the size of a vector.
+        classes: number of logits.
+        comparison: width of the comparison layer, which is followed by a softmax layer as in Bowman
+            et al.; by default the comparison layer itself returns the logits.
+        init: distribution of the initial weights; biases are zero.
 
     Shapes:
         ``(2 E, c)``, where the two vectors of a pair are adjacent, to ``(E, classes)``.
@@ -252,6 +264,6 @@ class ComparisonHead(ClassHead):
         self.output = MLP(comparison, classes, init=init) if comparison else nn.Identity()
 
     def forward(self, z: Tensor) -> Tensor:
-        """Compute the logits."""
+        """Return the logits."""
         logits: Tensor = self.output(self.compare(*split_pairs(z)))
         return logits

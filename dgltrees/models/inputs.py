@@ -1,4 +1,4 @@
-"""The input vectors of nodes."""
+"""Input modules: from node columns to the input vectors of nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dgltrees.trees.batch import TreeBatch
 
 
 class Input(nn.Module, ABC):
-    """The base class of modules that map a batch to the ``(N, m)`` input vectors of its nodes.
+    """Base class of modules that map a batch to the ``(N, m)`` input vectors of its nodes.
 
     Attributes:
         size: m, the size of a vector.
@@ -29,15 +29,15 @@ class Input(nn.Module, ABC):
 
     @property
     def table(self) -> nn.Parameter | None:
-        """The parameter that holds the vectors of all ids, ``(rows, m)``, or None."""
+        """The parameter with the vectors of all ids, ``(rows, m)``, or None."""
         return None
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes, ``(N, m)``."""
+        """Return the vectors of all nodes, ``(N, m)``."""
 
     def indexed(self, batch: TreeBatch) -> Tensor | IndexedRows:
-        """The same vectors as :meth:`forward`, computed only once for nodes with equal ids."""
+        """Return the vectors of :meth:`forward`, computed only once for nodes with equal ids."""
         vectors: Tensor = self(batch)
         return vectors
 
@@ -48,7 +48,7 @@ class NodeInput(Input):
 
     Arguments:
         column: the node column of ids, 0 to ``rows - 1`` or -1.
-        rows: the number of ids.
+        rows: number of ids.
         size: m, the size of a vector.
 
     Raises:
@@ -62,10 +62,10 @@ class NodeInput(Input):
 
     @abstractmethod
     def look_up(self, ids: Tensor) -> Tensor:
-        """The vectors of ids from -1 to ``rows - 1``, ``(N, m)``."""
+        """Return the vectors of ids from -1 to ``rows - 1``, ``(N, m)``."""
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes, ``(N, m)``.
+        """Return the vectors of all nodes, ``(N, m)``.
 
         Raises:
             TreeError: the batch has no such column, or an id is out of range.
@@ -73,7 +73,7 @@ class NodeInput(Input):
         return self.look_up(self._ids(batch).long())
 
     def indexed(self, batch: TreeBatch) -> IndexedRows:
-        """The vectors of the distinct ids in the batch, and the row of each node.
+        """Return the vectors of the distinct ids of the batch, and the row of each node.
 
         Raises:
             TreeError: the batch has no such column, or an id is out of range.
@@ -105,11 +105,11 @@ class NodeInput(Input):
                 batch,
                 node,
                 f"expected ids of column {self.column!r} to be -1 to {self.rows - 1}, got "
-                f"{int(host_ids[node])}; make the input for as many ids as the vocabulary has",
+                f"{int(host_ids[node])}; give the input as many rows as the vocabulary has names",
             )
 
     def extra_repr(self) -> str:
-        """The column and the sizes, for ``repr``."""
+        """Return the column and the sizes, for ``repr``."""
         return f"{self.column!r}, {self.rows} ids, m={self.size}"
 
 
@@ -128,11 +128,11 @@ class _Fixed(NodeInput):
 
 
 class OneHot(_Fixed):
-    """One-hot vectors: id k has a one at index k and zeros elsewhere.
+    """One-hot vectors: entry k of the vector of id k is one, the others are zero.
 
     Arguments:
         column: the node column of ids.
-        size: the number of ids, and of entries.
+        size: number of ids, and of entries.
     """
 
     def __init__(self, column: str, size: Count) -> None:
@@ -142,11 +142,11 @@ class OneHot(_Fixed):
 class Thermometer(_Fixed):
     """Thermometer codes: the first k + 1 entries of the vector of id k are one, the others zero.
 
-    Castellana and Bacciu, section V.C, encode digits this way.
+    Castellana and Bacciu, section V.C, encode digits in this way.
 
     Arguments:
         column: the node column of ids.
-        size: the number of ids, and of entries.
+        size: number of ids, and of entries.
     """
 
     def __init__(self, column: str, size: Count) -> None:
@@ -159,10 +159,16 @@ class WordEmbedding(NodeInput):
 
     Arguments:
         column: the node column of ids.
-        rows: the number of ids.
+        rows: number of ids.
         size: m, the size of a vector.
         vectors: ``(rows, m)`` the initial vectors; by default they are drawn from U(-0.05, 0.05).
-        frozen: do not train them.
+        frozen: do not train the vectors.
+
+    Example:
+        >>> from dgltrees.trees.builders import from_nested
+        >>> batch = from_nested(("+", "1", "2"), "3", form="head").batch()
+        >>> WordEmbedding("label", rows=4, size=8)(batch).shape
+        torch.Size([4, 8])
     """
 
     def __init__(
@@ -189,7 +195,7 @@ class WordEmbedding(NodeInput):
         return self.weight
 
     def look_up(self, ids: Tensor) -> Tensor:
-        """The vectors of ids, ``(N, m)``, zero where the id is -1."""
+        """Return the vectors of ids, ``(N, m)``, zero where the id is -1."""
         vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
         return vectors.masked_fill((ids < 0).unsqueeze(1), 0.0)
 
@@ -208,7 +214,7 @@ class GivenVectors(Input):
         self.column, self.size = column, size
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes, ``(N, m)``.
+        """Return the vectors of all nodes, ``(N, m)``.
 
         Raises:
             TreeError: the batch has no such column, or it has the wrong size.
@@ -222,7 +228,7 @@ class GivenVectors(Input):
         return vectors
 
     def extra_repr(self) -> str:
-        """The column and the size, for ``repr``."""
+        """Return the column and the size, for ``repr``."""
         return f"{self.column!r}, m={self.size}"
 
 
@@ -230,7 +236,7 @@ class Concat(Input):
     """The concatenation of several inputs.
 
     Arguments:
-        inputs: the inputs; their sizes add up.
+        inputs: the inputs; the size is the sum of their sizes.
     """
 
     def __init__(self, inputs: Sequence[Input]) -> None:
@@ -239,5 +245,5 @@ class Concat(Input):
         self.size = sum(each.size for each in inputs)
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes, ``(N, m)``."""
+        """Return the vectors of all nodes, ``(N, m)``."""
         return torch.cat([each(batch) for each in self.inputs], 1)

@@ -14,29 +14,29 @@ from dgltrees._files import PathLike
 from dgltrees.models.fine_tuned import SubwordEncoder
 from dgltrees.models.subwords import SubwordTokenizer, read_transformer
 
-_CACHED_TEXTS = 20_000  # beyond so many, vectors of texts are computed anew
-_SENTENCES = 256  # or texts, whose states are in memory at a time
+_CACHED_TEXTS = 20_000  # the cache is cleared when it has more
+_SENTENCES = 256  # or texts, encoded at a time
 
 
 class PretrainedEncoder:
-    """A pretrained encoder whose last hidden states are used as fixed vectors of words and texts.
+    """A frozen pretrained encoder: its last hidden states are vectors of words and texts.
 
-    The vector of a word is the mean over its sub-words; a word without any, such as a control
-    character, has zeros. The vector of a text (:meth:`text_vectors`) is the mean over all its
-    sub-words and the encoder's marks around them; see :class:`~dgltrees.models.SubwordEncoder`.
+    The vector of a word is the mean over its sub-words, or zeros if it has none (such as a control
+    character). The vector of a text (:meth:`text_vectors`) is the mean over its sub-words and
+    special tokens; see :class:`~dgltrees.models.SubwordEncoder`.
 
     Arguments:
         path: a folder with the encoder's ``config.json``, its weights as safetensors and its
-            tokenizer, as ``save_pretrained`` writes them. Nothing is downloaded, and no code or
+            tokenizer, as written by ``save_pretrained``. Nothing is downloaded, and no code or
             pickle in the folder is run.
-        device: where to run it.
+        device: device of the encoder.
 
     Attributes:
         size: the size of a vector.
 
     Raises:
-        ConfigError: transformers is not installed, the folder lacks a file, or the tokenizer
-            does not map sub-words to words.
+        ConfigError: transformers is not installed, the folder lacks a file, or the tokenizer does
+            not map sub-words to words.
     """
 
     def __init__(self, path: PathLike, *, device: str = "cpu") -> None:
@@ -50,10 +50,10 @@ class PretrainedEncoder:
 
     @torch.no_grad()
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Tensor:
-        """The vectors of the words of sentences.
+        """Return the vectors of the words of sentences.
 
         Arguments:
-            sentences: the words of each.
+            sentences: the words of each sentence.
 
         Returns:
             ``(N, size)``, the vectors of the N words of all sentences, sentence after sentence.
@@ -71,9 +71,9 @@ class PretrainedEncoder:
 
     @torch.no_grad()
     def text_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of texts, ``(T, size)``, computed once for equal texts.
+        """Return the vectors of texts, ``(T, size)``; equal texts are encoded once.
 
-        Of a text with more sub-words than the encoder supports the first ones are read.
+        Texts that are longer than the encoder supports are truncated.
         """
         if len(self._texts) > _CACHED_TEXTS:
             self._texts.clear()

@@ -1,4 +1,4 @@
-"""Readouts: from an encoding to the vectors that are classified, per tree or per node."""
+"""Readouts: from an encoding to the vectors that the head receives, one per tree or node."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class _Rooted(Protocol):
 class Root(nn.Module):
     """The vector of each tree, ``(T, c)``: by default the state of its root.
 
-    For pairs it returns the vectors of both trees, adjacent.
+    For pairs, the vectors of the two trees of a pair are adjacent.
     """
 
     def forward(self, encoding: _Rooted) -> Tensor:
-        """Read out an encoding."""
+        """Return the vectors of an encoding."""
         return encoding.roots
 
 
@@ -34,31 +34,31 @@ class EveryNode(nn.Module):
     """The states of all nodes, ``(N, c)``; for sentences, those of the tokens."""
 
     def forward(self, encoding: Encoding) -> Tensor:
-        """Read out an encoding."""
+        """Return the vectors of an encoding."""
         return encoding.tokens
 
 
 class Mean(nn.Module):
-    """The mean over the states of each tree, ``(T, c)``; half floats are summed in float32."""
+    """The mean over the states of each tree, ``(T, c)``; half precision is summed in float32."""
 
     def forward(self, encoding: Encoding) -> Tensor:
-        """Read out an encoding."""
+        """Return the vectors of an encoding."""
         return mean_by_tree(encoding.states, encoding.batch)
 
 
 class Max(nn.Module):
-    """The largest value of each component over the states of each tree, ``(T, c)``."""
+    """The maximum of each component over the states of each tree, ``(T, c)``."""
 
     def forward(self, encoding: Encoding) -> Tensor:
-        """Read out an encoding."""
+        """Return the vectors of an encoding."""
         return max_by_tree(encoding.states, encoding.batch)
 
 
 class RootAndMax(nn.Module):
-    """The vector of each tree beside the largest values over its nodes, ``(T, 2 c)``."""
+    """The concatenation of :class:`Root` and :class:`Max`, ``(T, 2 c)``."""
 
     def forward(self, encoding: Encoding) -> Tensor:
-        """Read out an encoding."""
+        """Return the vectors of an encoding."""
         return torch.cat([encoding.roots, max_by_tree(encoding.states, encoding.batch)], 1)
 
 
@@ -72,7 +72,7 @@ class Attention(nn.Module):
         z = \sum_v \alpha_v h_v
 
     This is the attention of Yang et al., "Hierarchical Attention Networks for Document
-    Classification" (NAACL 2016), equations (5) to (7), over the nodes of a tree; half floats are
+    Classification" (NAACL 2016), equations (5) to (7), over the nodes of a tree. Half precision is
     summed in float32.
 
     Arguments:
@@ -85,7 +85,7 @@ class Attention(nn.Module):
         self.score = nn.Linear(size, 1, bias=False)
 
     def forward(self, encoding: Encoding) -> Tensor:
-        """Read out an encoding."""
+        """Return the vectors of an encoding."""
         h, batch = encoding.states, encoding.batch
         tree = batch.tree_of_node
         s = wide(self.score(torch.tanh(self.key(h))))  # (N, 1)
@@ -97,13 +97,16 @@ class Attention(nn.Module):
 
 
 def mean_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
-    """The mean over each tree's nodes, ``(N, d)`` to ``(T, d)``; half floats sum in float32."""
+    """Return the mean over the nodes of each tree, ``(N, d)`` to ``(T, d)``.
+
+    Half precision is summed in float32.
+    """
     total = _sum_by_tree(rows, batch)
     return (total / batch.sizes.to(total).unsqueeze(1)).to(rows.dtype)
 
 
 def max_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
-    """The largest values over each tree's nodes, ``(N, d)`` to ``(T, d)``."""
+    """Return the maximum over the nodes of each tree, ``(N, d)`` to ``(T, d)``."""
     if batch.num_trees == 1:
         return rows.amax(0, keepdim=True)
     tree = batch.tree_of_node.unsqueeze(1).expand_as(rows)
@@ -112,7 +115,7 @@ def max_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
 
 
 def _sum_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
-    """The sum over each tree's nodes, ``(N, d)`` to ``(T, d)``, in float32 at least."""
+    """Return the sum over the nodes of each tree, ``(N, d)`` to ``(T, d)``, in float32 at least."""
     rows = wide(rows)
     total = rows.new_zeros(batch.num_trees, rows.shape[1])
     return total.index_add(0, batch.tree_of_node, rows)

@@ -1,4 +1,4 @@
-"""Encoders that do not read the tree: an LSTM, a transformer, and nodes one by one."""
+"""Encoders that ignore the edges of trees: an LSTM, a transformer, and a bag of nodes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from dgltrees.trees.segments import starts, within
 
 @checked
 class SequenceEncoder(Encoder):
-    """An LSTM over the words of a sentence, or two LSTMs in both directions.
+    """A unidirectional or bidirectional LSTM over the words of a sentence.
 
     The vector of a sentence is the state after its last word; with two directions, both last
-    states. Batches hold the words of every sentence in order; edges are not used.
+    states. The nodes of a batch are the words of the sentences, in order; edges are ignored.
 
     Arguments:
-        inputs: gives every word its vector.
+        inputs: maps every word to its vector.
         hidden_size: c, the size of a state per direction.
         dropout: probability of dropout on the inputs and between the layers.
         layers: number of layers.
-        bidirectional: run a second LSTM from the last word to the first.
+        bidirectional: add a second LSTM from the last word to the first.
 
     Attributes:
         size: the size of a state, c per direction.
@@ -63,15 +63,15 @@ class SequenceEncoder(Encoder):
 
     @staticmethod
     def display_name(model: Options) -> str:
-        """LSTM."""
+        """Return "LSTM"."""
         return "LSTM"
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """Encode all words and sentences of a batch."""
+        """Return the states of all words, ``(N, size)``, and the vector of each sentence."""
         x = self.dropout(self.input(batch))
         sentences = x.split_with_sizes(batch.sizes.tolist())
         tree, step = batch.tree_of_node, within(batch.sizes).to(batch.device)
-        if self.directions == 1:  # torch is faster on what is not packed
+        if self.directions == 1:  # torch is faster without packing
             h: Tensor = self.lstm(pad_sequence(list(sentences)))[0]  # (L, T, c)
             last = h[batch.sizes.to(x.device) - 1, torch.arange(len(sentences))]
             return Encoding(batch, h[step, tree], vectors=last)
@@ -91,27 +91,28 @@ _BASE = 10_000.0
 
 @checked
 class TransformerEncoder(Encoder):
-    """A transformer over the words of a sentence, whose vector is the mean over its words.
+    """A transformer over the words of a sentence.
 
     Vaswani et al., "Attention Is All You Need" (NeurIPS 2017), the encoder: a linear map of the
-    word vectors plus sinusoids of their positions, then layers of self-attention and a feed-forward
-    layer four times as wide, with the layer normalisation before each and after the last.
+    word vectors plus sinusoidal position codes, then layers of self-attention and a feed-forward
+    layer four times as wide. Layer normalisation is applied before each layer and after the last.
+    The vector of a sentence is the mean over its words.
 
-    Batches hold the words of every sentence in order; edges are not used. Sentences are padded to
-    the longest, and the padding is masked in attention.
+    The nodes of a batch are the words of the sentences, in order; edges are ignored. Sentences are
+    padded to the longest, and the padding is masked in attention.
 
     Arguments:
-        inputs: gives every word its vector.
-        hidden_size: c.
+        inputs: maps every word to its vector.
+        hidden_size: c, the size of a state.
         dropout: probability of dropout on the inputs and between the layers.
         layers: number of layers.
-        heads: number of attention heads, which must divide hidden_size.
+        heads: number of attention heads, a divisor of hidden_size.
 
     Attributes:
         size: c, the size of a state.
 
     Raises:
-        ConfigError: the heads do not divide c.
+        ConfigError: ``heads`` does not divide c.
     """
 
     def __init__(
@@ -126,8 +127,8 @@ class TransformerEncoder(Encoder):
         super().__init__()
         if hidden_size % heads:
             raise ConfigError(
-                f"expected {called('model.hidden_size')} to be a multiple of the {heads} of "
-                f"model.heads, got {hidden_size}"
+                f"expected {called('model.hidden_size')} to be a multiple of model.heads={heads}, "
+                f"got {hidden_size}"
             )
         self.input, self.size = inputs, hidden_size
         self.widen = nn.Linear(inputs.size, hidden_size)
@@ -144,7 +145,7 @@ class TransformerEncoder(Encoder):
         self.layers = nn.TransformerEncoder(layer, layers, norm, enable_nested_tensor=False)
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """Encode all words and sentences of a batch."""
+        """Return the states of all words, ``(N, c)``, and the vector of each sentence."""
         x = self.widen(self.input(batch))
         tree, place = batch.tree_of_node, within(batch.sizes).to(batch.device)
         shape = batch.num_trees, int(batch.sizes.max())
@@ -159,7 +160,7 @@ class TransformerEncoder(Encoder):
 
 
 def sinusoids(length: int, size: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    r"""Sinusoidal codes of positions, ``(length, size)``.
+    r"""Return sinusoidal codes of positions, ``(length, size)``.
 
     .. math::
 
@@ -168,9 +169,9 @@ def sinusoids(length: int, size: int, dtype: torch.dtype = torch.float32) -> Ten
     Vaswani et al. (2017), section 3.5.
 
     Arguments:
-        length: the number of positions.
+        length: number of positions.
         size: c.
-        dtype: of the codes; they are computed in float32 at least.
+        dtype: type of the codes; they are computed in float32 at least.
     """
     wide = torch.promote_types(dtype, torch.float32)
     rate = torch.exp(torch.arange(0, size, 2, dtype=wide) * (-math.log(_BASE) / size))
@@ -179,10 +180,12 @@ def sinusoids(length: int, size: int, dtype: torch.dtype = torch.float32) -> Ten
 
 
 class BagEncoder(Encoder):
-    """A layer over each node alone; the vector of a tree is the mean over its nodes.
+    """A bag of nodes: one layer per node, without messages.
+
+    The vector of a tree is the mean over its nodes.
 
     Arguments:
-        inputs: gives every node its vector.
+        inputs: maps every node to its vector.
         hidden_size: c, the size of a state.
 
     Attributes:
@@ -195,6 +198,6 @@ class BagEncoder(Encoder):
         self.layer = nn.Linear(inputs.size, hidden_size)
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The states of all nodes, in the order of the batch's nodes."""
+        """Return the states of all nodes, ``(N, c)``, and the vector of each tree."""
         states = torch.relu(self.layer(self.input(batch)))
         return Encoding(batch, states, vectors=mean_by_tree(states, batch))

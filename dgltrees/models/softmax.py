@@ -12,30 +12,31 @@ from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivativ
 from dgltrees.settings import Count
 
 MAX_LOGITS = 1 << 26
-"""The largest number of logits in memory at once: 256 MiB of float32."""
+"""Largest number of logits in memory at once: 256 MiB of float32."""
 
 BLOCK = 1 << 19
-"""The number of logits that are normalised at a time; 2 MiB, which fit a core's cache."""
+"""Number of logits that are normalised at a time; 2 MiB, which fit a core's cache."""
 
 
 def softmax_nll(
     h: Tensor, output: Tensor, words: Tensor, *, max_logits: Count = MAX_LOGITS
 ) -> Tensor:
-    r"""Negative log-likelihood of each word, equations (2d) and (3) of Zhang et al. (2016).
+    r"""Return the negative log-likelihood of each word, ``(P,)``.
 
     .. math:: y_t = W_{ho} h_t, \quad P(w_t) = \frac{\exp(y_{t, w_t})}{\sum_k \exp(y_{t, k})}
 
-    If there are more logits than ``max_logits``, they are computed in chunks of positions, and
-    again in the backward pass, so that memory does not grow with the number of positions.
+    Equations (2d) and (3) of Zhang et al. (2016). If there are more logits than ``max_logits``,
+    they are computed in chunks of positions, and again in the backward pass, so that memory does
+    not grow with the number of positions.
 
     Arguments:
         h: ``(P, d)`` the states of P positions.
         output: ``(V, d)`` the output embeddings :math:`W_{ho}`; there is no bias.
         words: ``(P,)`` the words, 0 to V - 1.
-        max_logits: the largest number of logits in memory, but at least those of one position.
+        max_logits: largest number of logits in memory, at least those of one position.
 
     Returns:
-        ``(P,)``, in float32 at least; it can be differentiated once.
+        ``(P,)`` in nats, in float32 at least; second derivatives are not supported.
     """
     dtype = (h[:0] @ output[:1].t()).dtype  # that of autocast, where it is on
     rows = max(1, max_logits // len(output))
@@ -45,7 +46,7 @@ def softmax_nll(
 
 
 class _SoftmaxNLL(torch.autograd.Function):
-    """A table ``(rows, V)`` of logits y, overwritten by e = exp(y - max y), and their row sums Z.
+    """A table ``(rows, V)`` of logits y, overwritten by e = exp(y - max y), and its row sums Z.
 
     The table is never divided by Z: the factors 1 / Z are applied to the rows of h instead.
     """
@@ -89,7 +90,7 @@ def _chunks(count: int, rows: int) -> Iterator[slice]:
 
 
 def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Workspace | None, Tensor]:
-    """The workspace that holds a table's memory, if there is one, and the table."""
+    """Return the workspace that holds a table's memory, if there is one, and the table."""
     if like.device.type != "cpu":
         return None, like.new_empty(shape)
     space = Workspace(like, [shape])

@@ -1,4 +1,4 @@
-"""Models over more trees than fit into one batch."""
+"""Evaluation of models on more trees than fit into one batch."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Ids = NDArray[np.int64]
 def batches_of_similar(
     sizes: NDArray[np.int64], depths: NDArray[Any] | None = None, *, max_nodes: int
 ) -> list[Ids]:
-    """The ids of trees of similar depth and size, batch by batch: fewer levels in all.
+    """Return batches of trees of similar depth and size, as ids; fewer levels are run in total.
 
     Arguments:
         sizes: ``(T,)`` the number of nodes of each tree.
-        depths: ``(T,)`` the depth of each; by default the size alone counts.
-        max_nodes: the largest number of nodes in a batch; a larger tree is a batch by itself.
+        depths: ``(T,)`` the depth of each tree; by default batches are formed by size only.
+        max_nodes: largest number of nodes in a batch; a larger tree is a batch by itself.
 
     Raises:
         ConfigError: ``max_nodes`` is not positive.
@@ -44,18 +44,18 @@ def run_batched(
     rows: Callable[[Ids], Ids] | None = None,
     title: str = "",
 ) -> dict[str, Tensor]:
-    """The results of a function of batches, without gradients, in the order of all rows.
+    """Run a function on batches without gradients and return its results in the order of all rows.
 
     Arguments:
-        function: from the ids of a batch to the values of its rows, by name ``(B, ...)``.
-        batches: the ids of each batch; together they have every id once.
-        count: the number of rows.
-        rows: the rows of ids; by default the ids themselves.
-        title: what a progress bar says; by default there is none.
+        function: maps the ids of a batch to named values of its rows, ``(B, ...)``.
+        batches: the ids of each batch; every id is in exactly one batch.
+        count: number of rows.
+        rows: maps ids to rows; by default the ids are the rows.
+        title: title of a progress bar; by default there is no bar.
 
     Returns:
-        by name ``(count, ...)``, of the type and on the device of the values; nothing where there
-        are no batches.
+        The values by name, ``(count, ...)``, of the function's types and devices; empty without
+        batches.
     """
     columns: dict[str, Tensor] = {}
     for ids in progress(batches, title, unit="batch") if title else batches:
@@ -68,23 +68,32 @@ def run_batched(
 
 
 def encode_roots(encoder: Encoder, forest: Forest, *, max_nodes: int = 20_000) -> Tensor:
-    """The vectors of all trees, batch after batch, without gradients.
+    """Return the vectors of all trees, computed in batches without gradients.
 
-    Memory holds the structure of the forest, one batch and the result; the forest's columns may
-    stay on disk (:meth:`dgltrees.Forest.load`). Trees of similar depth are encoded together, with
-    the encoder in evaluation mode.
+    Memory holds the structure of the forest, one batch and the result; the columns of the forest
+    may stay on disk (:meth:`dgltrees.Forest.load`). Trees of similar depth are encoded together,
+    with the encoder in evaluation mode.
 
     Arguments:
         encoder: the encoder.
         forest: T trees.
-        max_nodes: the largest number of nodes per batch; a larger tree is a batch by itself.
+        max_nodes: largest number of nodes in a batch; a larger tree is a batch by itself.
 
-    Returns: ``(T, c)``, the vectors on the encoder's device, in the order of the trees; for tree
-    encoders
-        these are the states of the roots.
+    Returns:
+        ``(T, c)``, the vectors on the encoder's device, in the order of the trees. A tree encoder
+        returns the states of the roots.
 
     Raises:
         ConfigError: ``max_nodes`` is not positive.
+
+    Example:
+        >>> from dgltrees.cells import ChildSumTreeLSTM
+        >>> from dgltrees.models import TreeEncoder, WordEmbedding
+        >>> from dgltrees.trees.builders import from_nested
+        >>> forest = from_nested(("+", "1", "2"), "3", form="head")
+        >>> encoder = TreeEncoder(WordEmbedding("label", rows=4, size=8), ChildSumTreeLSTM(8, 16))
+        >>> encode_roots(encoder, forest).shape
+        torch.Size([2, 16])
     """
     training, device = encoder.training, next(encoder.parameters()).device
     encoder.eval()

@@ -1,4 +1,4 @@
-"""Encoders of Hugging Face on disk: files, tokenizer, and texts as ids of sub-words."""
+"""Hugging Face encoders on disk: their files, tokenizers, and sub-word ids of texts."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ _ERRORS = (OSError, ValueError, KeyError, SafetensorError)
 
 
 def encoder_files(folder: Path, *, weights: bool = True) -> list[Path]:
-    """The files that an encoder is read from, sorted by name.
+    """Return the files of an encoder, sorted by name.
 
     Arguments:
-        folder: as ``save_pretrained`` writes it.
-        weights: whether with those that hold the weights.
+        folder: a folder written by ``save_pretrained``.
+        weights: include the files of weights.
 
     Raises:
         ConfigError: the folder has no ``config.json``, or no weights as safetensors.
     """
     if not (folder / "config.json").is_file():
         raise ConfigError(
-            f"expected a folder of a pretrained encoder, with config.json, got {folder}; write one "
-            "with save_pretrained"
+            f"expected a folder with the config.json of a pretrained encoder, got {folder}; write "
+            "one with save_pretrained"
         )
     endings = _TEXTS + _WEIGHTS if weights else _TEXTS
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in endings)
     if weights and not any(path.suffix in _WEIGHTS for path in files):
         raise ConfigError(
-            f"expected weights as .safetensors in {folder}; other formats can run code when they "
-            "are read: convert them with save_pretrained(..., safe_serialization=True)"
+            f"missing weights as .safetensors in {folder} (other formats can run code); convert "
+            "them with save_pretrained(..., safe_serialization=True)"
         )
     return files
 
 
 def read_tokenizer(folder: Path) -> tuple[Any, Any]:
-    """The tokenizer in a folder, and the configuration of the encoder there.
+    """Return the tokenizer in a folder, and the configuration of its encoder.
 
     Raises:
-        ConfigError: transformers is not installed, they cannot be read, or the tokenizer does not
+        ConfigError: transformers is not installed, a file cannot be read, or the tokenizer does not
             map sub-words to words.
     """
     encoder_files(folder, weights=False)
@@ -65,21 +65,21 @@ def read_tokenizer(folder: Path) -> tuple[Any, Any]:
         raise _unreadable(folder, error) from None
     if not tokenizer.is_fast:
         raise ConfigError(
-            f"expected a tokenizer with tokenizer.json in {folder}; the one there does not "
-            "tell which sub-words belong to a word"
+            f"missing tokenizer.json in {folder}; the tokenizer there does not map sub-words to "
+            "words"
         )
     return tokenizer, config
 
 
 def read_transformer(folder: Path, *, weights: bool = True) -> nn.Module:
-    """The transformer in a folder, in float32 and in evaluation mode, without a pooling layer.
+    """Return the transformer in a folder, in float32 and evaluation mode, without a pooling layer.
 
     Arguments:
         folder: the folder.
-        weights: whether to read its weights; otherwise they are random.
+        weights: read its weights; otherwise they are random.
 
     Raises:
-        ConfigError: transformers is not installed, or the folder lacks what it should have.
+        ConfigError: transformers is not installed, or the folder lacks a file.
     """
     encoder_files(folder, weights=weights)
     library = _transformers()
@@ -92,7 +92,7 @@ def read_transformer(folder: Path, *, weights: bool = True) -> nn.Module:
     except _ERRORS as error:
         raise _unreadable(folder, error) from None
     if getattr(model, "pooler", None) is not None:
-        model.pooler = None  # nobody reads what it makes of the first state
+        model.pooler = None  # its output is not used
     transformer: nn.Module = model.float().eval()
     return transformer
 
@@ -112,21 +112,22 @@ def _transformers() -> Any:
 
 
 class SubwordTokenizer:
-    """Splits words and texts into the sub-words of a pretrained encoder.
+    """Tokenizer of words and texts into the sub-words of a pretrained encoder.
 
     Arguments:
-        path: a folder with the encoder's ``config.json`` and its tokenizer, as ``save_pretrained``
-            writes them. Nothing is downloaded, and no code or pickle in the folder is run.
+        path: a folder with the encoder's ``config.json`` and its tokenizer, as written by
+            ``save_pretrained``. Nothing is downloaded, and no code or pickle in the folder is run.
 
     Attributes:
         size: the size of the encoder's states.
-        limit: sub-words that it reads at most, marks included.
-        before, after: the ids of the marks around a sentence, such as ``[CLS]`` and ``[SEP]``.
-        pad: the id at places without a sub-word.
+        limit: largest number of sub-words that the encoder supports, with special tokens.
+        before, after: the ids of the special tokens around a sentence, such as ``[CLS]`` and
+            ``[SEP]``.
+        pad: the id of padding.
 
     Raises:
-        ConfigError: transformers is not installed, the folder lacks a file, or the tokenizer
-            does not map sub-words to words.
+        ConfigError: transformers is not installed, the folder lacks a file, or the tokenizer does
+            not map sub-words to words.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -150,20 +151,20 @@ class SubwordTokenizer:
         return Vocabulary(names, frozen=True)
 
     def words(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.int32]:
-        """The sub-words of the N words of sentences, ``(N, P)``, -1 beyond the last of a word.
+        """Return the sub-words of the N words of sentences, ``(N, P)``, padded with -1.
 
-        A word without any, such as a control character, has -1 alone.
+        A word without sub-words, such as a control character, has only -1.
 
         Raises:
-            ConfigError: a sentence has more sub-words than the encoder reads.
+            ConfigError: a sentence has more sub-words than the encoder supports.
         """
         ids, owners = self._split(sentences)
         longest = max(map(len, ids), default=0)
         if longest > self.limit:
             size = max(map(len, sentences))
             raise ConfigError(
-                f"expected at most {self.limit} sub-words in a sentence, which is what the "
-                f"encoder reads, got {longest} in one of {size} words; leave out longer sentences"
+                f"expected at most {self.limit} sub-words in a sentence, the limit of the encoder, "
+                f"got {longest} in one of {size} words; leave out longer sentences"
             )
         counts = np.zeros(sum(map(len, sentences)), np.int64)
         pieces, first = [], 0
@@ -176,9 +177,9 @@ class SubwordTokenizer:
         return _table(counts, pieces)
 
     def texts(self, texts: Sequence[str]) -> NDArray[np.int32]:
-        """The sub-words of T texts with the marks around them, ``(T, P)``, -1 beyond the last.
+        """Return the sub-words of T texts with special tokens, ``(T, P)``, padded with -1.
 
-        Of a text with more sub-words than the encoder reads, the first ones.
+        Texts that are longer than the encoder supports are truncated.
         """
         rows: list[list[int]] = []
         if texts:
@@ -186,7 +187,7 @@ class SubwordTokenizer:
         return _table(np.array([len(row) for row in rows], np.int64), list(chain(*rows)))
 
     def _split(self, sentences: Sequence[Sequence[str]]) -> tuple[list[list[int]], list[list[Any]]]:
-        """The ids of each sentence with marks, and the word of each, None for marks."""
+        """Return the ids of each sentence with special tokens, and the word of each (or None)."""
         if not sentences:
             return [], []
         split = self._tokenizer([list(words) for words in sentences], is_split_into_words=True)
@@ -194,7 +195,7 @@ class SubwordTokenizer:
 
 
 def _table(counts: NDArray[np.int64], ids: Sequence[int]) -> NDArray[np.int32]:
-    """Ragged rows of ids as a table, -1 beyond the last of a row."""
+    """Return ragged rows of ids as a table, padded with -1."""
     table = np.full((len(counts), max(1, int(counts.max(initial=0)))), -1, np.int32)
     table[owner(counts), within(counts)] = ids
     return table

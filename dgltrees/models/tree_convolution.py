@@ -1,4 +1,4 @@
-"""Tree-based convolution: a filter over a node and its children."""
+"""Tree-based convolution: filters over a node and its children."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dgltrees.trees.batch import TreeBatch
 
 @checked
 class TreeConvolution(nn.Module):
-    r"""A filter over windows of a node and its children.
+    r"""Filters over windows of a node and its children.
 
     Mou et al., "Convolutional Neural Networks over Tree Structures for Programming Language
     Processing" (AAAI 2016), section "Tree-Based Convolution" with a window of depth 2:
@@ -24,9 +24,10 @@ class TreeConvolution(nn.Module):
 
         y_v = \tanh\big(W_t x_v + \sum_{j=1}^{n} (\eta^l_j W_l + \eta^r_j W_r) x_{v_j} + b\big)
 
-    where child j of n is :math:`\eta^r_j = (j - 1) / (n - 1)` right (1/2 for an only child) and
-    :math:`\eta^l_j = 1 - \eta^r_j` left. One step of messages from the children to their parents,
-    so that nothing waits for anything: L layers see L levels below a node.
+    where :math:`\eta^r_j = (j - 1) / (n - 1)` is the weight of the right filter at child j of n
+    (1/2 for an only child) and :math:`\eta^l_j = 1 - \eta^r_j` that of the left filter. Children
+    send one message to their parents, in one step for all levels; with L layers a node sees L
+    levels of descendants.
 
     Arguments:
         input_size: m, the size of a node's vector.
@@ -43,7 +44,7 @@ class TreeConvolution(nn.Module):
         initialize(self.W, 3 * input_size, hidden_size, "xavier")
 
     def forward(self, x: Tensor, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes after one layer."""
+        """Return the vectors of all nodes after one layer."""
         left, right = (eta.to(x) for eta in batch.cache.get("sides", lambda: _sides(batch)))
         src, dst = batch.src.to(x.device), batch.dst.to(x.device)
         child = x.index_select(0, src)
@@ -53,7 +54,7 @@ class TreeConvolution(nn.Module):
 
 
 def _sides(batch: TreeBatch) -> tuple[Tensor, Tensor]:
-    """``(E,)`` twice: how far left and how far right each child is among its siblings."""
+    """Return how far left and how far right each child is among its siblings, ``(E,)`` each."""
     place, n = map(torch.from_numpy, sibling_places(batch))
     right = torch.where(n > 1, place / (n - 1).clamp(min=1), 0.5)
     return 1 - right, right
@@ -64,9 +65,9 @@ class ConvolutionEncoder(Encoder):
     """Layers of tree-based convolution.
 
     Arguments:
-        inputs: gives every node its vector.
+        inputs: maps every node to its vector.
         hidden_size: c, the size of a state.
-        layers: layers of convolution; each sees one level further down.
+        layers: number of layers; each extends the window by one level.
         dropout: probability of dropout between the layers.
 
     Attributes:
@@ -83,7 +84,7 @@ class ConvolutionEncoder(Encoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The states of all nodes, in the order of the batch's nodes."""
+        """Return the states of all nodes, ``(N, c)``."""
         x = self.input(batch)
         for layer in self.layers:
             x = layer(self.dropout(x), batch)

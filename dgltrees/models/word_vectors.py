@@ -18,9 +18,9 @@ from dgltrees.trees.words import is_number
 def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Read the vectors of a vocabulary's words from lines ``word v1 v2 ... vs``, as in GloVe.
 
-    Lines of other words are skipped while reading, so the file may be larger than memory. If a word
-    has two lines, the first counts. A first line with two integers, the number of words and s, as
-    written by word2vec and fastText, is skipped.
+    Lines of other words are skipped, so the file may be larger than memory. If a word has two
+    lines, the first counts. A first line with two integers, the number of words and s, as written
+    by word2vec and fastText, is skipped.
 
     Arguments:
         path: the file, UTF-8.
@@ -28,7 +28,7 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
         vectors: ``(V, s)`` the vectors of words that are not in the file; not changed in place.
 
     Returns:
-        the vectors ``(V, s)``, and a mask ``(V,)`` of the words in the file.
+        The vectors, ``(V, s)``, and a mask of the words in the file, ``(V,)``.
 
     Raises:
         TreeError: a line does not have s numbers, or is not UTF-8; the error names file and line.
@@ -47,7 +47,7 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
 
 
 def _is_header(line: str, size: int) -> bool:
-    """Whether a first line holds the number of words and the size; never if the size is 1."""
+    """Return whether a first line is the number of words and the size; never if the size is 1."""
     return size != 1 and re.fullmatch(rf"\d+ {size}\s*", line) is not None
 
 
@@ -57,8 +57,8 @@ def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, lis
     inside = word.split(" ")[1:] if " " in word else []
     if len(values) != size or not word or any(map(is_number, inside)):
         raise TreeError(
-            f"expected a word and {size} numbers, got {len(line.split())} fields; the model's word "
-            "vectors must have the size of the file's",
+            f"expected a word and {size} numbers, got {len(line.split())} fields; word vectors of "
+            "model and file must have the same size",
             file=path,
             line=number,
         )

@@ -1,4 +1,4 @@
-"""The functions of a cell: calls, with errors that name them, and DGL's built-ins as tensors."""
+"""The functions of a cell: checked calls, and DGL's built-in functions on plain tensors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,25 @@ _TRACED: ContextVar[bool] = ContextVar("_TRACED", default=False)
 
 
 def is_traced() -> bool:
-    """Whether the functions of a cell are called once, on tensors without values, to be compiled.
+    """Return whether the functions of a cell are being traced, in order to compile them.
 
-    Values cannot be looked at then; a check of them belongs to
+    During a trace, tensors have shapes and no values. A check of values belongs into
     :meth:`~dgltrees.cells.base.BaseCell.check_graph`, which is called before compiled code runs.
+
+    Returns:
+        True during a trace.
+
+    Example:
+        >>> import dgltrees.traversal
+        >>> dgltrees.traversal.is_traced()
+        False
     """
     return _TRACED.get()
 
 
 @contextmanager
 def traced() -> Iterator[None]:
-    """Let :func:`is_traced` be true."""
+    """Make :func:`is_traced` return True."""
     token = _TRACED.set(True)
     try:
         yield
@@ -41,22 +49,25 @@ def traced() -> Iterator[None]:
 def call(
     function: Callable[[Any], Mapping[str, Tensor]], argument: Any, rows: int, hint: str = ""
 ) -> dict[str, Tensor]:
-    """The fields that a message, reduce, update or prepare function returns.
+    """Call a message, reduce, update or prepare function and check its result.
 
     Arguments:
         function: the function.
         argument: its edges, nodes or fields.
-        rows: how many these are.
-        hint: what an error says of fields that are not there.
+        rows: the number of these edges, nodes or rows.
+        hint: a text that is appended to the error for a missing field.
+
+    Returns:
+        the fields, each with ``rows`` rows.
 
     Raises:
-        ConfigError: it reads a field that is not there, returns no dictionary, or a field has
-            another number of rows.
+        ConfigError: the function reads a missing field, does not return a dictionary, or returns a
+            field with another number of rows.
     """
     try:
         fields = function(argument)
     except FieldError as error:
-        raise FieldError(f"{name_of(function)} reads a field: {error}{hint}") from None
+        raise FieldError(f"{name_of(function)} reads a {error}{hint}") from None
     if not isinstance(fields, Mapping):
         raise ConfigError(
             f"expected {name_of(function)} to return a dictionary of fields, such as "
@@ -67,8 +78,8 @@ def call(
         if not shape or shape[0] != rows:
             got = type(tensor).__name__ if shape is None else f"shape {tuple(shape)}"
             raise ConfigError(
-                f"expected {name_of(function)} to return the field {name!r} with {rows} rows, one "
-                f"for each it is called with, got {got}"
+                f"expected {name_of(function)} to return the field {name!r} with {rows} rows, as "
+                f"many as its input has, got {got}"
             )
     return dict(fields)
 
@@ -78,10 +89,10 @@ def prepared(
     ndata: Mapping[str, Tensor | IndexedRows],
     nodes: int,
 ) -> dict[str, Tensor | IndexedRows]:
-    """What ``prepare`` returns for all nodes; if they share rows of their only field, by row.
+    """Call ``prepare`` for all nodes, or once per distinct row of their only field.
 
     Raises:
-        TreeError: a node names no row.
+        TreeError: the index of a node is out of range.
         ConfigError: see :func:`call`.
     """
     shared = [field for field in ndata.values() if isinstance(field, IndexedRows)]
@@ -97,19 +108,19 @@ def prepared(
 
 
 def _check_index(x: IndexedRows) -> None:
-    """Raise TreeError if the index of a node, on a processor, is out of range."""
+    """Raise TreeError if the index of a node is out of range; indices on a GPU are not checked."""
     index, rows = x.index, len(x.rows)
     if len(index) and index.device.type == "cpu":
         numbers = index.numpy()
         low, high = int(numbers.min()), int(numbers.max())
         if low < 0 or high >= rows:
             raise TreeError(
-                f"expected shared inputs to name rows from 0 to {rows - 1}, got {low} to {high}"
+                f"expected the indices of shared inputs to be 0 to {rows - 1}, got {low} to {high}"
             )
 
 
 def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
-    """Raise an error if a field of all nodes, or edges, has another number of rows.
+    """Check that every field of the nodes, or of the edges, has one row per node or edge.
 
     Arguments:
         kind: ``"node"`` or ``"edge"``.
@@ -117,12 +128,12 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
         rows: the number of nodes, or edges.
 
     Raises:
-        ConfigError: they are no dictionary.
+        ConfigError: the fields are not a dictionary.
         TreeError: a field has another number of rows.
     """
     if not isinstance(fields, Mapping):
         raise ConfigError(
-            f"expected the fields of {kind}s by their names, such as {{'x': x}}, got "
+            f"expected the fields of {kind}s as a dictionary, such as {{'x': x}}, got "
             f"{type(fields).__name__}"
         )
     for name, field in fields.items():
@@ -134,7 +145,7 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
 
 
 def name_of(function: Any) -> str:
-    """The name of a function with its class: ``"TreeLSTM.update"``."""
+    """Return the name of a function with its class: ``"TreeLSTM.update"``."""
     name: str = getattr(function, "__qualname__", type(function).__qualname__)
     return name.rpartition("<locals>.")[2]
 
@@ -159,7 +170,7 @@ _REDUCE: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class BuiltinReduce:
-    """A built-in reduce function such as ``fn.sum``, which returns 0 for nodes without messages."""
+    """A built-in reduce function such as ``fn.sum``; it returns 0 for nodes without messages."""
 
     def __init__(self, builtin: Any) -> None:
         self.name, self.message, self.out = builtin.name, builtin.msg_field, builtin.out_field
@@ -169,28 +180,28 @@ class BuiltinReduce:
         return {self.out: _REDUCE[self.name](nodes.mailbox[self.message])}
 
     def without_messages(self, messages: Mapping[str, Tensor], count: int) -> dict[str, Tensor]:
-        """The fields of ``count`` nodes without messages: zeros shaped like a message."""
+        """Return the fields of ``count`` nodes without messages: zeros shaped like a message."""
         message = messages[self.message]
         return {self.out: message.new_zeros((count, *message.shape[1:]))}
 
 
 def is_builtin(function: Any) -> bool:
-    """Whether ``function`` is one of DGL's built-in functions, such as ``fn.sum``."""
+    """Return whether ``function`` is one of DGL's built-in functions, such as ``fn.sum``."""
     return isinstance(function, _of_dgl("BuiltinFunction"))
 
 
 def _of_dgl(name: str) -> Any:
-    """A class in ``dgl.function``; no class, ``()``, if nothing has imported DGL."""
+    """Return a class of ``dgl.function``, or ``()`` if DGL has not been imported."""
     module = sys.modules.get("dgl.function")
     return () if module is None else attrgetter(name)(module)
 
 
 def message_function(function: Message | Any) -> Message:
-    """A message function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
+    """Return a message function on tensors: ``function``, or the equivalent of a DGL built-in.
 
     Raises:
-        TypeError: it is neither callable nor a built-in message function.
-        ConfigError: it is not callable, and DGL is not installed.
+        TypeError: ``function`` is neither callable nor a built-in message function.
+        ConfigError: ``function`` is not callable, and DGL is not installed.
     """
     if isinstance(function, _of_dgl("CopyMessageFunction")):
         target, field, out = function.target, function.in_field, function.out_field
@@ -212,11 +223,11 @@ def message_function(function: Message | Any) -> Message:
 
 
 def reduce_function(function: Reduce | Any) -> Reduce:
-    """A reduce function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
+    """Return a reduce function on tensors: ``function``, or the equivalent of a DGL built-in.
 
     Raises:
-        TypeError: it is neither callable nor a built-in reduce function.
-        ConfigError: it is not callable, and DGL is not installed.
+        TypeError: ``function`` is neither callable nor a built-in reduce function.
+        ConfigError: ``function`` is not callable, and DGL is not installed.
     """
     if isinstance(function, _of_dgl("reducer.SimpleReduceFunction")):
         return BuiltinReduce(function)
@@ -236,7 +247,7 @@ def _check(function: Any, kind: str) -> None:
 
 
 def _side(edges: Edges, target: int) -> Mapping[str, Tensor]:
-    """The fields that one of DGL's target codes names: 0 source, 1 destination, 2 edge."""
+    """Return the fields for one of DGL's target codes: 0 source, 1 destination, 2 edge."""
     return (edges.src, edges.dst, edges.data)[target]
 
 

@@ -1,8 +1,8 @@
-"""The traversal itself, on plain tensors: one pass over the levels of a schedule.
+"""Backend ``"levels"``: one pass over the levels of a schedule, on plain tensors.
 
-Nothing is written into a table of all nodes. Inputs are ordered, transformed and split once; a
-level reads the rows that earlier levels send to it; results are concatenated once at the end. So
-the cost is linear in nodes and edges, forwards and backwards, whatever the depth.
+There is no table of all nodes that each level writes into. Inputs are ordered, transformed and
+split once. A level reads the rows that earlier levels send to it. Results are concatenated once, at
+the end. So forward and backward pass are linear in nodes and edges, whatever the depth.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
 from dgltrees.trees.segments import inverse
 
 NO_MAIL = (
-    "; nodes without children get nothing from reduce: ask for its fields with `in nodes.data`, or "
-    "let prepare return them for all nodes"
+    "; reduce is not called for nodes without children: test for its fields with `in nodes.data`, "
+    "or return them for all nodes from prepare"
 )
-"""Behind the error of an update function that expects mail at the leaves."""
+"""The end of the error of an update function that expects messages at the leaves."""
 
 Update = Callable[[Nodes], Mapping[str, Tensor]]
 
@@ -43,18 +43,19 @@ def run(
     """Traverse a graph and return the states of its nodes.
 
     Arguments:
-        schedule: the order, on the device of the tensors.
+        schedule: the order of nodes and edges, on the device of the tensors.
         ndata, edata: fields of nodes ``(N, ...)`` and edges ``(E, ...)``.
         message, reduce, update: as in :func:`dgltrees.prop_nodes_topo`.
         prepare: see :class:`dgltrees.traversal.topo.Cell`.
-        outputs: the fields to return; by default all that the functions return.
-        checkpoint: save for the backward pass only the states that segments of levels send to one
-            another, and recompute each segment (Chen et al., "Training Deep Nets with
+        outputs: the names of the fields to return; by default all fields of the functions.
+        checkpoint: save for the backward pass only the states that segments of levels send to each
+            other, and recompute each segment (Chen et al., "Training Deep Nets with
             Sublinear Memory Cost", 2016, with about √levels segments).
 
     Returns:
-        fields of all nodes, each ``(N, ...)``, in the order of the nodes. A node whose update does
-        not return a field has that of ``ndata``, or zeros. A field of ``ndata`` keeps its dtype.
+        the fields of all nodes, each ``(N, ...)``, in the order of the nodes. If update returns a
+        field for some nodes only, the others have its value in ``ndata``, or zeros. A field of
+        ``ndata`` keeps its dtype.
 
     Raises:
         ValueError: a level returned other fields than the level before, or a field with another
@@ -66,7 +67,7 @@ def run(
 
 
 def _run_whole(work: _Work) -> States:
-    """Prepare all nodes at once and run the leaves, then level after level."""
+    """Prepare all nodes at once, update the leaves, then run one level after another."""
     schedule, stop = work.schedule, len(work.schedule.levels)
     rows = len(schedule.leaves)
     columns = Columns(work.ordered, work.ndata, work.prepare, len(work.order))
@@ -80,7 +81,7 @@ def _run_whole(work: _Work) -> States:
 
 
 def _run_segments(work: _Work) -> States:
-    """Like :func:`_run_whole`, with a checkpoint for each segment of levels."""
+    """Do the same as :func:`_run_whole`, with a checkpoint for each segment of levels."""
     schedule, ndata, prepare = work.schedule, work.ndata, work.prepare
     cuts = segments([level.nodes for level in schedule.levels])
     parts = [schedule.levels[start:stop] for start, stop in cuts]
@@ -93,7 +94,7 @@ def _run_segments(work: _Work) -> States:
     def columns(piece: int) -> Columns:
         return Columns(fields.fields(piece), ndata, prepare, rows[piece])
 
-    # The first tensor tells torch on which device there are random states to save.
+    # From the first tensor torch infers the device whose random state it saves.
     def leaves(_: Tensor) -> dict[str, Tensor]:
         leaf_columns = columns(0)
         return work.leaves(leaf_columns, leaf_columns.fields)
@@ -129,6 +130,9 @@ def segments(nodes: list[int]) -> list[tuple[int, int]]:
 
     Arguments:
         nodes: the number of inner nodes of each level; the first entry, of level 0, is ignored.
+
+    Returns:
+        for each segment its first level, and the level after its last.
     """
     nodes_per_segment = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
     cuts, total = [1], 0
@@ -144,7 +148,7 @@ class _Part:
     """The fields of the nodes and edges of levels ``start`` to ``stop`` before the traversal.
 
     Arguments:
-        schedule: the order.
+        schedule: the order of nodes and edges.
         columns: the fields of the receiving nodes, after ``skip`` other rows.
         sources: the fields of the source nodes of the edges.
         start, stop: the levels.
@@ -176,7 +180,7 @@ class _Part:
 
 
 class _Work:
-    """Calls the functions of a cell level by level; a level can be computed any number of times."""
+    """The calls of a cell's functions, level by level; a level can be computed repeatedly."""
 
     def __init__(
         self,
@@ -206,7 +210,7 @@ class _Work:
             self.mask = schedule.mask.split_with_sizes([level.nodes for level in levels])
 
     def places(self, nodes: Tensor) -> Tensor:
-        """The rows of ``nodes`` in :attr:`ordered`."""
+        """Return the rows of ``nodes`` in :attr:`ordered`."""
         return inverse(self.order).index_select(0, nodes)
 
     def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
@@ -248,7 +252,7 @@ class _Work:
         if update is not None and level.groups[0] is None:
             fields = part.levels.fields(piece, new)
             new = call(update, Nodes(self.level_ids[index], fields, Mailbox()), level.nodes)
-        for name in states.leaves:  # fields that leaves alone return
+        for name in states.leaves:  # fields that only leaves return
             if name not in new and name in part.levels.data:
                 new[name] = part.levels.get(name, piece)
         return part.columns.in_dtypes(new)
@@ -271,7 +275,7 @@ class _Work:
     def _mailboxes(
         self, index: int, level: Level, messages: dict[str, Tensor]
     ) -> list[dict[str, Tensor]]:
-        """The messages of a level by receiving node, one mailbox per call of reduce."""
+        """Return the messages of a level by receiving node, one mailbox per call of reduce."""
         if self.slots is not None:
             slots = self.slots[index]
             return [Mailbox({name: _in_slots(m, level, slots) for name, m in messages.items()})]
@@ -292,7 +296,7 @@ class _Work:
 
 
 def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:
-    """The messages by slot, ``(nodes, slots, ...)``, zeros in empty slots."""
+    """Return the messages by slot, ``(nodes, slots, ...)``, with zeros in empty slots."""
     if not level.slots_full:
         padded = torch.cat([message, message.new_zeros((1, *message.shape[1:]))])
         message = padded.index_select(0, slots)
@@ -300,7 +304,7 @@ def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:
 
 
 def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The fields of the buckets of a level, concatenated."""
+    """Concatenate the fields of the buckets of a level."""
     if len(parts) == 1:
         return parts[0]
     for part in parts:
@@ -314,6 +318,6 @@ def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
                 raise ValueError(
                     f"expected the field {name!r} to have the same shape for any number of "
                     f"children, {tuple(parts[0][name].shape[1:])} per node, got "
-                    f"{tuple(rows.shape[1:])}; sum over the children, or take another reduction"
+                    f"{tuple(rows.shape[1:])}; sum over the children, or use another reduction"
                 )
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

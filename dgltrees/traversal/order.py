@@ -18,18 +18,18 @@ Ints = NDArray[np.int64]
 
 
 def levels_of(batch: TreeBatch) -> Ints:
-    """A level for every node, from 0, such that every edge goes from a lower to a higher one.
+    """Assign a level to every node, such that every edge leads from a lower to a higher level.
 
     If every node has at most one outgoing edge, the level is the depth of the deepest node of the
-    batch minus the depth of the node; if every node has at most one incoming edge, it is the depth.
-    So every edge of a tree goes from one level to the next. In other graphs the level is the length
-    of the longest path from a node without incoming edges.
+    batch minus the depth of the node. If every node has at most one incoming edge, the level is the
+    depth. So every edge of a tree leads from one level to the next. In other graphs the level is
+    the length of the longest path from a node without incoming edges.
 
     Returns:
-        ``(N,)`` int64.
+        the levels, from 0, ``(N,)`` int64.
 
     Raises:
-        TreeError: there is a cycle; the error names the tree and the node.
+        TreeError: the graph has a cycle; the error names the tree and the node.
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     if batch.depth is not None:
@@ -45,7 +45,7 @@ def levels_of(batch: TreeBatch) -> Ints:
 
 
 def node_error(batch: TreeBatch, node: int, message: str) -> TreeError:
-    """A TreeError about a node of a batch, which names the tree and the node within it."""
+    """Return a TreeError about a node of a batch that names the tree and the node within it."""
     tree, place = locate(offsets_of(batch.sizes), node)
     return TreeError(message, tree=tree, node=place)
 
@@ -71,14 +71,14 @@ def _at_most_one(ends: Ints, num_nodes: int) -> bool:
 
 
 def _only(nodes: Ints, others: Ints, num_nodes: int) -> Ints:
-    """The neighbour of each node at the other end of its only edge, or -1."""
+    """Return the neighbour of each node at the other end of its only edge, or -1."""
     other = np.full(num_nodes, -1, np.int64)
     other[nodes] = others
     return other
 
 
 def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """The longest path to each node from one without incoming edges; -1 behind a cycle."""
+    """Return the longest path to each node from one without incoming edges; -1 after a cycle."""
     from dgltrees._dgl import dgl  # no tree needs it
 
     if dgl is None:
@@ -96,7 +96,7 @@ def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
 
 
 def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """The levels of any acyclic graph, without DGL, by removing one frontier after another."""
+    """Return the levels of any acyclic graph by removing one frontier after another."""
     level = np.full(num_nodes, -1, np.int64)
     ends = dst[np.argsort(src, kind="stable")]  # edge after edge of the node that they leave
     out, waits = (np.bincount(each, minlength=num_nodes) for each in (src, dst))
@@ -108,7 +108,7 @@ def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
         entered = ends[ranges(first[frontier], out[frontier])]
         np.subtract.at(waits, entered, 1)
         free = entered[waits[entered] == 0]
-        place[free] = np.arange(len(free))  # of a node that is there twice, the last
+        place[free] = np.arange(len(free))  # for a node that occurs twice, the last
         frontier, number = free[place[free] == np.arange(len(free))], number + 1
     return level
 
@@ -118,6 +118,6 @@ def _refuse_cycle(batch: TreeBatch, broken: NDArray[np.bool_]) -> None:
         raise node_error(
             batch,
             int(np.argmax(broken)),
-            "expected a graph without cycles, got a cycle at this node or on its way; remove the "
-            "edge that closes it",
+            "expected a graph without cycles, got a cycle at this node or connected to it; remove "
+            "the edge that closes the cycle",
         )

@@ -1,4 +1,4 @@
-"""Schedules from graphs, planned once per batch by vectorised code without a loop over nodes."""
+"""Schedules of graphs, computed once per batch by vectorised code without a loop over nodes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,30 @@ def make_schedule(
     slots: int | None = None,
     reverse: bool = False,
 ) -> Schedule:
-    """Plan a traversal of ``batch``.
+    """Compute the schedule of a traversal of ``batch``.
 
     Arguments:
         batch: the graph.
-        group: ``(N,)`` integers; nodes of equal value are made adjacent within a level.
-        pos: ``(E,)``, the slot of each edge's message, if there are slots.
-        slots: the width of every mailbox; without it nodes are bucketed by their degree.
-        reverse: visit the levels in reverse, as DGL does. Every message then reads its source's
-            fields from before the traversal, so that one level is enough.
+        group: ``(N,)`` integers; nodes of equal value become adjacent within a level.
+        pos: ``(E,)``, the slot of each edge's message; required with ``slots``.
+        slots: the width of every mailbox; without it, nodes are bucketed by their degree.
+        reverse: visit the levels in reverse order, as DGL does. Every message then reads the fields
+            of its source from before the traversal, so that one level is enough.
+
+    Returns:
+        the schedule, on the CPU.
 
     Raises:
-        TreeError: there is a cycle, or there are no positions for the slots, or a position is out
-            of range.
+        TreeError: the graph has a cycle; or ``slots`` is given and positions are missing or out of
+            range.
+
+    Example:
+        >>> from dgltrees import Forest
+        >>> from dgltrees.traversal import make_schedule
+        >>> batch = Forest.build([-1, 0, 0, 2]).batch()
+        >>> schedule = make_schedule(batch)
+        >>> schedule.leaves, [level.nodes for level in schedule.levels]
+        (tensor([3, 1]), [0, 1, 1])
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     level = levels_of(batch)
@@ -60,8 +71,8 @@ def make_schedule(
         by_group = np.argsort(value[leaves], kind="stable")
     leaf_sizes = np.bincount(level[leaves], minlength=size)
 
-    # Receiving nodes stand by level, bucket and group. Ties keep the order of the nodes, so that
-    # children mostly stand as their parents do and gathers fall away.
+    # Receiving nodes are sorted by level, bucket and group. Ties keep the order of the nodes, so
+    # that children are mostly in the order of their parents and few gathers are needed.
     inner = np.flatnonzero(~is_leaf)
     keys = [bucket[inner], level[inner]]
     if value is not None:
@@ -69,14 +80,14 @@ def make_schedule(
     inner = inner[np.lexsort(keys)]
     inner_sizes = np.bincount(level[inner], minlength=size)
 
-    # Where a node stands among leaves and receiving nodes, and which row of its level it is.
+    # The index of a node among leaves and receiving nodes, and its row within its level.
     back, row = np.empty(count, np.int64), np.empty(count, np.int64)
     back[leaves] = np.arange(len(leaves))
     back[inner] = len(leaves) + np.arange(len(inner))
     row[leaves] = within(leaf_sizes)
     row[inner] = leaf_sizes[level[inner]] + within(inner_sizes)
 
-    # Edges stand as the nodes that they enter, and among themselves as they came.
+    # Edges are sorted by the nodes that they enter; ties keep the order of the edges.
     edges = np.argsort(back[dst], kind="stable")
     src, dst = src[edges], dst[edges]
     edge_sizes = np.bincount(level[dst], minlength=size)
@@ -133,11 +144,11 @@ class _Sends(NamedTuple):
 
 
 def _plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> _Sends:
-    """Plan which rows each level sends to which later level.
+    """Determine the rows that each level sends to each later level.
 
     Arguments:
         producer, consumer: ``(E,)`` the level that each edge leaves, and the one it enters.
-        row: ``(E,)`` the row of its level that each edge leaves.
+        row: ``(E,)`` the row within that level that each edge leaves.
         rows: the number of rows of each level.
         edge_sizes: the number of edges into each level.
     """
@@ -153,7 +164,7 @@ def _plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_size
             [[level + 1] if some else [] for level, some in enumerate(sends.tolist())],
             [[n] if some else [] for n, some in zip(rows.tolist(), sends.tolist())],
         )
-    # The rows that a level sends stand by consumer; those that it receives stand by producer.
+    # The rows that a level sends are sorted by consumer, those that it receives by producer.
     by_producer = np.lexsort((consumer, producer))
     by_consumer = np.lexsort((producer, consumer))
     gather = np.empty_like(row)

@@ -16,15 +16,18 @@ Ints = NDArray[np.int64]
 
 
 def check_positions(batch: TreeBatch, slots: int, pos: Tensor | None) -> Ints:
-    """Check the positions of all edges and return them, ``(E,)``.
+    """Check the positions of all edges and return them.
 
     Arguments:
         batch: the graph.
         slots: the number of slots of each node.
         pos: ``(E,)`` integers, on any device.
 
+    Returns:
+        the positions, ``(E,)`` int64.
+
     Raises:
-        TreeError: there are no positions, one is out of range, or one occurs twice at a node.
+        TreeError: positions are missing, one is out of range, or one occurs twice at a node.
     """
     if pos is None:
         raise no_positions(batch.edata)
@@ -36,27 +39,30 @@ def check_positions(batch: TreeBatch, slots: int, pos: Tensor | None) -> Ints:
 
 
 def no_positions(edata: Mapping[str, Tensor]) -> TreeError:
-    """The error of a graph without the edge field ``pos``."""
+    """Return the error for a graph without the edge field ``pos``."""
     return TreeError(
-        "expected edge data 'pos', the position of each child, for a cell with slots; got edge "
+        "expected edge data 'pos', the position of each child, for a cell with slots, got edge "
         f"data {sorted(edata)}; set edata['pos']"
     )
 
 
 def wrong_position(nodes: Ints, positions: Ints, slots: int) -> tuple[int, str] | None:
-    """The first node whose children have wrong positions, and what is wrong; else None.
+    """Return the first node whose children have wrong positions, with the message of the error.
 
     Arguments:
         nodes: ``(E,)`` the node that each edge enters.
         positions: ``(E,)``.
         slots: the number of slots of each node.
+
+    Returns:
+        the node and the message; None if all positions are valid.
     """
     wrong = (positions < 0) | (positions >= slots)
     if wrong.any():
         edge = int(np.argmax(wrong))
         return int(nodes[edge]), (
-            f"expected child positions from 0 to {slots - 1}, which is what this cell takes, got "
-            f"{positions[edge]}; give the cell more children (max_children) or the tree fewer"
+            f"expected child positions from 0 to {slots - 1} for this cell, got "
+            f"{positions[edge]}; increase max_children of the cell, or remove children"
         )
     count = np.bincount(nodes * slots + positions, minlength=1)
     if count.max() > 1:

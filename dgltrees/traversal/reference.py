@@ -1,7 +1,7 @@
-"""Backend ``"dgl"``: the reference, in which DGL's own traversal runs the same functions.
+"""Backend ``"dgl"``: the reference. DGL's own traversal runs the same functions.
 
-A schedule of backend ``levels`` makes the nodes of a group adjacent and puts each message into its
-slot. DGL has neither groups nor slots, so the nodes of each call are rearranged first.
+Backend ``"levels"`` makes the nodes of a group adjacent and puts each message into its slot. DGL
+has neither groups nor slots, so the nodes of each call are rearranged first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POSITION = "_pos"
 
 
 def with_positions(messages: Mapping[str, Tensor], edges: Any) -> dict[str, Tensor]:
-    """Add the position of each edge to its message, so that the message can be put into its slot.
+    """Add the position of each edge to its message, from which the slot follows.
 
     Raises:
         TreeError: the edges have no field ``pos``.
@@ -49,15 +49,15 @@ def call_arranged(
     Arguments:
         function: the function.
         nodes: the nodes of one call by DGL or by backend ``levels``, in any order.
-        group_by: the node field whose equal values are made adjacent; None keeps the order.
+        group_by: the node field whose equal values become adjacent; None keeps the order.
         slots: the width of each mailbox, whose messages come from :func:`with_positions`; None
             keeps the mailboxes.
 
     Returns:
-        what the function returns, in the order of ``nodes``.
+        the fields that the function returns, in the order of ``nodes``.
 
     Raises:
-        TreeError: a message has a position that is out of range, or that another message has too.
+        TreeError: a position is out of range, or occurs twice at a node.
     """
     mailbox: dict[str, Tensor] = Mailbox(nodes.mailbox or {})  # DGL has None in an update function
     groups, mask = getattr(nodes, "groups", None), getattr(nodes, "mask", None)
@@ -81,7 +81,7 @@ def call_arranged(
 def _in_slots(
     nodes: Any, mailbox: dict[str, Tensor], slots: int
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """Messages by slot, zeros in empty slots, and the mask of the filled slots."""
+    """Return the messages by slot, with zeros in empty slots, and the mask of the filled slots."""
     pos = mailbox.pop(POSITION).long()  # (n, degree)
     rows = torch.arange(len(pos), device=pos.device)[:, None].expand_as(pos)
     wrong = wrong_position(rows.flatten().cpu().numpy(), pos.flatten().cpu().numpy(), slots)
@@ -112,7 +112,7 @@ def run_dgl(
     """Traverse a graph with DGL; see :func:`dgltrees.traversal.levels.run` for the arguments.
 
     Raises:
-        TreeError: there is a cycle, the position of a message is out of range, or the tensors are
+        TreeError: the graph has a cycle, the position of a message is out of range, or a tensor is
             not on the CPU.
         ConfigError: DGL is not installed.
     """
@@ -135,7 +135,7 @@ def run_dgl(
     states: dict[str, torch.dtype] = {}
     wrapped = _Wrapped(group_by, slots, {k: v.dtype for k, v in ndata.items()}, states)
     with warnings.catch_warnings():
-        # DGL warns of every frontier without edges, which here is every set of leaves.
+        # DGL warns of every frontier without edges; here this is every set of leaves.
         warnings.simplefilter("ignore", dgl.base.DGLWarning)
         try:
             dgl.prop_nodes_topo(
@@ -148,7 +148,7 @@ def run_dgl(
         except dgl.DGLError as error:
             if "loop" not in str(error) and "cycle" not in str(error).lower():
                 raise
-            levels_of(batch)  # raises too, and says where
+            levels_of(batch)  # raises too, and names the node
             raise
     out = getattr(reduce, "out_field", None)
     names = [*states, out] if update is None and out is not None else list(states)
@@ -156,7 +156,7 @@ def run_dgl(
 
 
 class _Wrapped:
-    """Wraps a cell's functions for DGL, and records the names of the fields they return."""
+    """A cell's functions, wrapped for DGL, and the dtypes of the fields that they return."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class _Wrapped:
         self.group_by, self.slots, self.dtypes, self.states = group_by, slots, dtypes, states
 
     def message(self, function: Message) -> Callable[[Any], dict[str, Tensor]]:
-        """Wrap a message function; without edges it is not called, as no node has a state yet."""
+        """Wrap a message function; it is not called without edges, since no state exists yet."""
 
         def message(edges: Any) -> dict[str, Tensor]:
             if not edges.batch_size():

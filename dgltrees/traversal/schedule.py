@@ -13,22 +13,22 @@ from dgltrees.traversal.views import Groups
 
 
 class Level(NamedTuple):
-    """Counts that describe the receiving nodes of one level; they stay on the host.
+    """The counts of the nodes and edges of one level, on the host.
 
-    The *rows* of a level are its leaves (nodes without edges in), then its receiving nodes. In a
-    tree all edges of a level come from rows of the level before. In other graphs a level is a
-    producer for all later levels that read its rows, its consumers.
+    The *rows* of a level are its leaves (nodes without incoming edges), then its receiving nodes.
+    In a tree all edges of a level come from rows of the level before. In other graphs any earlier
+    level may be a *producer* of rows that the level reads, and any later level a *consumer*.
 
     Attributes:
         nodes: the number of receiving nodes.
         edges: the number of edges into them.
-        buckets: the numbers of nodes and of their edges for each call of the reduce function.
-        groups: the groups of the nodes of each of those calls.
+        buckets: the number of nodes and of their edges for each call of the reduce function.
+        groups: the groups of the nodes of each of these calls.
         producers: the levels whose rows the edges leave, ascending.
         in_order: whether the rows that the producers send are in the order of the edges.
         slots_full: whether every slot is filled, in the order of the edges.
         consumers: the later levels that need rows of this one.
-        send_sizes: the number of rows for each of the consumers.
+        send_sizes: the number of rows for each consumer.
     """
 
     nodes: int
@@ -51,15 +51,15 @@ class Schedule:
         leaves: ``(leaves,)``, the nodes without incoming edges, in the order of their update.
         leaf_groups: the groups of the leaves.
         leaf_rows: ``(leaves,)``, the index that sorts the leaves by their levels; None if they are
-            sorted already.
+            already sorted.
         leaf_sizes: the number of leaves in each level.
-        inner: ``(N - leaves,)`` the receiving nodes, level after level.
-        edges: ``(E,)`` the edges, level after level.
+        inner: ``(N - leaves,)`` the receiving nodes, level by level.
+        edges: ``(E,)`` the edges, level by level.
         src, dst: ``(E,)`` the ends of these edges.
-        back: ``(N,)`` the place of each node among the leaves by level, then the receiving nodes.
-        gather: ``(E,)`` the place of each edge's source among the rows sent to its level.
-        send: ``(rows sent,)`` the rows that the levels send; None if each sends all its rows to the
-            next.
+        back: ``(N,)`` the index of each node among the leaves by level, then the receiving nodes.
+        gather: ``(E,)`` the index of each edge's source among the rows sent to its level.
+        send: ``(rows sent,)`` the rows that the levels send; None if each level sends all its rows
+            to the next.
         slots: ``(slots of all levels,)``, the edge in each slot, counted within the level; the
             number of edges of the level for an empty slot. None without slots.
         mask: ``(N - leaves, slots)`` bool, the slots that are filled, or None.
@@ -84,14 +84,14 @@ class Schedule:
 
     @property
     def groups(self) -> Groups | None:
-        """The groups of the leaves, then of the receiving nodes; None without groups."""
+        """Return the groups of the leaves, then of the receiving nodes; None without groups."""
         if self.leaf_groups is None:
             return None
         calls = (groups for level in self.levels for groups in level.groups)
         return [*self.leaf_groups, *(run for groups in calls for run in groups or ())]
 
     def to(self, device: str | torch.device) -> Schedule:
-        """The same schedule with its tensors on ``device``."""
+        """Return the same schedule with its tensors on ``device``."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         moved: dict[str, Any] = {
             name: value.to(device, non_blocking=True)

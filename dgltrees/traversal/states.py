@@ -20,16 +20,16 @@ Prepare = Callable[[Data], Data]
 
 
 def _outside_checkpoints() -> AbstractContextManager[None]:
-    """A context in which tensors are saved for the backward pass even within a checkpoint.
+    """Return a context in which tensors are saved for backward even within a checkpoint.
 
-    A checkpointed segment saves nothing and is recomputed. Tensors that several levels share are
+    A checkpointed segment saves no tensors and is recomputed. Tensors that several levels share are
     computed once, by the first segment that needs them, and must not be recomputed with it.
     """
     return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
 
 def gathered(data: Data, index: Tensor, groups: Groups | None = None) -> Fields:
-    """The rows ``index`` of all columns, in ``groups``; a column is gathered when first read."""
+    """Select the rows ``index`` of all columns; a column is gathered when it is first read."""
 
     def gather(name: str) -> Tensor:
         with _outside_checkpoints():
@@ -46,7 +46,7 @@ class Pieces:
         self._split: dict[str, tuple[Tensor, ...]] = {}
 
     def get(self, name: str, piece: int) -> Tensor:
-        """A piece of a column."""
+        """Return a piece of a column."""
         split = self._split.get(name)
         if split is None:
             with _outside_checkpoints():
@@ -54,7 +54,7 @@ class Pieces:
         return split[piece]
 
     def fields(self, piece: int, overlay: dict[str, Tensor] | None = None) -> Fields:
-        """A piece of all columns; fields of ``overlay`` take precedence."""
+        """Return a piece of all columns; fields of ``overlay`` take precedence."""
         return Fields(self.data.keys(), lambda name: self.get(name, piece), overlay)
 
 
@@ -74,7 +74,7 @@ class Columns:
             try:
                 self.prepared.update(call(prepare, fields, rows))
             except TreeError:
-                prepare(ndata)  # raises too, and counts nodes as the batch does
+                prepare(ndata)  # raises too, with the node's number in the batch
                 raise
         self.fields = Fields(fields.keys(), fields.__getitem__, self.prepared)
         self._ndata = ndata
@@ -94,7 +94,7 @@ def check_shape(name: str, before: Tensor, after: Tensor) -> None:
     """Raise ValueError if a field has another shape than before, apart from its rows."""
     if before.shape[1:] != after.shape[1:]:
         raise ValueError(
-            f"expected field {name!r} to keep its shape {tuple(before.shape[1:])} per node, "
+            f"expected the field {name!r} to keep its shape {tuple(before.shape[1:])} per node, "
             f"got {tuple(after.shape[1:])}; return it under another name"
         )
 
@@ -103,9 +103,9 @@ class States:
     """The states of the levels so far, and the rows that levels send to later ones.
 
     Arguments:
-        schedule: the order.
-        leaf_fields: returns the fields of leaves before the traversal, which are used for fields
-            that other nodes return and leaves do not.
+        schedule: the order of nodes and edges.
+        leaf_fields: returns the fields of the leaves before the traversal. They are used for fields
+            that only other nodes return.
     """
 
     def __init__(self, schedule: Schedule, leaf_fields: Callable[[], Data]) -> None:
@@ -123,7 +123,7 @@ class States:
         self._sent: dict[tuple[int, str], dict[int, Tensor]] = {}
 
     def part(self, start: int, stop: int) -> States:
-        """The states before level ``start`` that the levels up to ``stop`` need, as a copy."""
+        """Copy the states before level ``start`` that the levels up to ``stop`` need."""
         part = copy(self)
         levels = self.schedule.levels[start:stop]
         needed = {1}.union(*(level.producers for level in levels))  # level 1 names the fields
@@ -135,7 +135,7 @@ class States:
 
     @property
     def names(self) -> list[str]:
-        """The names of the fields that any node has returned."""
+        """Return the names of the fields that any node has returned."""
         inner = self.levels[1] if len(self.levels) > 1 else {}
         return list(dict.fromkeys([*self.leaves, *inner]))
 
@@ -152,7 +152,7 @@ class States:
         self.levels.append(states)
 
     def _leaves(self, name: str) -> Tensor:
-        """A field of the leaves, ``(leaves, ...)``, level after level."""
+        """Return a field of the leaves, ``(leaves, ...)``, level by level."""
         schedule = self.schedule
         state = self.leaves.get(name)
         if state is None:
@@ -163,7 +163,7 @@ class States:
         return state if schedule.leaf_rows is None else state.index_select(0, schedule.leaf_rows)
 
     def _rows(self, level: int, name: str) -> Tensor:
-        """A field of the rows of a level: leaves, then receiving nodes."""
+        """Return a field of the rows of a level: leaves, then receiving nodes."""
         leaves = self._leaf_rows.get(name)
         if leaves is None:
             with _outside_checkpoints():
@@ -176,7 +176,7 @@ class States:
         return inner if not self.schedule.leaf_sizes[level] else torch.cat([leaves[level], inner])
 
     def _inner(self, level: int, name: str) -> Tensor:
-        """A field of the receiving nodes of a level, zeros where only leaves return it."""
+        """Return a field of the receiving nodes of a level; zeros if only leaves return it."""
         state = self.levels[level].get(name)
         if state is not None:
             return state
@@ -184,7 +184,7 @@ class States:
         return like.new_zeros((self.schedule.levels[level].nodes, *like.shape[1:]))
 
     def _received(self, producer: int, consumer: int, name: str) -> Tensor:
-        """The rows that the level ``producer`` sends to the level ``consumer``."""
+        """Return the rows that the level ``producer`` sends to the level ``consumer``."""
         by_consumer = self._sent.get((producer, name))
         if by_consumer is None:
             rows, level = self._rows(producer, name), self.schedule.levels[producer]
@@ -197,13 +197,13 @@ class States:
         return by_consumer.pop(consumer)
 
     def sources(self, index: int, name: str) -> Tensor:
-        """A field of the sources of a level's edges, ``(edges, ...)``, in their order."""
+        """Return a field of the sources of a level's edges, ``(edges, ...)``, in their order."""
         level = self.schedule.levels[index]
         pieces = [self._received(producer, index, name) for producer in level.producers]
         rows = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
         return rows if level.in_order else rows.index_select(0, self._gather[index])
 
     def all(self, name: str) -> Tensor:
-        """A field of all nodes, ``(N, ...)``, in the order of the nodes."""
+        """Return a field of all nodes, ``(N, ...)``, in the order of the nodes."""
         inner = [self._inner(level, name) for level in range(1, len(self.levels))]
         return torch.cat([self._leaves(name), *inner]).index_select(0, self.schedule.back)

@@ -49,37 +49,54 @@ Graph = Union["DGLGraph", TreeBatch, Forest]
 
 
 class Cell(Protocol):
-    """A recurrent unit over a graph: three functions in DGL's contract.
+    """A recurrent unit over a graph: DGL's three functions message, reduce and update.
 
-    A cell may also have these attributes, which mean the same under both backends:
+    A cell is any object with these functions, usually an ``nn.Module``. It may also have the
+    following attributes, which mean the same under both backends:
 
-    - ``group_by = "op"``: a node field of integers. Nodes of equal value are adjacent in the
-      ``reduce`` and ``update`` functions, and ``nodes.groups`` says how many there are of each.
-    - ``slots = 5``: every mailbox has five slots. The slot of a message is its edge's ``pos``, an
-      empty slot is 0, and ``nodes.mask`` says which slots are filled. ``reduce`` is called once per
+    - ``group_by = "op"``: an integer node field. Nodes of equal value are adjacent in the
+      ``reduce`` and ``update`` functions, and ``nodes.groups`` lists the values and their counts.
+    - ``slots = 5``: every mailbox has five slots. The edge field ``pos`` is the slot of a message,
+      an empty slot is 0, and ``nodes.mask`` is True for filled slots. ``reduce`` is called once per
       level.
-    - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order;
-      the fields that it returns are added to them. Each row of its results must depend only on the
+    - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order.
+      The fields that it returns are added to them. Each row of its results must depend only on the
       same row of ``ndata``, since with ``checkpoint`` it is called with some nodes at a time. With
-      ``group_by``, ``getattr(ndata, "groups", None)`` is like ``nodes.groups`` where it is known:
-      it is on the host, and nobody has to wait for a device.
-    - ``downward = True``: edges go from parents to children, so a :class:`~dgltrees.Forest` is
-      batched with its edges reversed.
+      ``group_by``, ``getattr(ndata, "groups", None)`` is ``nodes.groups`` of all nodes if it is
+      known; reading it does not synchronise with a GPU.
+    - ``downward = True``: edges lead from parents to children, so a :class:`~dgltrees.Forest` is
+      batched with reversed edges.
 
     The class of a cell can also have a faster implementation of the whole traversal
     (:func:`~dgltrees.traversal.compiled_way`), which backend ``levels`` uses where it applies.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest, prop_nodes_topo
+        >>> class Height:
+        ...     def message(self, edges):
+        ...         return {"h": edges.src["h"]}
+        ...     def reduce(self, nodes):
+        ...         return {"below": nodes.mailbox["h"].amax(1)}
+        ...     def update(self, nodes):
+        ...         h = torch.zeros(len(nodes))
+        ...         return {"h": nodes.data["below"] + 1 if "below" in nodes.data else h}
+        >>> batch = Forest.build([-1, 0, 0, 2]).batch()
+        >>> prop_nodes_topo(batch, Height())
+        >>> batch.ndata["h"]
+        tensor([2., 0., 1., 0.])
     """
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
-        """The message along each edge, fields of ``(E, ...)``."""
+        """Return the message along each edge, as fields ``(E, ...)``."""
         ...
 
     def reduce(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """Reduce the messages of each node, to fields of ``(n, ...)``."""
+        """Reduce the messages of each node to fields ``(n, ...)``."""
         ...
 
     def update(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """The new state of a node, with or without messages, fields of ``(n, ...)``."""
+        """Return the new state of nodes with or without messages, as fields ``(n, ...)``."""
         ...
 
 
@@ -98,38 +115,52 @@ def prop_nodes_topo(
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
 
-    The arguments, their order and the effect are those of ``dgl.prop_nodes_topo``, so it is enough
-    to change the import. ``prop_nodes_topo(graph, cell)`` runs a cell with its declarations
-    (:class:`Cell`) and writes the states of all nodes into ``graph.ndata``.
+    A drop-in replacement for ``dgl.prop_nodes_topo``: it has the same arguments and effect.
+    ``prop_nodes_topo(graph, cell)`` runs a cell with its declarations (:class:`Cell`) and writes
+    the states of all nodes into ``graph.ndata``.
 
     Arguments:
         graph: a homogeneous acyclic ``DGLGraph``, batched or not, or a :class:`TreeBatch`.
-        message_func: maps a batch of edges to messages, or a built-in such as ``fn.copy_u``; or a
-            cell.
-        reduce_func: maps nodes with a mailbox to fields, or a built-in such as ``fn.sum``. Nodes
-            without messages skip it (a built-in gives them 0). Omitted for a cell.
-        reverse: visit the nodes in reverse topological order. As in DGL the edges are not reversed;
-            for a top-down pass let the edges point down. (In this order only, DGL 1.1 gives a node
-            without messages zeros in the reduced fields, if its frontier has nodes with messages;
-            here such a node skips the reduce function in every order.)
-        apply_node_func: maps nodes, whose data include the reduced fields, to the fields that are
-            stored. Without it, the reduced fields are stored.
-        backend: ``"levels"``, whose time is linear in nodes and edges, or ``"dgl"``, DGL's own and
-            the reference, whose time grows with nodes times depth.
+        message_func: a function of a batch of edges that returns messages, a built-in such as
+            ``fn.copy_u``, or a cell.
+        reduce_func: a function of nodes with a mailbox that returns fields, or a built-in such as
+            ``fn.sum``. It is not called for nodes without messages (a built-in gives them 0).
+            Leave it out for a cell.
+        reverse: visit the nodes in reverse topological order. As in DGL, the edges are not
+            reversed; for a top-down pass, let the edges point down. (In reverse order, DGL 1.1
+            sets the reduced fields of a node without messages to 0 if its frontier has nodes with
+            messages. Here such a node never has reduced fields.)
+        apply_node_func: a function of nodes, whose data include the reduced fields, that returns
+            the fields to store. Without it, the reduced fields are stored.
+        backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
+            traversal, with time proportional to nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
         fused, checkpoint: see :func:`traverse`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
-        ConfigError: there is no such backend, or it has no checkpoints; or a cell was given
-            together with another function or with ``reverse``.
+        ConfigError: the backend does not exist or has no checkpoints; or a cell is passed together
+            with another function or with ``reverse``.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest, prop_nodes_topo
+        >>> batch = Forest.build([-1, 0, 0, 2]).batch()
+        >>> batch.ndata["x"] = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        >>> prop_nodes_topo(
+        ...     batch,
+        ...     lambda edges: {"m": edges.src["x"]},
+        ...     lambda nodes: {"x": nodes.data["x"] + nodes.mailbox["m"].sum(1)},
+        ... )
+        >>> batch.ndata["x"]  # the sum over each subtree
+        tensor([10.,  2.,  7.,  4.])
     """
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
     if reduce_func is None:
         if reverse or apply_node_func is not None or group_by is not None or slots is not None:
             raise ConfigError(
-                "expected a cell alone or both message_func and reduce_func, got other arguments "
-                "without reduce_func; for a top-down pass turn the edges: batch.reversed()"
+                "expected only a cell, or both message_func and reduce_func, got other arguments "
+                "without reduce_func; for a top-down pass reverse the edges: batch.reversed()"
             )
         cell = cast(Cell, message_func)
         states = traverse(cell, batch, backend=backend, fused=fused, checkpoint=checkpoint)
@@ -167,28 +198,28 @@ def traverse(
     """Run a cell over a graph and return the states of its nodes; the graph is not changed.
 
     Arguments:
-        cell: see :class:`Cell`.
-        graph: a :class:`TreeBatch`; a homogeneous acyclic ``DGLGraph``; or a :class:`Forest`, all
-            of whose trees are batched.
-        ndata: fields of the nodes, each ``(N, ...)``, or :class:`IndexedRows`; by default those of
-            the graph.
-        edata: fields of the edges, each ``(E, ...)``; by default those of the graph.
-        backend: ``"levels"`` or ``"dgl"``.
-        outputs: the fields to return; by default all that the cell returns.
-        fused: use the fast implementation of the cell's class, if it has one that applies, or else
-            compile its functions where that can be done (:func:`dgltrees.explain_compile`). It has
-            no second derivative, and raises RuntimeError if one is requested.
-        checkpoint: save memory by running the three functions a second time in the backward pass,
-            one segment of levels after another. Values, gradients and dropout are the same; the
-            fast implementation is not used. Only for backend ``levels``.
+        cell: a cell of :mod:`dgltrees.cells`, or any object with the functions of :class:`Cell`.
+        graph: a :class:`TreeBatch`, a homogeneous acyclic ``DGLGraph``, or a :class:`Forest`, whose
+            trees are batched.
+        ndata: fields of the nodes, each ``(N, ...)`` or :class:`IndexedRows`; default: those of the
+            graph.
+        edata: fields of the edges, each ``(E, ...)``; default: those of the graph.
+        backend: ``"levels"`` or ``"dgl"``, see :func:`prop_nodes_topo`.
+        outputs: the names of the fields to return; default: all fields that the cell returns.
+        fused: use the fast implementation of the cell's class if it has one that applies, otherwise
+            compile its functions if possible (see :func:`dgltrees.explain_compile`). Compiled code
+            has no second derivative; it raises RuntimeError if one is requested.
+        checkpoint: save memory by running the three functions again in the backward pass, one
+            segment of levels after another. Values, gradients and dropout are the same; compiled
+            code is not used. Only for backend ``"levels"``.
 
     Returns:
-        fields of all nodes, each ``(N, ...)``, in the order of the graph's nodes.
+        the fields of all nodes, each ``(N, ...)``, in the order of the graph's nodes.
 
     Raises:
         TreeError: the graph has a cycle, or the cell has no slot for a child.
-        ConfigError: there is no such backend, or it has no checkpoints; the cell lacks one of its
-            functions; or fields are no dictionary.
+        ConfigError: the backend does not exist or has no checkpoints; the cell lacks one of its
+            functions; or fields are not a dictionary.
     """
     batch = as_batch(graph, downward=getattr(cell, "downward", False))
     fields = batch.ndata if ndata is None else ndata
@@ -217,7 +248,7 @@ def traverse(
 
 
 def as_batch(graph: Graph, *, downward: bool = False) -> TreeBatch:
-    """A graph as a batch; for a forest, all trees, with reversed edges if ``downward``."""
+    """Return a graph as a batch; a forest as all its trees, with reversed edges if ``downward``."""
     if isinstance(graph, TreeBatch):
         return graph
     if isinstance(graph, Forest):
@@ -231,7 +262,7 @@ def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
         raise ConfigError(
             "expected a cell with the functions message, reduce and update, got "
             f"{type(cell).__name__} without {' and '.join(missing)}; DGL's apply_node_func is "
-            "called update here, since torch modules have another apply"
+            "named update in a cell"
         )
     return cell.message, cell.reduce, cell.update
 
@@ -245,11 +276,14 @@ def schedule_of(
     reverse: bool = False,
     device: str | torch.device = "cpu",
 ) -> Schedule:
-    """The schedule of a batch, cached with it and moved to ``device``.
+    """Return the schedule of a batch on a device; it is cached with the batch.
 
     Arguments:
-        batch, group, pos, slots, reverse: see :func:`dgltrees.traversal.plan.make_schedule`.
+        batch, group, pos, slots, reverse: see :func:`make_schedule`.
         device: the device of the traversal's tensors.
+
+    Returns:
+        the schedule.
     """
     values = [
         None if tensor is None else batch.on_host(tensor).numpy()
@@ -322,20 +356,20 @@ def _run(
 
 
 def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
-    """The node field by which a function's nodes are grouped.
+    """Return the node field by which the nodes of a function are grouped.
 
     Raises:
-        TreeError: there is none of this name, or it is not an integer for each node.
+        TreeError: the field is missing, or is not an integer per node.
     """
     field = fields.get(name)
     if field is None:
         raise TreeError(
-            f"expected a node field {name!r}, by which {name_of(reduce)} groups its nodes, got "
-            f"only {sorted(fields)}"
+            f"missing node field {name!r}, by which the nodes of {name_of(reduce)} are grouped; "
+            f"the fields are {sorted(fields)}"
         )
     if field.dim() != 1 or field.is_floating_point():
         raise TreeError(
-            f"expected an integer node field {name!r} of shape (N,), by which {name_of(reduce)} "
-            f"groups its nodes, got {field.dtype} {tuple(field.shape)}"
+            f"expected an integer node field {name!r} of shape (N,), by which the nodes of "
+            f"{name_of(reduce)} are grouped, got {field.dtype} {tuple(field.shape)}"
         )
     return field

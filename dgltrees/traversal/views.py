@@ -17,36 +17,45 @@ Groups = list[tuple[int, int]]
 class IndexedRows:
     """A node field in which many nodes have the same row, such as the vectors of words.
 
-    Some cells have a fast implementation that transforms each distinct row once; all others
-    receive the field as one tensor, :meth:`dense`.
+    Compiled cells transform each distinct row once. All others receive the field as one tensor,
+    :meth:`dense`.
 
     Attributes:
         rows: ``(V, ...)`` the distinct rows.
         index: ``(N,)`` int64, the row of each node.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees.traversal import IndexedRows
+        >>> x = IndexedRows(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), torch.tensor([1, 1, 0]))
+        >>> x.dense()
+        tensor([[2., 3.],
+                [2., 3.],
+                [0., 1.]])
     """
 
     rows: Tensor
     index: Tensor
 
     def dense(self) -> Tensor:
-        """The field of all nodes, ``(N, ...)``."""
+        """Return the field of all nodes, ``(N, ...)``."""
         return self.rows.index_select(0, self.index)
 
 
 class FieldError(ConfigError, KeyError):
-    """A function reads a field of nodes or edges that is not there."""
+    """The error of a function that reads a missing field of nodes or edges."""
 
     __str__ = ConfigError.__str__  # that of KeyError is in quotes
 
 
 class Fields(MutableMapping[str, Tensor]):
-    """Named tensors that are fetched when they are first read; writing changes only this view.
+    """Named tensors, fetched when they are first read; writing changes only this view.
 
     Arguments:
         names: the names of the fields that ``fetch`` can return.
         fetch: returns a field by its name.
         overlay: tensors by name, which take precedence over fields of the same name.
-        groups: the runs of rows of equal groups, if they are known on the host.
+        groups: the runs of rows of the same group, if they are known on the host.
     """
 
     def __init__(
@@ -63,7 +72,7 @@ class Fields(MutableMapping[str, Tensor]):
         tensor = self._tensors.get(name)
         if tensor is None:
             if name not in self._names:
-                raise FieldError(f"no field {name!r} here; there are {sorted(self)}")
+                raise FieldError(f"missing field {name!r}; the fields are {sorted(self)}")
             tensor = self._tensors[name] = self._fetch(name)
         return tensor
 
@@ -72,7 +81,7 @@ class Fields(MutableMapping[str, Tensor]):
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
-            raise FieldError(f"no field {name!r} here; there are {sorted(self)}")
+            raise FieldError(f"missing field {name!r}; the fields are {sorted(self)}")
         self._tensors.pop(name, None)
         self._names = {other for other in self._names if other != name}
 
@@ -92,18 +101,18 @@ class Mailbox(dict[str, Tensor]):
     __slots__ = ()
 
     def __missing__(self, name: str) -> Tensor:
-        there = f"there are {sorted(self)}" if self else "there are none"
-        raise FieldError(f"no message {name!r} here; {there}")
+        names = f"the messages are {sorted(self)}" if self else "there are no messages"
+        raise FieldError(f"missing message {name!r}; {names}")
 
 
 class Edges:
     """A batch of edges, with the interface of ``dgl.udf.EdgeBatch``.
 
     Attributes:
-        src: the source nodes' fields, each ``(E, ...)``.
-        dst: the destination nodes' fields from before the traversal, each ``(E, ...)``.
-        data: fields of the edges.
-        slotted: whether the traversal puts the messages into slots; if not, a cell with slots
+        src: the fields of the source nodes, each ``(E, ...)``.
+        dst: the fields of the destination nodes before the traversal, each ``(E, ...)``.
+        data: the fields of the edges, each ``(E, ...)``.
+        slotted: whether the traversal puts the messages into slots. If not, a cell with slots
             adds their positions to the messages.
     """
 
@@ -122,11 +131,11 @@ class Edges:
         self.slotted = slotted
 
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The source nodes, the destination nodes and the ids of the edges, each ``(E,)``."""
+        """Return the source nodes, destination nodes and ids of the edges, each ``(E,)``."""
         return self._ends
 
     def batch_size(self) -> int:
-        """The number of edges."""
+        """Return the number of edges, E."""
         return len(self._ends[0])
 
     __len__ = batch_size
@@ -136,12 +145,12 @@ class Nodes:
     """A batch of nodes, with the interface of ``dgl.udf.NodeBatch``, plus groups and slots.
 
     Attributes:
-        data: fields of the nodes, each ``(n, ...)``; in an update function they
-            include the results of the reduce function.
-        mailbox: messages, each ``(n, degree, ...)``, or ``(n, slots, ...)`` with zeros where a
-            child is missing; empty in an update function.
-        groups: with ``group_by``, the runs of equal values, on the host; else None.
-        mask: with ``slots``, ``(n, slots)`` bool, where there is a child; else None.
+        data: the fields of the nodes, each ``(n, ...)``. In an update function they include the
+            results of the reduce function.
+        mailbox: the messages, each ``(n, degree, ...)``, or ``(n, slots, ...)`` with zeros for
+            missing children; empty in an update function.
+        groups: with ``group_by``, the runs of equal values as ``(value, count)``; else None.
+        mask: with ``slots``, ``(n, slots)`` bool, True where there is a child; else None.
     """
 
     __slots__ = ("_ids", "data", "groups", "mailbox", "mask")
@@ -160,15 +169,15 @@ class Nodes:
 
     @property
     def msgs(self) -> Mapping[str, Tensor]:
-        """DGL's other name for :attr:`mailbox`."""
+        """Return :attr:`mailbox`; DGL has both names."""
         return self.mailbox
 
     def nodes(self) -> Tensor:
-        """The ids of the nodes, ``(n,)``."""
+        """Return the ids of the nodes, ``(n,)``."""
         return self._ids
 
     def batch_size(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes, n."""
         return len(self._ids)
 
     __len__ = batch_size

@@ -1,4 +1,4 @@
-"""The registry of compiled ways: faster implementations of what the objects of a class compute."""
+"""The registry of fast implementations of classes, which are called compiled ways in the code."""
 
 from __future__ import annotations
 
@@ -25,20 +25,23 @@ _WAYS: dict[type, _Entry] = {}
 def compiled_way(
     kind: type, *, accepts_indexed: bool = False, second: bool = False
 ) -> Callable[[Way], Way]:
-    """Register a function as the compiled way of objects of one class.
+    """Register a function as the fast implementation of one class; a decorator.
 
-    The compiled way of a cell is a function ``way(cell, batch, ndata)``. It returns the states of
-    all nodes, equal to those of the cell's three functions, or None where it does not support the
-    graph, the tensors or the settings of the cell. Subclasses of ``kind`` do not inherit it, since
-    they may change an equation.
+    The fast implementation of a cell is a function ``way(cell, batch, ndata)``. It returns the
+    states of all nodes, equal to those of the cell's three functions, or None if it does not
+    support the graph, the tensors or the settings of the cell. Subclasses of ``kind`` do not
+    inherit it, since they may change an equation.
 
     Arguments:
         kind: the class.
         accepts_indexed: whether fields of ``ndata`` may be
             :class:`~dgltrees.traversal.views.IndexedRows`; otherwise they are tensors.
-        second: whether the general way (:func:`general_way`) goes first, and this one only where
-            that does not apply. Then fields that it accepts are read by ``prepare`` alone, row by
-            row.
+        second: whether the general compiler (:func:`general_way`) is tried first, and this
+            function only if that does not apply. Then only ``prepare`` reads the indexed fields,
+            row by row.
+
+    Returns:
+        the decorator, which returns the function unchanged.
     """
 
     def register(way: Way) -> Way:
@@ -49,7 +52,7 @@ def compiled_way(
 
 
 def way_of(instance: object) -> Callable[..., Any] | None:
-    """The fast implementation registered for the class of ``instance``, or None."""
+    """Return the fast implementation registered for the class of ``instance``, or None."""
     entry = _WAYS.get(type(instance))
     return None if entry is None else entry.way
 
@@ -57,7 +60,16 @@ def way_of(instance: object) -> Callable[..., Any] | None:
 def compiled_states(
     cell: object, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
 ) -> dict[str, Tensor] | None:
-    """The states of all nodes by a cell's compiled way; None if it has none that applies."""
+    """Compute the states of all nodes by the fast implementation of a cell's class.
+
+    Arguments:
+        cell: the cell.
+        batch: the graph.
+        ndata: the fields of the nodes, each ``(N, ...)``.
+
+    Returns:
+        the states, each ``(N, ...)``; None if the class has no fast implementation that applies.
+    """
     way = way_of(cell)
     if way is None:
         return None
@@ -67,13 +79,13 @@ def compiled_states(
 
 
 class Traversal(NamedTuple):
-    """The functions of a traversal that no compiled way is registered for.
+    """The functions of a traversal for which no fast implementation is registered.
 
     Attributes:
         message, reduce, update, prepare: the functions of a cell.
         slots, group_by: its declarations (:class:`~dgltrees.traversal.topo.Cell`).
-        generic: runs the first three over the levels of a graph whose prepared fields of nodes and
-            fields of edges it gets.
+        generic: runs the first three over the levels of a graph. Its arguments are the graph, the
+            prepared fields of the nodes, and the fields of the edges.
     """
 
     message: Callable[..., Any]
@@ -89,12 +101,12 @@ _GENERAL: list[Callable[..., Any]] = []
 
 
 def general_way(way: Way) -> Way:
-    """Register the compiled way of functions that have none of their own.
+    """Register the compiler of functions that have no fast implementation; a decorator.
 
-    It is a function ``way(traversal, batch, ndata, edata)`` of a :class:`Traversal`, whose node
-    fields may be :class:`~dgltrees.traversal.views.IndexedRows` if ``prepare`` alone reads them. It
-    returns the states of all nodes, or None where it does not support the functions, the graph or
-    the tensors.
+    It is a function ``way(traversal, batch, ndata, edata)`` of a :class:`Traversal`. Node fields
+    may be :class:`~dgltrees.traversal.views.IndexedRows` if only ``prepare`` reads them. The
+    function returns the states of all nodes, or None if it does not support the functions, the
+    graph or the tensors.
     """
     _GENERAL[:] = [way]
     return way
@@ -106,7 +118,7 @@ def general_states(
     ndata: Mapping[str, Tensor | IndexedRows],
     edata: Mapping[str, Tensor],
 ) -> dict[str, Tensor] | None:
-    """The states of all nodes by the general compiled way; None where it does not apply."""
+    """Compute the states of all nodes by the general compiler; None if it does not apply."""
     states: dict[str, Tensor] | None = None
     for way in _GENERAL:
         states = way(traversal, batch, ndata, edata)
@@ -119,12 +131,19 @@ def dense(ndata: Mapping[str, Tensor | IndexedRows]) -> dict[str, Tensor]:
 
 
 def accepts_indexed(cell: object) -> bool:
-    """Whether a cell's compiled way supports :class:`~dgltrees.traversal.views.IndexedRows`."""
+    """Return whether the fast implementation of a cell supports :class:`IndexedRows`.
+
+    Arguments:
+        cell: the cell.
+
+    Returns:
+        False also if the class has no fast implementation.
+    """
     entry = _WAYS.get(type(cell))
     return entry is not None and entry.accepts_indexed
 
 
 def goes_second(cell: object) -> bool:
-    """Whether the general compiled way goes before that of a cell's class."""
+    """Return whether the general compiler is tried before the implementation of a cell's class."""
     entry = _WAYS.get(type(cell))
     return entry is not None and entry.second

@@ -50,7 +50,7 @@ def by_dgl(cell: BaseCell) -> None:
         ),
         (
             lambda: by_dgl(CELL),
-            r"update reads a field: no field 'wx' here; before DGL.* graph.ndata.update",
+            r"update reads a missing field 'wx'; before DGL.* graph.ndata.update",
         ),
     ],
 )

@@ -261,7 +261,7 @@ def test_a_gate_without_label_has_nothing_to_embed() -> None:
 
 def test_too_many_children_are_refused() -> None:
     batch = Forest.build([-1, 0, 0, 0]).batch()
-    message = "^tree 0, node 0: expected child positions from 0 to 1, .* got 2; give the cell more"
+    message = "^tree 0, node 0: expected child positions from 0 to 1 .* got 2; increase max_ch"
     with pytest.raises(TreeError, match=message):
         traverse(lstm(), batch, {"x": torch.zeros(4, 3)})
 

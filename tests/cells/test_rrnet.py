@@ -394,7 +394,7 @@ BROKEN = {
     "a third kind of edge": (
         "R",
         edges((0, 1, 2)),
-        "node 1: expected child positions from 0 to 1, .* got 2",
+        "node 1: expected child positions from 0 to 1 .* got 2",
     ),
     "a cycle": (
         "RR",

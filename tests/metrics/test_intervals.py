@@ -32,7 +32,7 @@ def test_one_run_has_no_deviation_and_none_is_refused() -> None:
         "high": 0.5,
         "runs": 1,
     }
-    with pytest.raises(ConfigError, match="at least one run"):
+    with pytest.raises(ConfigError, match="missing values; give one value per run"):
         summarize([])
 
 

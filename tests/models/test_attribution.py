@@ -166,5 +166,5 @@ def test_a_node_of_many_is_explained() -> None:
 def test_other_inputs_are_refused() -> None:
     classifier = model()
     classifier.encoder.input = nn.Identity()
-    with pytest.raises(ConfigError, match="expected a model that reads columns of nodes"):
+    with pytest.raises(ConfigError, match="expected a model with node columns as input"):
         integrated_gradients(classifier, copies, second)

@@ -143,5 +143,5 @@ def test_pair_classifier(width: int | None) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(TreeError, match="expected pairs of trees or sentences, got a batch of 3"):
+    with pytest.raises(TreeError, match="pairs of trees or sentences, got an odd number, 3"):
         Classifier(encoder(), Root(), ComparisonHead(6, 7))(world(trees=3).batch())

@@ -81,10 +81,10 @@ def test_too_long(folder: Path) -> None:
 def test_folders_that_are_not_encoders(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ConfigError, match="with config.json, got"):
+    with pytest.raises(ConfigError, match="with the config.json of a pretrained encoder, got"):
         PretrainedEncoder(tmp_path / "none")
     (tmp_path / "config.json").write_text((folder / "config.json").read_text())
-    with pytest.raises(ConfigError, match="expected weights as .safetensors"):
+    with pytest.raises(ConfigError, match="missing weights as .safetensors"):
         PretrainedEncoder(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"none")
     with pytest.raises(ConfigError, match="cannot be loaded"):

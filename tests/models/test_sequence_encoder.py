@@ -114,5 +114,5 @@ def test_dropout_is_for_training_alone(forest: Forest, kind: type[Encoder]) -> N
 
 
 def test_heads_divide_the_size() -> None:
-    with pytest.raises(ConfigError, match=r"multiple of the 3 of model\.heads, got 8"):
+    with pytest.raises(ConfigError, match=r"multiple of model\.heads=3, got 8"):
         encoder(heads=3)

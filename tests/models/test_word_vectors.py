@@ -49,7 +49,7 @@ def test_other_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "where", "message"),
     [
-        ("a 1 2\nü 1 2 3\n", 2, "expected a word and 2 numbers, got 4 fields; the model's word"),
+        ("a 1 2\nü 1 2 3\n", 2, "expected a word and 2 numbers, got 4 fields; word vectors of"),
         ("a 1\n", 1, "expected a word and 2 numbers, got 2 fields"),
         ("a 1 2\n\n", 2, "expected a word and 2 numbers, got 0 fields"),
         (" 1 2\n", 1, "expected a word and 2 numbers, got 2 fields"),

@@ -14,11 +14,11 @@ from tests.test_cli import Capture, fails, run  # noqa: F401
 FLAGS = [
     "parse --input none --out out.conllu",
     "rerank --input none --tune none",
-    "complete --questions none --answers none",
-    "compress --input none --max_words 3",
-    "simplify --input none --simple_words none",
-    "generate",
-    "train-shape",
+    "cloze --questions none --answers none",
+    "compress-sentences --input none --max_words 3",
+    "simplify-sentences --input none --simple_words none",
+    "sample",
+    "train-edge-classifier",
     "attention --input none",
     "compare-trees --test none",
     "accuracy-by-padding --input none",
@@ -42,7 +42,7 @@ def test_a_run_of_another_task_is_told_before_its_files(
 
 WRONG = {
     "accuracy-by-padding": ("x --input y --out x.pdfx", "--out to end in .png"),
-    "make mee": ("--out x --train 1000000000", "expected at most 10,000,000"),
+    "make-data mee": ("--out x --train 1000000000", "expected at most 10,000,000"),
 }
 
 

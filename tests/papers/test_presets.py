@@ -11,8 +11,8 @@ from dgltrees.settings.presets import PRESETS
 from tests.papers.samples import small
 from tests.settings.test_presets import trains
 
-# test_tree_shape.py has the preset whose data are states of another model
-_NAMES = [name for name in preset_names() if name not in {*PRESETS, "tree-shape"}]
+# test_edge_classifier.py has the preset whose data are states of another model
+_NAMES = [name for name in preset_names() if name not in {*PRESETS, "edge-classifier"}]
 
 
 @pytest.mark.filterwarnings("ignore:.*no vectors for")

@@ -144,7 +144,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "regress-pairs": ("sick/relatedness_train.jsonl", _WORDS),
     "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "rank": ("plans/queries/train.jsonl", _WORDS),
-    "tree-shape": ("", {"hidden_size": 2}),
+    "edge-classifier": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
     "snli": ("sick/SICK_train_parsed.txt", _PAIR),
@@ -187,7 +187,7 @@ def test_a_report_has_the_metrics_that_the_task_declares(name: str, tmp_path: Pa
     path = SAMPLES / file
     if not file:
         path = tmp_path / "forest"
-        (_decisions() if name == "tree-shape" else _labels()).save(path)
+        (_decisions() if name == "edge-classifier" else _labels()).save(path)
     data = load_examples(task, task.data(**_DATA.get(name, {})), [path])
     report = task.report(data, run(build(task, data, **settings), task, data), task.majority(data))
     assert {metric.name for metric in task.metrics} <= set(report)

@@ -62,7 +62,7 @@ _STRIPPED: dict[str, Row] = {
 """A file, settings of the data and the model, and what takes the label off a line."""
 _STRIPPED = installed_tasks(_STRIPPED)
 _OWN = ("classify", "regress", "rank")
-_NO_LABELS = {*installed_tasks(dict.fromkeys(["tree-lm", "tree-shape", "ptb", "parser"]))}
+_NO_LABELS = {*installed_tasks(dict.fromkeys(["tree-lm", "edge-classifier", "ptb", "parser"]))}
 """Tasks whose predictions read text or trees alone."""
 _ALIKE = {"classify-nodes", "regress-nodes", "classify-pairs", "regress-pairs"}
 """Tasks on nodes and pairs, which read files as ``classify`` and ``regress`` do."""

@@ -50,8 +50,8 @@ class Faulty(BaseCell):
         (
             "update",
             lambda nodes: {"h": nodes.data["s"]},
-            r"Faulty.update reads a field: no field 's' here; there are \['x'\]; nodes without "
-            "children get nothing from reduce: ask for its fields",
+            r"Faulty.update reads a missing field 's'; the fields are \['x'\]; reduce is not "
+            "called for nodes without children: test for its fields",
         ),
         (
             "update",
@@ -62,7 +62,7 @@ class Faulty(BaseCell):
         (
             "update",
             lambda nodes: {"h": nodes.data["x"][:1]},
-            r"Faulty.update to return the field 'h' with 2 rows, one for each .* shape \(1, 2\)",
+            r"Faulty.update to return the field 'h' with 2 rows, as many .* shape \(1, 2\)",
         ),
         ("update", lambda nodes: {"h": 1.0}, "field 'h' with 2 rows, .*, got float"),
         ("update", lambda nodes: {"h": torch.tensor(1.0)}, r"'h' with 2 rows, .* shape \(\)"),
@@ -74,12 +74,12 @@ class Faulty(BaseCell):
         (
             "reduce",
             lambda nodes: {"s": nodes.mailbox["c"]},
-            r"Faulty.reduce reads a field: no message 'c' here; there are \['h'\]",
+            r"Faulty.reduce reads a missing message 'c'; the messages are \['h'\]",
         ),
         (
             "update",
             lambda nodes: {"h": nodes.mailbox["h"]},
-            "Faulty.update reads a field: no message 'h' here; there are none",
+            "Faulty.update reads a missing message 'h'; there are no messages",
         ),
         (
             "reduce",
@@ -92,7 +92,7 @@ class Faulty(BaseCell):
             lambda ndata: {"w": X[:3]},
             "Faulty.prepare to return the field 'w' with [24] r",
         ),
-        ("prepare", lambda ndata: {"w": ndata["z"]}, r"Faulty.prepare reads a field: no field 'z'"),
+        ("prepare", lambda ndata: {"w": ndata["z"]}, "Faulty.prepare reads a missing field 'z'"),
     ],
 )
 @pytest.mark.parametrize("checkpoint", [False, True])
@@ -123,7 +123,7 @@ def test_fields_of_other_numbers_of_rows(cell: BaseCell, backend: str) -> None:
     message = "expected the node field 'x' to have 4 rows, one per node, got 3"
     with pytest.raises(TreeError, match=message):
         traverse(cell, FOREST.batch(), {"x": X[:3]}, backend=backend)
-    with pytest.raises(ConfigError, match=r"fields of nodes by their names, .* got Tensor"):
+    with pytest.raises(ConfigError, match=r"fields of nodes as a dictionary, .* got Tensor"):
         traverse(cell, FOREST.batch(), X, backend=backend)  # type: ignore[arg-type]
     batch = FOREST.batch()
     with pytest.raises(TreeError, match="expected the edge field 'e' to have 3 rows, one per edge"):
@@ -132,7 +132,7 @@ def test_fields_of_other_numbers_of_rows(cell: BaseCell, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
 def test_a_field_to_group_by_that_is_not_there(backend: str) -> None:
-    message = r"node field 'op', by which Faulty.reduce groups its nodes, got only \['x'\]"
+    message = r"missing node field 'op', .* nodes of Faulty.reduce are grouped; .* are \['x'\]"
     with pytest.raises(TreeError, match=message):
         traverse(Faulty(group_by="op"), FOREST.batch(), {"x": X}, backend=backend)
 

@@ -287,7 +287,7 @@ def test_slots_refuse_what_they_cannot_hold(backend: str) -> None:
     data = {"x": torch.zeros(7, D), "h": torch.zeros(7, D)}
     with pytest.raises(
         TreeError,
-        match=r"tree 1, node 0: expected child positions from 0 to 2, .*got 3; give the cell more",
+        match=r"tree 1, node 0: expected child positions from 0 to 2 .*got 3; increase max_ch",
     ):
         traverse(cell, batch, data, {**batch.edata, "e": torch.zeros(5, D)}, backend=backend)
     edata = {"pos": torch.zeros(5, dtype=torch.long), "e": torch.zeros(5, D)}
@@ -357,7 +357,7 @@ def test_views_offer_ids_and_sizes() -> None:
         seen["nodes"] = nodes.nodes().tolist()
         assert nodes.batch_size() == 1
         assert nodes.msgs is nodes.mailbox
-        with pytest.raises(KeyError, match=r"no field 'z' here; there are \['x'\]"):
+        with pytest.raises(KeyError, match=r"missing field 'z'; the fields are \['x'\]"):
             nodes.data["z"]
         return {"x": nodes.mailbox["m"].sum(1)}
 
@@ -503,7 +503,7 @@ def test_a_cell_without_update_is_refused() -> None:
 def test_a_cell_takes_no_other_function() -> None:
     batch, cell = Forest.build([-1, 0]).batch(), ChildSumTreeLSTM(2, 3)
     for options in ({"reverse": True}, {"slots": 2}, {"apply_node_func": cell.update}):
-        with pytest.raises(ConfigError, match="expected a cell alone or both message_func and"):
+        with pytest.raises(ConfigError, match="expected only a cell, or both message_func and"):
             prop_nodes_topo(batch, cell, **options)
 
 
@@ -512,7 +512,7 @@ def test_a_cell_takes_no_other_function() -> None:
 @pytest.mark.parametrize(
     ("pos", "message"),
     [
-        (torch.tensor([0, 2]), "^node 0: expected child positions from 0 to 1, .* got 2"),
+        (torch.tensor([0, 2]), "^node 0: expected child positions from 0 to 1 .* got 2"),
         (torch.tensor([1, 1]), "^node 0: expected each child position once, got 1 twice"),
         (None, "expected edge data 'pos', the position of each child"),
     ],

@@ -1,4 +1,4 @@
-"""Commands: parse, rerank, complete, train-shape, generate, compress and simplify."""
+"""Commands of top-down TreeLSTMs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import Literal
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
-from dgltrees.papers.top_down.analyses import generate as generation
+from dgltrees.papers.top_down.analyses import compress, edge_classifier, scoring, simplify
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
-from dgltrees.papers.top_down.analyses import scoring, shape
-from dgltrees.papers.top_down.analyses.compress import compress_files
-from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, TreeFormat, format_of
-from dgltrees.papers.top_down.analyses.simplify import simplify_files
+from dgltrees.papers.top_down.analyses import sample as sampling
+from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, TreeFormat, format_of
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.data.questions import read_answers, read_questions
 from dgltrees.papers.top_down.models.sample_trees import Sampling
@@ -125,7 +123,7 @@ def rerank(
         reranking.write_chosen(kbest, trees, scores, out)
 
 
-def complete(
+def cloze(
     run: str,
     *,
     questions: str,
@@ -133,7 +131,7 @@ def complete(
     parser: str | None = None,
     out: str | None = None,
 ) -> None:
-    """Fill blanks with the likeliest candidate: complete DIR --questions FILE --answers FILE.
+    """Fill blanks with the likeliest candidate: cloze DIR --questions FILE --answers FILE.
 
     A question whose likeliest candidates have the same probability has no answer; ``ties`` is the
     number of such questions.
@@ -159,7 +157,7 @@ def complete(
 
 
 @resumable
-def train_shape(
+def train_edge_classifier(
     run: str,
     *,
     state: Literal["own", "source"] | None = None,
@@ -171,10 +169,11 @@ def train_shape(
     seed: Seed | None = None,
     root: str | None = None,
 ) -> None:
-    """Train the decisions to add edges to trees, for a language model of words: train-shape DIR.
+    """Train classifiers that add edges to trees: train-edge-classifier DIR.
 
-    Prints their metrics on the validation trees as JSON. The same command resumes training that was
-    stopped. Defaults are those of the preset tree-shape (``dgltrees show tree-shape``).
+    They extend a language model of words. Prints their metrics on the validation trees as JSON.
+    The same command resumes training that was stopped. Defaults are those of the preset
+    edge-classifier (``dgltrees show edge-classifier``).
 
     Arguments:
         run: the run directory of a language model over trees.
@@ -188,7 +187,7 @@ def train_shape(
         root: folder of the data sets; by default the run's.
     """
     loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
-    result = shape.train_shape(
+    result = edge_classifier.train_edge_classifier(
         load(run),
         model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
         training=_given(loop),
@@ -201,7 +200,7 @@ def _given(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def generate(
+def sample(
     run: str,
     *,
     number: Count = 10,
@@ -215,9 +214,9 @@ def generate(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Draw trees from a language model: generate DIR --number 20 --out FILE.
+    """Sample trees from a language model: sample DIR --number 20 --out FILE.
 
-    Without START and STOP (``model.stops``), ``dgltrees train-shape`` must have been run.
+    Without START and STOP (``model.stops``), ``dgltrees train-edge-classifier`` must have been run.
 
     Arguments:
         run: the run directory of a language model over trees.
@@ -234,7 +233,7 @@ def generate(
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
-    trees = generation.generate(
+    trees = sampling.sample(
         load(run),
         number,
         seed=seed,
@@ -246,7 +245,7 @@ def generate(
     _write(trees, out, form)
 
 
-def compress(
+def compress_sentences(
     run: str,
     *,
     input: list[str],
@@ -256,23 +255,25 @@ def compress(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Shorten sentences by a language model: compress DIR --input FILE --max_words 10.
+    """Shorten sentences by a language model: compress-sentences DIR --input FILE --max_words 10.
 
     Arguments:
         run: the run directory of a language model over trees.
         input: CoNLL-U files of sentences with their trees.
         max_words: length of a compressed sentence in words, at most.
         beam: width of the beam search: parts of each length that it keeps.
-        joint: score by log P(S, T), the words and the shape of the tree, for which train-shape
-            must have been run; by default by log P(S | T), the words alone.
+        joint: score by log P(S, T), the words and the edges of the tree, for which
+            train-edge-classifier must have been run; by default by log P(S | T), only the words.
         format: format of the file; by default the ending of --out decides.
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
-    _write(compress_files(load(run), input, max_words, beam=beam, joint=joint), out, form)
+    _write(
+        compress.compress_sentences(load(run), input, max_words, beam=beam, joint=joint), out, form
+    )
 
 
-def simplify(
+def simplify_sentences(
     run: str,
     *,
     input: list[str],
@@ -282,7 +283,7 @@ def simplify(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Put sentences into simpler words: simplify DIR --input FILE --simple_words WORDS.txt.
+    """Replace hard words: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
 
     A word that is not among the simple ones is replaced by one that is, if the model expects both
     in the same places (the cosine of their output embeddings) and the sentence gets likelier. The
@@ -298,7 +299,9 @@ def simplify(
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
-    simple = simplify_files(load(run), input, simple_words, number=number, min_cosine=min_cosine)
+    simple = simplify.simplify_sentences(
+        load(run), input, simple_words, number=number, min_cosine=min_cosine
+    )
     _write(simple, out, form)
 
 

@@ -80,12 +80,12 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "clip": 5.0, "monitor": "las", "epochs": 30, "patience": 5, "batch_size": 32,
                      "max_nodes": 2000, "bucket_by": "size"},
     },
-    "tree-shape": {
+    "edge-classifier": {
         "about": ("The decisions to add edges to trees, for a language model that generates "
                   "words alone: the four\nrectifier networks of Zhang, Lu and Lapata (2016), "
-                  "section 3.4. `dgltrees train-shape RUN` trains\nthem on the states of the "
-                  "language model in RUN."),
-        "task": "tree-shape", "paper": "Zhang et al. 2016, section 3.4",
+                  "section 3.4. `dgltrees train-edge-classifier RUN`\ntrains them on the states of "
+                  "the language model in RUN."),
+        "task": "edge-classifier", "paper": "Zhang et al. 2016, section 3.4",
         # hidden_size is that of the language model
         "model": {"hidden_size": 300, "hidden": [300, 300], "dropout": 0.5},
         "training": {"optimizer": "adagrad", "lr": 0.01, "epochs": 10, "patience": None,

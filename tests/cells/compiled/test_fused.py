@@ -215,7 +215,7 @@ def test_inputs_that_do_not_fit_the_nodes_are_refused(on: bool) -> None:
         index = torch.zeros(batch.num_nodes, dtype=torch.int64)
         for wrong in (-1, len(rows)):
             index[1] = wrong
-            with pytest.raises(TreeError, match="shared inputs to name rows from 0 to"):
+            with pytest.raises(TreeError, match="the indices of shared inputs to be 0 to"):
                 traverse(cell, batch, {"x": IndexedRows(rows, index)})
 
 

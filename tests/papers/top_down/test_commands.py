@@ -68,7 +68,7 @@ def test_complete(
     questions, answers = tmp_path / "questions.csv", tmp_path / "answers.csv"
     questions.write_text(QUESTIONS, encoding="utf-8")
     answers.write_text("id,answer\n1,a\n", encoding="utf-8")
-    argv = ["complete", str(tree_lm_run), "--questions", str(questions)]
+    argv = ["cloze", str(tree_lm_run), "--questions", str(questions)]
     argv += ["--parser", str(parser_run), "--out", str(tmp_path / "out.jsonl")]
     assert main([*argv, "--answers", str(answers)]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -98,11 +98,11 @@ def test_errors(
     assert "not both" in fails(*rerank, "--k", 2, "--tune", SENTENCES)
     questions = tmp_path / "questions.csv"
     questions.write_text(QUESTIONS.replace("_____", "dots"), encoding="utf-8")
-    complete = ("complete", tree_lm_run, "--questions", questions)
-    assert "name its run as parser (--parser DIR)" in fails(*complete, "--out", out)
-    error = fails(*complete, "--parser", parser_run, "--out", out)
+    cloze = ("cloze", tree_lm_run, "--questions", questions)
+    assert "name its run as parser (--parser DIR)" in fails(*cloze, "--out", out)
+    error = fails(*cloze, "--parser", parser_run, "--out", out)
     assert f"{questions}:2: expected one blank" in error
-    assert "expected --answers FILE to compare with" in fails(*complete)
+    assert "expected --answers FILE to compare with" in fails(*cloze)
 
 
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
@@ -138,10 +138,10 @@ def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["generate", "x", "--number", "many"], "--number to be a whole number"),
-        (["generate", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
-        (["generate", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
-        (["complete", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
+        (["sample", "x", "--number", "many"], "--number to be a whole number"),
+        (["sample", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
+        (["sample", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
+        (["cloze", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
     ],
 )
 def test_wrong_commands(

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
+from dgltrees.papers.top_down.analyses.edge_classifier import load_joint
+from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.analyses.scoring import Score, log_probs, tree_language_model
-from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.check import check_roots
@@ -122,7 +122,7 @@ def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
     )
 
 
-def compress_files(
+def compress_sentences(
     run: LoadedRun,
     files: Sequence[PathLike],
     max_words: int,
@@ -146,8 +146,8 @@ def compress_files(
         whether the search was ``exact``.
 
     Raises:
-        ConfigError: the run's model is not a TreeLM, a number is out of range, or the shape has not
-            been trained.
+        ConfigError: the run's model is not a TreeLM, a number is out of range, or the run has no
+            edge classifier.
         TreeError: a file is not CoNLL-U.
     """
     words = tree_language_model(run)

@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.lines import numbered_lines
-from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
+from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.analyses.scoring import (
     Score,
     language_model_settings,
@@ -82,7 +82,7 @@ def _replaced(forest: Forest, node: int, word: int) -> Forest:
     return forest.with_columns({**forest.columns, "word": words})
 
 
-def simplify_files(
+def simplify_sentences(
     run: LoadedRun,
     files: Sequence[PathLike],
     simple_words: PathLike,

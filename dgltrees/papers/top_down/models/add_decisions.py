@@ -43,7 +43,7 @@ class AddDecisions(nn.Module):
 
     Arguments:
         hidden_size: size d of a state, and of an output embedding, of the language model; found in
-            the run by ``dgltrees train-shape``.
+            the run by ``dgltrees train-edge-classifier``.
         hidden: sizes of the classifiers' hidden layers.
         dropout: probability of dropout before every layer.
         state: state of the language model that is read: own, from which the node's own word was

@@ -73,14 +73,14 @@ class SampledTrees:
     Attributes:
         forest: a generation forest; the nodes are in the order of generation.
         log_prob: ``(T,)``, log P(S | T), of the words only.
-        shape_log_prob: ``(T,)``, the log-probability of all decisions about edges, or of all START
+        edge_log_prob: ``(T,)``, the log-probability of all decisions about edges, or of all START
             and STOP symbols.
         truncated: ``(T,)`` bool, the trees that lack an edge because they reached ``max_words``.
     """
 
     forest: Forest
     log_prob: Tensor
-    shape_log_prob: Tensor
+    edge_log_prob: Tensor
     truncated: Tensor
 
 
@@ -171,7 +171,7 @@ class _Trees:
         self.open = table(len(EdgeType), dtype=torch.bool)
         self.open[:, 0, EdgeType.RIGHT] = True
         self.size = torch.ones(trees, dtype=torch.int64, device=weight.device)
-        self.log_prob, self.shape_log_prob = (weight.new_zeros(trees) for _ in range(2))
+        self.log_prob, self.edge_log_prob = (weight.new_zeros(trees) for _ in range(2))
         self.truncated = torch.zeros(trees, dtype=torch.bool, device=weight.device)
 
     def next_edges(self, active: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -214,7 +214,7 @@ class _Trees:
         log_p = -F.cross_entropy(y, word, reduction="none")
         is_word = word < len(y[0]) if model.start is None else word < model.start
         self.log_prob[active] += log_p.masked_fill(~is_word, 0.0)
-        self.shape_log_prob[active] += log_p.masked_fill(is_word, 0.0)
+        self.edge_log_prob[active] += log_p.masked_fill(is_word, 0.0)
         active, source, etype, h, c, word = (
             each[is_word] for each in (active, source, etype, h, c, word)
         )
@@ -320,12 +320,12 @@ class _Trees:
             },
         )
         if self.decisions is None:
-            return SampledTrees(forest, self.log_prob, self.shape_log_prob, self.truncated)
+            return SampledTrees(forest, self.log_prob, self.edge_log_prob, self.truncated)
         logits = self.logits[mask]  # (N, 4)
         added = torch.from_numpy(edge_decisions(forest.pos, forest.global_parent)).t()
         added = added.to(logits.device)
         log_p = F.logsigmoid(torch.where(added == 1, logits, -logits)) * (added >= 0)
         tree = torch.nonzero(mask)[:, 0]
-        shape_log_prob = torch.zeros_like(self.log_prob).index_add_(0, tree, log_p.sum(1))
+        edge_log_prob = torch.zeros_like(self.log_prob).index_add_(0, tree, log_p.sum(1))
         truncated = self.open.flatten(1).any(1)
-        return SampledTrees(forest, self.log_prob, shape_log_prob, truncated)
+        return SampledTrees(forest, self.log_prob, edge_log_prob, truncated)

@@ -57,7 +57,7 @@ class TreeLM(LanguageModel):
     """
 
     decisions: None = None
-    """The classifiers of the shape; only ``JointTreeLM`` has them."""
+    """The edge classifiers; only ``JointTreeLM`` has them."""
 
     def __init__(
         self,

@@ -135,7 +135,9 @@ class LanguageModelTask(Task):
     """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
 
     has_majority = False
-    evaluate_more: ClassVar[str | None] = "dgltrees.papers.top_down.analyses.shape:joint_report"
+    evaluate_more: ClassVar[str | None] = (
+        "dgltrees.papers.top_down.analyses.edge_classifier:joint_report"
+    )
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Objective:
         """The model of these settings.

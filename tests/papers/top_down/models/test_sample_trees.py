@@ -58,7 +58,7 @@ def test_log_probabilities_are_those_of_the_model(options: dict[str, Any]) -> No
     assert {1, 2, 3} <= set((sampled.forest.depth[sampled.forest.pos > 0]).tolist())
     with torch.no_grad():
         assert_close(model.words.log_prob(batch), sampled.log_prob)
-        assert_close(model.log_prob(batch), sampled.log_prob + sampled.shape_log_prob)
+        assert_close(model.log_prob(batch), sampled.log_prob + sampled.edge_log_prob)
 
 
 @each
@@ -114,7 +114,7 @@ def test_no_tree_is_longer_than_the_limit() -> None:
     assert (short.forest.sizes == 2).all()
     with torch.no_grad():
         batch = generation_batch(sampled.forest)
-        assert_close(model.log_prob(batch), sampled.log_prob + sampled.shape_log_prob)
+        assert_close(model.log_prob(batch), sampled.log_prob + sampled.edge_log_prob)
 
 
 def test_words_are_drawn_as_often_as_they_are_likely() -> None:
@@ -210,10 +210,10 @@ def test_start_and_stop_shape_the_trees(options: dict[str, Any]) -> None:
     assert (np.bincount(sampled.forest.parent + 1)[:2] == len(sampled.forest)).all()
     with torch.no_grad():
         batch = generation_batch(sampled.forest)
-        assert_close(model.log_prob(batch), sampled.log_prob + sampled.shape_log_prob)
+        assert_close(model.log_prob(batch), sampled.log_prob + sampled.edge_log_prob)
         h, words, _ = model(batch)
         nll = F.cross_entropy(h @ model.output.t(), words, reduction="none")
-        assert_close(-float(nll[words >= V].sum()), float(sampled.shape_log_prob.sum()))
+        assert_close(-float(nll[words >= V].sum()), float(sampled.edge_log_prob.sum()))
     again = generation_forest(dependency_forest(sampled.forest)).columns["t"]
     assert sorted(again.tolist()) == sorted(sampled.forest.columns["t"].tolist())
 
@@ -246,4 +246,4 @@ def test_root_may_have_several_dependents(model: Any) -> None:
     assert (np.bincount(heads.tree_of_node[heads.parent == 0]) > 1).any()
     with torch.no_grad():
         batch = generation_batch(sampled.forest)
-        assert_close(model.log_prob(batch), sampled.log_prob + sampled.shape_log_prob)
+        assert_close(model.log_prob(batch), sampled.log_prob + sampled.edge_log_prob)

@@ -13,7 +13,11 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError
 from dgltrees.cli import main
-from dgltrees.papers.top_down.analyses.shape import joint_loss, load_joint, train_shape
+from dgltrees.papers.top_down.analyses.edge_classifier import (
+    joint_loss,
+    load_joint,
+    train_edge_classifier,
+)
 from dgltrees.papers.top_down.graphs import generation_batch
 from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.training.loaded import load
@@ -24,9 +28,11 @@ from tests.training.samples import SENTENCES
 
 
 def trained(path: Path, *, epochs: int = 1, **model: Any) -> dict[str, Any]:
-    """A small shape model in a run directory, with dropout unless ``model`` says otherwise."""
+    """A small edge classifier in a run directory, with dropout unless ``model`` has another."""
     loop = {"epochs": epochs, "batch_size": 16}
-    return train_shape(load(path), model={"hidden": [6, 5], **model}, training=loop, bar=False)
+    return train_edge_classifier(
+        load(path), model={"hidden": [6, 5], **model}, training=loop, bar=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,7 @@ def test_the_classifiers_learn_the_trees(copied: Path, state: str) -> None:
     """In twenty passes over five sentences; the metrics are those of the joint model."""
     model = {"state": state, "hidden": [6, 5], "dropout": 0.0}
     loop = {"epochs": 20, "batch_size": 16, "lr": 0.2}
-    result = train_shape(load(copied), model=model, training=loop, bar=False)
+    result = train_edge_classifier(load(copied), model=model, training=loop, bar=False)
     metrics = result["valid"]["by_edge_type"]
     assert list(metrics) == ["LEFT", "RIGHT", "NX-LEFT", "NX-RIGHT"]
     for metric in metrics.values():
@@ -76,7 +82,7 @@ def test_the_classifiers_learn_the_trees(copied: Path, state: str) -> None:
 
 
 def test_evaluate_reports_the_joint_loss(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside the perplexity, and only where there is a shape model."""
+    """Next to the perplexity, and only if there is an edge classifier."""
     argv = ["evaluate", str(copied), "--test", str(SENTENCES)]
     assert main(argv) == 0
     assert "joint_loss" not in json.loads(capsys.readouterr().out)
@@ -93,21 +99,29 @@ def test_training_is_resumed_and_the_language_model_stays_as_it_is(
     one, two = (Path(shutil.copytree(run, tmp_path / name)) for name in ("one", "two"))
     whole = trained(one, epochs=4)
     trained(two, epochs=2)
-    states = (two / "shape-states/own/train/column.features.npy").stat().st_mtime_ns
+    states = (two / "edge-states/own/train/column.features.npy").stat().st_mtime_ns
     assert trained(two, epochs=4) == whole
-    assert (two / "shape-states/own/train/column.features.npy").stat().st_mtime_ns == states
-    for name in ("shape/weights.safetensors", "weights.safetensors"):
+    assert (two / "edge-states/own/train/column.features.npy").stat().st_mtime_ns == states
+    for name in ("edge-classifier/weights.safetensors", "weights.safetensors"):
         assert (one / name).read_bytes() == (two / name).read_bytes()
     assert (one / "weights.safetensors").read_bytes() == (run / "weights.safetensors").read_bytes()
 
 
 def test_from_the_command_line(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["train-shape", str(copied), "--epochs", "1", "--hidden=[4]", "--state", "source"]
+    argv = [
+        "train-edge-classifier",
+        str(copied),
+        "--epochs",
+        "1",
+        "--hidden=[4]",
+        "--state",
+        "source",
+    ]
     assert main(argv) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     metric = result["valid"]["by_edge_type"]["LEFT"]
     assert set(metric) == {"decisions", "accuracy", "majority", "loss"}
-    model = load(copied / "shape").settings.model
+    model = load(copied / "edge-classifier").settings.model
     assert (model["state"], model["hidden"], model["dropout"]) == ("source", [4], 0.5)
 
 
@@ -121,7 +135,7 @@ def test_a_run_without_validation_trees(copied: Path) -> None:
 
 
 def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    none = r"expected the shape of trees to be trained at .*, got none; .* dgltrees train-shape .*"
+    none = r"missing the edge classifier of .*; train it: dgltrees train-edge-classifier .*"
     with pytest.raises(ConfigError, match=none):
         load_joint(load(copied))
     assert joint_loss(load(copied)) is None
@@ -135,9 +149,10 @@ def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixtu
     run.save_weights({name: 2 * weight for name, weight in run.weights().items()})
     with pytest.warns(UserWarning, match=r"no joint_loss: .* trained on since"):
         assert main(["evaluate", str(copied), "--test", str(SENTENCES)]) == 0
-    with pytest.raises(ConfigError, match=r"trained on since .* remove .*shape and train it again"):
+    again = r"trained on since .* remove .*edge-classifier and train it again"
+    with pytest.raises(ConfigError, match=again):
         trained(copied)
-    shutil.rmtree(copied / "shape")
+    shutil.rmtree(copied / "edge-classifier")
     trained(copied)
     assert load_joint(load(copied))
     with pytest.raises(ConfigError, match=r"over trees \(task tree-lm, .*\) at .*, got .*\(LSTM\)"):

@@ -2,7 +2,7 @@
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4: the
 states and output embeddings of a trained language model are the features, and the edges of the
-training trees are the targets. The data are folders that ``dgltrees train-shape`` writes.
+training trees are the targets. ``dgltrees train-edge-classifier`` writes the folders of data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dgltrees.trees.kinds import EDGE_TYPES
 TYPES = len(EDGE_TYPES)
 
 
-def shape_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
+def decisions_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
     """The data of this task: one tree of a single node per deciding node of the training trees.
 
     Arguments:
@@ -48,7 +48,7 @@ def shape_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
 
 
 @dataclass(frozen=True)
-class ShapeTask(Task):
+class EdgeClassifierTask(Task):
     """Binary classification of edges: each node has four rows, one per type of edge."""
 
     has_majority = False  # the report uses the more frequent class of the evaluated examples
@@ -163,18 +163,18 @@ def _read(
     forest = Forest.load(path)
     if not {"features", "added"} <= {*forest.columns} or forest.sizes.max(initial=0) > 1:
         raise TreeError(
-            "expected a folder that dgltrees train-shape wrote, single nodes with the columns "
-            f"features and added, got {forest}",
+            "expected a folder that dgltrees train-edge-classifier wrote, single nodes with the "
+            f"columns features and added, got {forest}",
             file=path,
         )
     yield Examples(forest)
 
 
-TREE_SHAPE = ShapeTask(
-    "tree-shape",
+EDGE_CLASSIFIER = EdgeClassifierTask(
+    "edge-classifier",
     DataSettings,
     AddDecisions,
     {"forest": _read},
     metrics=(ACCURACY, LOSS),
-    reads="a folder that dgltrees train-shape writes",
+    reads="a folder that dgltrees train-edge-classifier writes",
 )

@@ -9,7 +9,7 @@ import pytest
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.papers.top_down.tasks.tree_shape import TREE_SHAPE, shape_forest
+from dgltrees.papers.top_down.tasks.edge_classifier import EDGE_CLASSIFIER, decisions_forest
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -25,14 +25,14 @@ def decisions(nodes: int) -> Forest:
     edges = features[:, :2] > 0
     beyond = features[:, 3] > 0
     next_edges = np.stack([np.where(left, beyond, -1), np.where(left, -1, beyond)], 1)
-    return shape_forest(features, np.concatenate([edges, next_edges], 1).astype(np.int8))
+    return decisions_forest(features, np.concatenate([edges, next_edges], 1).astype(np.int8))
 
 
 def test_the_preset_trains(tmp_path: Path) -> None:
     for name, nodes in (("train", 600), ("valid", 200)):
         decisions(nodes).save(tmp_path / name)
     data = {"train": str(tmp_path / "train"), "valid": str(tmp_path / "valid"), "limit": None}
-    settings = quick("tree-shape", data, batch_size=32, lr=0.1, epochs=3)
+    settings = quick("edge-classifier", data, batch_size=32, lr=0.1, epochs=3)
     settings = with_model(settings, hidden_size=4, hidden=[16], dropout=0.0)
     result = train(settings, tmp_path / "run", bar=False)["valid"]
     assert result["accuracy"] > 0.8 > 0.6 > result["majority"]
@@ -54,12 +54,12 @@ def test_the_preset_trains(tmp_path: Path) -> None:
 def test_metrics_are_those_of_the_decisions_alone() -> None:
     """By hand; there are no left dependents."""
     added = np.array([[0, 1, -1, 1], [0, 0, -1, 1], [1, 0, -1, 1]], np.int8)
-    data = Examples(shape_forest(np.zeros((3, 2), np.float32), added))
+    data = Examples(decisions_forest(np.zeros((3, 2), np.float32), added))
     outputs = {
         "loss": np.array([1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9], np.float64),
         "prediction": np.array([0, 1, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1]),
     }
-    report = TREE_SHAPE.report(data, outputs, {})
+    report = EDGE_CLASSIFIER.report(data, outputs, {})
     assert list(report["by_edge_type"]) == ["LEFT", "RIGHT", "NX-RIGHT"]
     left = {"decisions": 3, "accuracy": 2 / 3, "majority": 2 / 3, "loss": 4.0}
     assert_close(report["by_edge_type"]["LEFT"], left)
@@ -69,5 +69,7 @@ def test_metrics_are_those_of_the_decisions_alone() -> None:
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
     from_nested(("a", "b"), form="head").save(tmp_path / "trees")
-    with pytest.raises(TreeError, match="expected a folder that dgltrees train-shape wrote"):
-        TREE_SHAPE.read(tmp_path / "trees", DataSettings(), None)
+    with pytest.raises(
+        TreeError, match="expected a folder that dgltrees train-edge-classifier wrote"
+    ):
+        EDGE_CLASSIFIER.read(tmp_path / "trees", DataSettings(), None)

@@ -2,7 +2,8 @@
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. To
 a language model that generates only words, four classifiers are added, which decide on every edge;
-they are a run of the task ``tree-shape`` in the folder ``shape`` of the language model's run.
+they are a run of the task ``edge-classifier`` in the folder of this name in the language model's
+run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from dgltrees.papers.top_down.models.add_decisions import (
     decision_features,
 )
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
+from dgltrees.papers.top_down.tasks.edge_classifier import decisions_forest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.files import fingerprint
@@ -41,10 +42,10 @@ from dgltrees.training.rundir import RunDirectory, fingerprints
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 
-SHAPE, STATES, WEIGHTS = "shape", "shape-states", "shape.json"
+CLASSIFIER, STATES, WEIGHTS = "edge-classifier", "edge-states", "edge-classifier.json"
 
 
-def train_shape(
+def train_edge_classifier(
     run: LoadedRun,
     *,
     model: Mapping[str, Any] | None = None,
@@ -55,15 +56,15 @@ def train_shape(
     """Train the classifiers that add edges to trees, on the states of a run's language model.
 
     The language model is not changed. Its states of all training trees are written to
-    ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
-    in the run directory ``shape`` next to it, and interrupted training is resumed. All four
+    ``edge-states`` in its run directory. The classifiers are trained on them like any other model,
+    in the run directory ``edge-classifier`` next to it; interrupted training is resumed. All four
     learn from the same batches, and the weights are those of the epoch with the lowest loss on the
     validation trees.
 
     Arguments:
         run: the run of a language model over trees.
         model: settings ``hidden``, ``dropout`` and ``state`` of
-            ``AddDecisions``; by default those of the preset ``tree-shape``.
+            ``AddDecisions``; by default those of the preset ``edge-classifier``.
         training: settings of the training loop; by default those of the preset.
         root: folder of the data sets; by default the run's.
         bar: whether to show a progress bar; by default where there is a terminal.
@@ -74,8 +75,8 @@ def train_shape(
 
     Raises:
         ConfigError: the run is not one of a TreeLM, its model generates the shape already
-            (``model.stops``), it has been trained on since its shape was, or its data have changed;
-            or a setting is not one that the classifiers have.
+            (``model.stops``), it has been trained on since its classifiers were, or its data have
+            changed; or a setting is not one that the classifiers have.
     """
     words = tree_language_model(run)
     if words.start is not None:
@@ -91,7 +92,7 @@ def train_shape(
         "model": {"hidden_size": words.output.shape[1], **(model or {})},
         "training": {**loop, **(training or {})},
     }
-    settings = Settings(layered(preset_values("tree-shape"), layer))
+    settings = Settings(layered(preset_values("edge-classifier"), layer))
     _check_or_drop_states(run)
     splits = load_splits(run.task, run_settings.data, run.max_children)
     state = settings.model["state"]
@@ -104,7 +105,7 @@ def train_shape(
     if splits.valid is not None:
         files = {name: str(folder / name) for name in ("train", "valid")}
     settings = settings.replace("data", **files)
-    result = train(settings, run.directory / SHAPE, bar=bar)
+    result = train(settings, run.directory / CLASSIFIER, bar=bar)
     if splits.valid is not None:
         loss = _mean_loss(run, load_joint(run), splits.valid.forest)
         result = {**result, "joint_loss": loss}
@@ -112,49 +113,52 @@ def train_shape(
 
 
 def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
-    """A run's model of words and shape, in evaluation mode, whose ``log_prob`` is log P(S, T).
+    """Load a run's model of words and edges, in evaluation mode, whose ``log_prob`` is log P(S, T).
 
     Arguments:
         run: the run of a language model over trees, with or without START and STOP.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, no shape has been trained for it, or it has
-            been trained on since.
+        ConfigError: the run is not one of a TreeLM, it has no edge classifier, or it has been
+            trained on since.
     """
     words = tree_language_model(run)
     if words.start is not None:
         return words
     path = run.directory.path
-    if not _has_shape(run):
+    if not _has_classifier(run):
         raise ConfigError(
-            f"expected the shape of trees to be trained at {path}, got none; train it: dgltrees "
-            f"train-shape {path}"
+            f"missing the edge classifier of {path}; train it: dgltrees train-edge-classifier "
+            f"{path}"
         )
     _check_weights(run)
-    shape = load(run.directory / SHAPE)
-    decisions = require(shape, shape.model, AddDecisions, "a run of the task tree-shape")
+    loaded = load(run.directory / CLASSIFIER)
+    decisions = require(loaded, loaded.model, AddDecisions, "a run of the task edge-classifier")
     return JointTreeLM(words, decisions).eval()
 
 
 def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> float | None:
-    """The mean of -log P(S, T) per word of test files, in nats; None if no shape was trained.
+    """Return the mean of -log P(S, T) per word of test files, in nats.
+
+    Without an edge classifier it is None.
 
     Arguments:
         run: a run of any task.
         test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
 
     Raises:
-        ConfigError: the shape cannot be used, see :func:`load_joint`; or there are no test files.
+        ConfigError: the edge classifier cannot be used, see :func:`load_joint`; or there are no
+            test files.
     """
-    if not _has_shape(run):
+    if not _has_classifier(run):
         return None
     return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
 
 
 def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, float]:
-    """What ``evaluate`` adds to the report of a run: ``joint_loss``, if a shape was trained.
+    """Return the addition of ``evaluate`` to a report: ``joint_loss``, with an edge classifier.
 
-    Where the shape cannot be used, a warning says so, and the loss of the words stays alone.
+    If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
     """
     try:
         joint = joint_loss(run, test, root)
@@ -188,7 +192,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
     )["features"]
     added = edge_decisions(forest.pos, source).T
     words = source >= 0  # ROOT decides nothing
-    shape_forest(features.numpy()[words], added[words]).save(folder)
+    decisions_forest(features.numpy()[words], added[words]).save(folder)
 
 
 def _check_or_drop_states(run: LoadedRun) -> None:
@@ -197,9 +201,9 @@ def _check_or_drop_states(run: LoadedRun) -> None:
     Outdated states are removed.
 
     Raises:
-        ConfigError: they are outdated, and the shape was trained on them.
+        ConfigError: they are outdated, and the edge classifier was trained on them.
     """
-    if RunDirectory(run.directory / SHAPE).started:
+    if RunDirectory(run.directory / CLASSIFIER).started:
         _check_weights(run)
     if not _states_are_current(run):
         shutil.rmtree(run.directory / STATES, ignore_errors=True)
@@ -210,8 +214,8 @@ def _check_weights(run: LoadedRun) -> None:
     if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
-            f"the language model at {path} has been trained on since its shape was; remove "
-            f"{path / SHAPE} and train it again: dgltrees train-shape {path}"
+            f"the language model at {path} has been trained on since its edge classifier was; "
+            f"remove {path / CLASSIFIER} and train it again: dgltrees train-edge-classifier {path}"
         )
 
 
@@ -226,5 +230,5 @@ def _states_are_current(run: LoadedRun) -> bool:
     return written and run.directory.values(WEIGHTS) == _weights(run)
 
 
-def _has_shape(run: LoadedRun) -> bool:
-    return (run.directory / SHAPE / "run.json").exists()
+def _has_classifier(run: LoadedRun) -> bool:
+    return (run.directory / CLASSIFIER / "run.json").exists()

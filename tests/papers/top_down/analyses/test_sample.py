@@ -14,10 +14,10 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.cli import main
 from dgltrees.formats import read
-from dgltrees.papers.top_down.analyses.compress import compress_files
-from dgltrees.papers.top_down.analyses.generate import generate
+from dgltrees.papers.top_down.analyses.compress import compress_sentences
+from dgltrees.papers.top_down.analyses.edge_classifier import load_joint, train_edge_classifier
+from dgltrees.papers.top_down.analyses.sample import sample
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
-from dgltrees.papers.top_down.analyses.shape import load_joint, train_shape
 from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.loaded import load
@@ -36,14 +36,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loop = {"epochs": 8, "batch_size": 2}
     model = {"left_dependents": True, "labels": True}
     train(tree_lm_settings(model, training=loop), path, bar=False)
-    train_shape(load(path), model=MODEL, training=LOOP, bar=False)
+    train_edge_classifier(load(path), model=MODEL, training=LOOP, bar=False)
     return path
 
 
 def test_the_scores_of_generated_trees_are_those_of_the_model(run: Path) -> None:
     loaded = load(run)
     joint = load_joint(loaded)
-    trees = generate(loaded, 300, seed=3, sample_decisions=True, max_words=30)
+    trees = sample(loaded, 300, seed=3, sample_decisions=True, max_words=30)
     assert len(trees.forest) == 300  # in batches of 256
     for name, model in (("log_prob", tree_language_model(loaded)), ("joint_log_prob", joint)):
         written = torch.tensor([comment[name] for comment in trees.comments]).double()
@@ -61,7 +61,7 @@ def test_a_model_with_stops_needs_no_shape_model(
     model = {"stops": True, "left_dependents": True}
     train(tree_lm_settings(model, training=loop), run, bar=False)
     loaded = load(run)
-    trees = generate(loaded, 60, max_words=12)
+    trees = sample(loaded, 60, max_words=12)
     trees.write(tmp_path / "a.conllu", "conllu")
     joint = [comment["joint_log_prob"] for comment in trees.comments]
     np.testing.assert_allclose(log_probs(loaded, trees.forest), joint, rtol=1e-4, atol=1e-4)
@@ -69,18 +69,18 @@ def test_a_model_with_stops_needs_no_shape_model(
     for name in ("log_prob", "joint_log_prob"):
         expected = [comment[name] for comment in trees.comments]
         np.testing.assert_allclose([line[name] for line in lines], expected, rtol=1e-4, atol=1e-4)
-    argv = ["compress", str(run), "--input", str(SENTENCES), "--max_words", "4", "--out"]
+    argv = ["compress-sentences", str(run), "--input", str(SENTENCES), "--max_words", "4", "--out"]
     assert main([*argv, str(tmp_path / "b.conllu")]) == 0
     assert "# joint_log_prob = -" in (tmp_path / "b.conllu").read_text()
     assert main(["evaluate", str(run), "--test", str(SENTENCES)]) == 0
     assert "joint_loss" in json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert main(["train-shape", str(run)]) == 2
+    assert main(["train-edge-classifier", str(run)]) == 2
     assert "by START and STOP (model.stops); its log P is joint" in capsys.readouterr().err
 
 
 def test_options_reach_the_model(run: Path) -> None:
     loaded = load(run)
-    cold = generate(loaded, 3, sampling=Sampling(temperature=0.0), max_words=9)
+    cold = sample(loaded, 3, sampling=Sampling(temperature=0.0), max_words=9)
     assert len(set(cold.sentences)) == 1
     unknown = int(loaded.vocabularies["word"].encode(["<unk>"])[0])
     with torch.no_grad():
@@ -89,12 +89,12 @@ def test_options_reach_the_model(run: Path) -> None:
         output[:unknown] *= 1e-3
         output[unknown + 1 :] *= 1e-3
     for allowed in (True, False):
-        trees = generate(loaded, 200, unknown=allowed, max_words=3)
+        trees = sample(loaded, 200, unknown=allowed, max_words=3)
         assert (trees.forest.columns["word"] == unknown).any() == allowed
 
 
 def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["generate", str(run), "--number", "4", "--seed", "2", "--sample_decisions", "true"]
+    argv = ["sample", str(run), "--number", "4", "--seed", "2", "--sample_decisions", "true"]
     assert main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
@@ -114,7 +114,7 @@ def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["compress", str(run), "--input", str(SENTENCES), "--max_words", "4"]
+    argv = ["compress-sentences", str(run), "--input", str(SENTENCES), "--max_words", "4"]
     assert main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
     whole = read(SENTENCES, "conllu").forest
@@ -125,14 +125,14 @@ def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "\tNOUN\t" in text
     short = read(tmp_path / "a.conllu", "conllu").forest
     assert len(short) == len(whole)
-    trees = compress_files(load(run), [SENTENCES], 4)
+    trees = compress_sentences(load(run), [SENTENCES], 4)
     assert [comment["words"] for comment in trees.comments] == [n - 1 for n in whole.sizes]
 
 
 def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only words that are not simple change, into simple words, and the sentences get likelier."""
     (tmp_path / "simple.txt").write_text("the\nnight\n\nships\nguests\nzebra\n", encoding="utf-8")
-    argv = ["simplify", str(run), "--input", str(SENTENCES)]
+    argv = ["simplify-sentences", str(run), "--input", str(SENTENCES)]
     argv += ["--simple_words", str(tmp_path / "simple.txt")]
     assert main([*argv, "--number", "4", "--min_cosine", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -163,8 +163,8 @@ def test_trees_without_heads(tmp_path: Path) -> None:
         data = {"train": str(tmp_path / name), "valid": str(tmp_path / name)}
         path = tmp_path / f"run-{name}"
         train(tree_lm_settings(data=data, training={"epochs": 6}), path, bar=False)
-        train_shape(load(path), model=MODEL, training={**LOOP, "epochs": 4}, bar=False)
-        trees = generate(load(path), 5, sampling=Sampling(temperature=0.0), max_words=20)
+        train_edge_classifier(load(path), model=MODEL, training={**LOOP, "epochs": 4}, bar=False)
+        trees = sample(load(path), 5, sampling=Sampling(temperature=0.0), max_words=20)
         assert not trees.heads
         assert trees.sentences == brackets(trees.forest)
         trees.write(tmp_path / "a.svg", "svg")
@@ -179,10 +179,10 @@ def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["--top_p", "0"], "top_p to be a number above 0 and at most 1, got 0"),
         (["--number", "0"], "--number to be a whole number of at least 1, got 0"),
     ):
-        assert main(["generate", str(run), *extra]) == 2
+        assert main(["sample", str(run), *extra]) == 2
         assert text in capsys.readouterr().err
     train(tree_lm_settings(), tmp_path / "bare", bar=False)
-    assert main(["generate", str(tmp_path / "bare")]) == 2
-    assert "dgltrees train-shape" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="expected the shape of trees to be trained"):
-        compress_files(load(tmp_path / "bare"), [SENTENCES], 4, joint=True)
+    assert main(["sample", str(tmp_path / "bare")]) == 2
+    assert "dgltrees train-edge-classifier" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="missing the edge classifier of"):
+        compress_sentences(load(tmp_path / "bare"), [SENTENCES], 4, joint=True)

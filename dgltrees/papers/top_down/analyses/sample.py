@@ -15,8 +15,8 @@ from dgltrees._progress import progress
 from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.errors import ConfigError
 from dgltrees.formats import read, write_conllu
+from dgltrees.papers.top_down.analyses.edge_classifier import load_joint
 from dgltrees.papers.top_down.analyses.scoring import language_model_settings
-from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.graphs import dependency_forest
 from dgltrees.papers.top_down.models.sample_trees import SampledTrees, Sampling, sample_trees
@@ -135,7 +135,7 @@ BATCH = 256
 """The number of trees that are generated together, which bounds memory."""
 
 
-def generate(
+def sample(
     run: LoadedRun,
     number: int,
     *,
@@ -148,8 +148,10 @@ def generate(
     """Sample trees from a run's model; see :func:`~dgltrees.papers.top_down.models.sample_trees`.
 
     Arguments:
-        run: the run of a language model over trees whose shape has been trained, by
-            :func:`~dgltrees.papers.top_down.analyses.shape.train_shape` or as START and STOP.
+        run: the run of a language model over trees that generates edges too: with a
+            :func:`trained edge classifier
+            <dgltrees.papers.top_down.analyses.edge_classifier.train_edge_classifier>`, or by START
+            and STOP.
         number: number of trees.
         seed: the same seed draws the same trees.
         sampling: how words are drawn.
@@ -162,8 +164,8 @@ def generate(
         log P(S, T), and ``cut: yes`` if the tree reached ``max_words``.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, its shape has not been trained, or a number is
-            out of its range.
+        ConfigError: the run is not one of a TreeLM, it has no edge classifier, or a number is out
+            of its range.
     """
     model, settings = load_joint(run), language_model_settings(run)
     words = run.vocabularies["word"]
@@ -193,7 +195,7 @@ def generate(
 
 
 def _comments(part: SampledTrees) -> Iterator[dict[str, object]]:
-    joint = part.log_prob + part.shape_log_prob
+    joint = part.log_prob + part.edge_log_prob
     for p, q, cut in zip(part.log_prob.tolist(), joint.tolist(), part.truncated.tolist()):
         yield {"log_prob": p, "joint_log_prob": q, **({"cut": "yes"} if cut else {})}
 
