@@ -15,7 +15,7 @@ from dgltrees.trees import builders
 from tests.installed import needs_papers
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/*.md"))
+PAGES = sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))
 
 pytestmark = needs_papers
 
