@@ -49,7 +49,7 @@ def test_help_names_every_command(capsys: Capture) -> None:
 
 HELP = [
     *COMMANDS,
-    *(f"make {name}" for name in GENERATORS),
+    *(f"make-data {name}" for name in GENERATORS),
     *(f"train {preset}" for preset in preset_names()[::8]),
 ]
 

@@ -1,4 +1,4 @@
-"""Encoders of trees: the base class and its result, and a cell that runs to the root and back."""
+"""Encoders of trees: the base class and its result, and cells that run up and down the trees."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from dgltrees.trees.batch import TreeBatch
 class Encoding:
     """The states that an encoder computes for ``T`` trees or sentences.
 
-    All encoders return ``batch``, ``states`` and ``roots``; the other attributes are None if an
-    encoder does not compute them. An encoder with more to say returns a subclass.
+    All encoders return ``batch``, ``states`` and ``roots``; other attributes are None if an encoder
+    does not compute them. An encoder with further results returns a subclass.
 
     Attributes:
         batch: the graph of the ``N`` nodes that have a state: the encoded trees, or the graph that
             the encoder built over sentences.
         states: ``(N, c)``, the states of all nodes.
-        vectors: ``(T, c)``, the vector of each tree, if that is not the state of its root.
+        vectors: ``(T, c)``, the vector of each tree, unless it is the state of its root.
         token_nodes: ``(S,)`` int64, the node of each encoded token, if the encoder built the graph.
         final: the recurrent state after the last token of each sentence, from which another
-            sentence can continue; its type is the encoder's.
+            sentence can continue; its type depends on the encoder.
     """
 
     batch: TreeBatch
@@ -50,14 +50,14 @@ class Encoding:
 
     @property
     def tokens(self) -> Tensor:
-        """The states of the encoded tokens, ``(S, c)``; of trees, those of all nodes."""
+        """The states of the encoded tokens, ``(S, c)``; for trees, those of all nodes."""
         if self.token_nodes is None:
             return self.states
         return self.states.index_select(0, self.token_nodes.to(self.states.device))
 
 
 class Encoder(nn.Module, ABC):
-    """The base class of modules that map a batch to its :class:`Encoding`.
+    """Base class of modules that map a batch to its :class:`Encoding`.
 
     Attributes:
         input: maps each node or token to its vector.
@@ -65,14 +65,14 @@ class Encoder(nn.Module, ABC):
     """
 
     hidden: ClassVar[tuple[str, ...]] = ("inputs",)
-    """The arguments that are no settings."""
+    """The arguments that are not settings."""
     input: Input
     size: int
     __call__: Callable[..., Encoding]
 
     @abstractmethod
     def forward(self, batch: Any) -> Encoding:
-        """Encode a batch."""
+        """Return the encoding of a batch."""
 
 
 @checked
@@ -114,7 +114,7 @@ class TreeEncoder(Encoder):
         self.fused, self.checkpoint = fused, checkpoint
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The states of all nodes, in the order of the batch's nodes."""
+        """Return the states of all nodes, ``(N, c)``."""
         x = self.input.indexed(batch) if accepts_indexed(self.cell) else self.input(batch)
         ndata: dict[str, Tensor | IndexedRows] = {"x": x}
         if self.cell.group_by in batch.ndata:
@@ -170,7 +170,7 @@ class BidirectionalEncoder(Encoder):
 
     @property
     def input(self) -> Input:  # type: ignore[override]
-        """Gives every node its input."""
+        """The input module of the nodes."""
         return self.up.input
 
     @property
@@ -179,7 +179,7 @@ class BidirectionalEncoder(Encoder):
         return self.up.cell
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The ``(N, c_up + c_down)`` states of all nodes, in the order of the batch's nodes."""
+        """Return the states of all nodes, ``(N, c_up + c_down)``."""
         up = self.up(batch).states
         down = self.up.traverse(self.down, batch.reversed(), {"x": up})
         return Encoding(batch, torch.cat([up, down], 1))

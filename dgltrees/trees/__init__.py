@@ -1,4 +1,4 @@
-"""Trees as arrays: forests, batches of them as graphs, data sets, samplers and vocabularies."""
+"""Trees as arrays: forests, batches for a model, data sets, samplers and vocabularies."""
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.examples import Examples, TreePairs

@@ -98,7 +98,7 @@ def test_sources_have_the_options_of_what_they_define(
         ("show sick-relatedness", "hidden_size: 150"),
         ("show regres", "did you mean regress"),
         ("--help", "usage: dgltrees COMMAND"),
-        ("make --help", "plans"),
+        ("make-data --help", "plans"),
         ("make-data plans --help", "--overwrite"),
         ("draw --help", "jsonl, nodes, arrow"),
         ("train regress --model.cell lstm --model.aggregator hosvd --help", "--model.rank"),

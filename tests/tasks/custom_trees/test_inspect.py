@@ -136,11 +136,11 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "warning"),
     [
-        (["a"] * 30, "the same name everywhere"),
+        (["a"] * 30, "the same name in all rows"),
         ([f"n{i}" for i in range(30)], "an identifier"),
         ([*map(str, range(29)), "none"], "look like numbers"),
-        (np.full(30, 2.0), "is 2 everywhere"),
-        (np.arange(30), "counts its rows"),
+        (np.full(30, 2.0), "is 2 in all rows"),
+        (np.arange(30), "numbers its rows"),
         (np.array([1.0, np.inf]), "infinite"),
         (["a", "b"] * 15, None),
         (["1", "2"] * 15, None),
