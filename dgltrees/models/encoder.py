@@ -14,7 +14,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Input
 from dgltrees.settings import checked
-from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
+from dgltrees.traversal import IndexedRows, accepts_indexed, run_cell
 from dgltrees.trees.batch import TreeBatch
 
 
@@ -82,10 +82,10 @@ class TreeEncoder(Encoder):
     Arguments:
         inputs: gives every node its input.
         cell: the cell, for inputs of that size.
-        fused: use the cell's own way through all levels, if it has one; False where a second
-            derivative is needed (gradient penalties), which such a way does not have.
+        compile: run the cell as compiled code where possible; use False for second derivatives
+            (gradient penalties), which compiled code does not have.
         checkpoint: compute levels again in the backward pass, for batches that would not fit into
-            memory (see :func:`dgltrees.traverse`).
+            memory (see :func:`dgltrees.run_cell`).
 
     Attributes:
         size: c, the size of a state.
@@ -101,7 +101,7 @@ class TreeEncoder(Encoder):
         inputs: Input,
         cell: BaseCell,
         *,
-        fused: bool = True,
+        compile: bool = True,
         checkpoint: bool = False,
     ) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class TreeEncoder(Encoder):
                 f"{cell.input_size}"
             )
         self.input, self.cell, self.size = inputs, cell, cell.hidden_size
-        self.fused, self.checkpoint = fused, checkpoint
+        self.compiled, self.checkpoint = compile, checkpoint
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """Return the states of all nodes, ``(N, c)``."""
@@ -119,18 +119,18 @@ class TreeEncoder(Encoder):
         ndata: dict[str, Tensor | IndexedRows] = {"x": x}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
-        return Encoding(batch, self.traverse(self.cell, batch, ndata))
+        return Encoding(batch, self.run_cell(self.cell, batch, ndata))
 
-    def traverse(
+    def run_cell(
         self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
     ) -> Tensor:
         """Run a traversal with this encoder's options and return the states ``h``, ``(N, c)``."""
-        return traverse(
+        return run_cell(
             cell,
             batch,
             ndata,
             outputs=["h"],
-            fused=self.fused,
+            compile=self.compiled,
             checkpoint=self.checkpoint,
         )["h"]
 
@@ -143,8 +143,8 @@ class BidirectionalEncoder(Encoder):
     with positions can tell the children of a node apart.
 
     Arguments:
-        up: the encoder from the leaves to the root; its ``fused`` and ``checkpoint`` hold for both
-            ways.
+        up: the encoder from the leaves to the root; its ``compile`` and ``checkpoint`` hold for
+            both directions.
         down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
             size of ``up``.
 
@@ -181,5 +181,5 @@ class BidirectionalEncoder(Encoder):
     def forward(self, batch: TreeBatch) -> Encoding:
         """Return the states of all nodes, ``(N, c_up + c_down)``."""
         up = self.up(batch).states
-        down = self.up.traverse(self.down, batch.reversed(), {"x": up})
+        down = self.up.run_cell(self.down, batch.reversed(), {"x": up})
         return Encoding(batch, torch.cat([up, down], 1))

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.trees.check import integers
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import blocks, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -63,7 +63,7 @@ class DiskForest(Forest):
         return self.with_columns(columns, vocabs)
 
 
-def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
+def examples_on_disk(parts: Iterable[LabeledTrees], folder: PathLike) -> LabeledTrees:
     """Join the parts of a data set, with the trees on disk; the parts are read one at a time.
 
     Arguments:
@@ -86,7 +86,7 @@ def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
             f"{error.strerror}"
         ) from None
     columns: dict[str, list[NDArray[Any]]] = {}
-    last: list[Examples] = []
+    last: list[LabeledTrees] = []
 
     def forests() -> Iterator[Forest]:
         for part in parts:
