@@ -28,6 +28,7 @@ def python_blocks(document: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge function")
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch_geometric
 @pytest.mark.parametrize(
     "document", ["README.md", *(page for page in PAGES if python_blocks(page))]
 )
