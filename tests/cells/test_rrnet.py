@@ -379,12 +379,12 @@ BROKEN = {
     "a RETURN from a recur": (
         "RM",
         edges((0, 1, 0), (1, 2, 0), (1, 2, 1)),
-        "expected RETURN edges from SPLIT or OPEN alone, got one from RECUR; make the graph with",
+        "expected RETURN edges only from SPLIT or OPEN, got one from RECUR; build the graph with",
     ),
     "an edge into OPEN": (
         "OR",
         edges((0, 1, 0), (1, 2, 0)),
-        "no edge into START and OPEN, got others into this OPEN",
+        "no edge into START and OPEN, got others into this OPEN; build",
     ),
     "two steps before one": (
         "RRR",
@@ -421,18 +421,18 @@ def test_edges_that_are_not_those_of_sequences(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"op": None}, r"integer node field 'op' of shape \(N,\), .* got \['x'\]; make the graph"),
+        ({"op": None}, r"integer node field 'op' of shape \(N,\), .* got \['x'\]; build the graph"),
         ({"op": torch.zeros(3)}, r"integer node field 'op' .* got torch.float32 \(3,\)"),
         ({"op": torch.zeros(3, 1).long()}, r"integer node field 'op' .* got torch.int64 \(3, 1\)"),
         ({"op": torch.tensor([0, 2, 5])}, r"expected operations \(START 0, .*\) .* got 5"),
         ({"op": torch.tensor([0, 2, -1])}, r"expected operations \(START 0, .*\) .* got -1"),
         ({"op": torch.tensor([0, 2])}, "'op' to have 3 rows, one per node, got 2"),
-        ({"x": None}, r"expected a node field 'x' of shape \(N, 3\), got only \['op'\]"),
-        ({"x": torch.zeros(3, M + 1)}, r"expected the node field 'x' to be \(N, 3\), got \(3, 4\)"),
+        ({"x": None}, r"missing node field 'x' of shape \(N, 3\), .* fields are \['op'\]"),
+        ({"x": torch.zeros(3, M + 1)}, r"field 'x' to have the shape \(N, 3\), got \(3, 4\)"),
         ({"x": torch.zeros(2, M)}, "'x' to have 3 rows, one per node, got 2"),
         ({"x": torch.zeros(4, M)}, "'x' to have 3 rows, one per node, got 4"),
-        ({"h": torch.zeros(3, D + 1)}, r"field 'h' to be \(3, 4\), as many rows .* got \(3, 5\)"),
-        ({"mask": torch.zeros(3, 1)}, r"node field 'mask' to be \(3, 4\), .* got \(3, 1\)"),
+        ({"h": torch.zeros(3, D + 1)}, r"field 'h' to have the shape \(3, 4\), .* got \(3, 5\)"),
+        ({"mask": torch.zeros(3, 1)}, r"field 'mask' to have the shape \(3, 4\), .* got \(3, 1\)"),
         ({"down": torch.zeros(1, D)}, "'down' to have 3 rows, one per node, got 1"),
         ({"down_c": torch.zeros(D)}, "'down_c' to have 3 rows, one per node, got 4"),
     ],
