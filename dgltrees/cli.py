@@ -22,7 +22,7 @@ COMMANDS: Registry[Any] = Registry(
         "sweep": "dgltrees.commands.training:sweep",
         "explain": "dgltrees.commands.inspection:explain",
         "similar": "dgltrees.commands.inspection:similar",
-        "make": "dgltrees.commands.data:MAKE",
+        "make-data": "dgltrees.commands.data:MAKE_DATA",
         "draw": "dgltrees.commands.data:draw",
         "inspect": "dgltrees.commands.data:inspect",
         "presets": "dgltrees.commands.presets:presets",
@@ -131,7 +131,7 @@ def _call(name: str, argv: Sequence[str]) -> None:
         if is_table and not names and asks_help:
             print(f"usage: dgltrees {name} NAME [flags]\n\n{COMMANDS.summary(name)}.\n")
             for each, function in command.items():
-                print(f"  {each:21}{_first_line(function.__doc__ or '')}")
+                print(f"  {each:22} {_first_line(function.__doc__ or '')}")
             print(f"\ndgltrees {name} NAME --help says more.")
             return
         if is_table and (not names or names[0] not in command):
@@ -171,7 +171,7 @@ def _help() -> str:
     lines = []
     for name in COMMANDS:
         try:
-            lines.append(f"  {name:21}{COMMANDS.summary(name)}")
+            lines.append(f"  {name:22} {COMMANDS.summary(name)}")
         except ConfigError as error:
             warnings.warn(f"{error}; it is left out", stacklevel=2)
     start = ["usage: dgltrees COMMAND ...", "", "Neural networks over trees.", ""]

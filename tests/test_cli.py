@@ -49,7 +49,7 @@ def test_help_names_every_command(capsys: Capture) -> None:
 
 HELP = [
     *COMMANDS,
-    *(f"make {name}" for name in GENERATORS),
+    *(f"make-data {name}" for name in GENERATORS),
     *(f"train {preset}" for preset in preset_names()[::8]),
 ]
 
@@ -74,7 +74,7 @@ def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -
     for flags, said in (([], False), (["--data.pretrained", "x", "--data.fine_tune"], True)):
         assert main(["train", "rank", *flags, "--help"]) == 0
         assert ("--training.pretrained_lr" in capsys.readouterr().out) == said
-    assert main(["make", "--help"]) == 0
+    assert main(["make-data", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for name in GENERATORS:
         assert any(re.match(rf"  {name} +Write ", line) for line in lines)
@@ -141,7 +141,7 @@ def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
 def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
     message = fails(capsys, "evaluate", str(run), "--test", str(SAMPLES / "lrt" / "train2"))
     assert "expected a file of the format jsonl, which the run reads, got" in message
-    assert "train2, which looks like logic; convert it, or say --format" in message
+    assert "train2, which looks like lrt; convert it, or say --format" in message
 
 
 def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None:
@@ -193,7 +193,7 @@ def test_sweep(capsys: Capture, tmp_path: Path) -> None:
 
 def test_make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    argv = ["make", "plans", "--train", "20", "--test", "5", "--seed", "3"]
+    argv = ["make-data", "plans", "--train", "20", "--test", "5", "--seed", "3"]
     for folder in ("a", "plans"):  # the folder may have the name of the data set
         assert main([*argv, "--out", folder]) == 0
     for name in ("train.jsonl", "test.jsonl"):
@@ -262,7 +262,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["train", "classify", "--data.train", "a", "--data.train", "b", "--out", "x"],
             "expected --data.train once, with all its values behind it, --data.train A B, got it",
         ),
-        (["make", "plan", "--out", "x"], "plan"),
+        (["make-data", "plan", "--out", "x"], "plan"),
         (["predict", str(SAMPLES), "--input", "x"], "expected a run directory"),
         (
             ["train", "--out", "x", "classify"],
@@ -291,7 +291,10 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["presets", "x"], "expected no words and flags, got 'x' too"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
-        (["make", "plans", "--out", "x", "--train", str(10**30)], "expected at most 10,000,000"),
+        (
+            ["make-data", "plans", "--out", "x", "--train", str(10**30)],
+            "expected at most 10,000,000",
+        ),
         (["train", "clasisfy", "--out", "x"], "no preset 'clasisfy'; did you mean classify"),
         (["train", "x/y.yaml", "--out", "x"], "expected a file at x/y.yaml, found none"),
         (["sweep", "classify", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),

@@ -75,7 +75,7 @@ def without_torch(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("presets", 0, "regress"),
         ("show regress", 0, "task: regress"),
         ("train regress --help", 0, "--model.hidden_size"),
-        ("make --help", 0, "usage"),
+        ("make-data --help", 0, "usage"),
         ("trian", 2, "did you mean train?"),
         ("train regres --out here", 2, "did you mean regress"),
         ("train regress --model.hiden 3 --out here", 2, "did you mean model.hidden_size"),

@@ -140,11 +140,11 @@ def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
         ["train", "balanced", "--model.cell", "max", "--model.mean", "0.1", "--help"],
         ["show", "balanced"],
         ["draw", "--help"],
-        ["make", "ones", "--out", "one.parents"],
+        ["make-data", "ones", "--out", "one.parents"],
         ["count", "one.parents"],
         ["train", *CLASSIFY, "--model.encoder=wide", "--model.width=3", *QUICK, "--out", "run"],
     )
-    assert "  count                Print the number of trees of a file: count FILE" in helped[1]
+    assert re.search(r"  count +Print the number of trees of a file: count FILE", helped[1])
     assert re.search(r"^balanced +balanced +child_sum", presets[1], re.MULTILINE)
     assert "--model.mean\n      Weight lambda of the mean over the children" in cell[1]
     assert rank[1].startswith("# Rare classes.\n")

@@ -25,7 +25,7 @@ def commands() -> Iterator[list[str]]:
     yield ["--help"]
     yield ["presets"]
     yield from ([name, "--help"] for name in COMMANDS)
-    yield from (["make", name, "--help"] for name in GENERATORS)
+    yield from (["make-data", name, "--help"] for name in GENERATORS)
     yield from (["show", name] for name in preset_names())
     tasks = {load_preset(name).task.name: name for name in preset_names()}
     yield from (["train", name, "--help"] for name in tasks.values())

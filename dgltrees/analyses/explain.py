@@ -22,8 +22,8 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees import TreeTask
-from dgltrees.training.loaded import LoadedRun, Source
-from dgltrees.trees import Examples, Forest, TreeBatch
+from dgltrees.training.trained import Source, TrainedModel
+from dgltrees.trees import Forest, LabeledTrees, TreeBatch
 
 _SHOWN_NODES = 60  # of a tree that the repr draws; of a larger one it lists the strongest nodes
 _STRONGEST = 10
@@ -46,7 +46,7 @@ class Explanation:
             gradients; all of it sums to ``prediction - baseline``.
     """
 
-    examples: Examples
+    examples: LabeledTrees
     target: str
     node: int | None
     prediction: float
@@ -156,7 +156,7 @@ class Explanation:
 
 
 def explain(
-    run: LoadedRun,
+    run: TrainedModel,
     source: Source,
     example: int = 0,
     *,
@@ -237,7 +237,7 @@ def explain(
     )
 
 
-def _row(run: LoadedRun, one: Examples, node: int | None) -> tuple[int, int | None]:
+def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, int | None]:
     """The row of an example to explain, and the node that it is."""
     if not run.task.nodes:
         if node is not None:
@@ -249,7 +249,7 @@ def _row(run: LoadedRun, one: Examples, node: int | None) -> tuple[int, int | No
     return node, node
 
 
-def _target_names(one: Examples, count: int) -> list[str]:
+def _target_names(one: LabeledTrees, count: int) -> list[str]:
     """The names of the K answers."""
     if len(one.targets) == count:
         return list(one.targets.names)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TypeVar
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 
 T = TypeVar("T")
 
 
-def require(run: LoadedRun, part: object, kind: type[T], expected: str) -> T:
+def require(run: TrainedModel, part: object, kind: type[T], expected: str) -> T:
     """A part of a run, if it is of the class that an analysis works on.
 
     Arguments:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
-from dgltrees.training.loaded import LoadedRun, Source
+from dgltrees.training.trained import Source, TrainedModel
 
 
 def similar_trees(
-    run: LoadedRun,
+    run: TrainedModel,
     source: Source,
     queries: Sequence[int],
     *,

@@ -39,7 +39,7 @@ class Score(nn.Module):
         kind: the scoring function: mlp, dot or map.
         init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             b is zero.
-        fused: compute all scores of mlp block by block in one autograd function. Set it to False
+        compile: compute all scores of mlp block by block in one autograd function. Set it to False
             for a second derivative; this needs memory for all hidden units.
 
     Raises:
@@ -55,10 +55,10 @@ class Score(nn.Module):
     """
 
     def __init__(
-        self, size: Count, kind: ScoreName = "mlp", *, init: Init = "kaiming", fused: bool = True
+        self, size: Count, kind: ScoreName = "mlp", *, init: Init = "kaiming", compile: bool = True
     ) -> None:
         super().__init__()
-        self.kind, self.fused = kind, fused
+        self.kind, self.compiled = kind, compile
         if kind == "mlp":
             self.W_1 = nn.Parameter(torch.empty(size, size))
             self.w = nn.Parameter(torch.empty(size))
@@ -90,7 +90,7 @@ class Score(nn.Module):
         """Score all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
         if self.kind != "mlp":
             return torch.bmm(queries, keys.transpose(1, 2))
-        way = way_of(self) if self.fused else None
+        way = way_of(self) if self.compiled else None
         scores: Tensor | None = None if way is None else way(self, keys, queries)
         if scores is None:
             scores = self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))

@@ -14,7 +14,7 @@ from dgltrees.errors import TreeError
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.functions import name_of
 from dgltrees.traversal.reference import call_arranged, with_positions
-from dgltrees.traversal.topo import Graph, as_batch, traverse
+from dgltrees.traversal.topo import Graph, as_batch, run_cell
 from dgltrees.traversal.views import Edges, FieldError, Nodes
 from dgltrees.trees.batch import TreeBatch
 
@@ -158,7 +158,7 @@ class BaseCell(nn.Module, ABC):
                     f"torch.as_tensor({name})"
                 )
         ndata = {name: inputs[name] for name in self.input_fields if name in inputs}
-        return traverse(self, batch, ndata)
+        return run_cell(self, batch, ndata)
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
         """Check the input ``x`` of all nodes and return it.

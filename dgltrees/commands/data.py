@@ -1,4 +1,4 @@
-"""Commands about data: make, draw, inspect."""
+"""Commands about data: make-data, draw, inspect."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
-from dgltrees.formats.format import Layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.inspect import inspect_trees
 
 
-class Make(Mapping[str, Callable[..., None]]):
+class MakeData(Mapping[str, Callable[..., None]]):
     """The generators as commands, which print the paths that they have written."""
 
     def __getitem__(self, name: str) -> Callable[..., None]:
@@ -35,8 +35,8 @@ class Make(Mapping[str, Callable[..., None]]):
         return len(GENERATORS)
 
 
-MAKE = Make()
-"""Write a synthetic data set from a seed: make NAME --out DIR."""
+MAKE_DATA = MakeData()
+"""Write a synthetic data set from a seed: make-data NAME --out DIR."""
 
 
 @functools.wraps(draw_file)
@@ -62,7 +62,7 @@ def inspect(
     target: str | None = None,
     group: str | None = None,
     columns: list[str] | dict[str, str] | None = None,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> None:
     """Look at a file of trees, and print what to type next: inspect FILE.
 

@@ -13,7 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 
 
 def explain(

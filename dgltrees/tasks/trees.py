@@ -18,7 +18,7 @@ from dgltrees.models.readout import Attention, Mean, Root
 from dgltrees.settings import Count, Fraction, Options, Part, chosen
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class SupervisedSettings(DataSettings):
     """Learn from the labels of all nodes, or of the root alone."""
 
 
-def root_labels(data: Examples) -> Examples:
+def root_labels(data: LabeledTrees) -> LabeledTrees:
     """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
     forest = data.forest
     target = np.where(forest.parent < 0, forest.columns["target"], -1)

@@ -27,7 +27,7 @@ from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.trees import LabeledTrees, TreeBatch
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -73,7 +73,7 @@ class Prepared:
     settings: Settings
     task: Task
     splits: Splits
-    test: Examples | None
+    test: LabeledTrees | None
     model: nn.Module
 
 
@@ -291,7 +291,7 @@ class Trainer:
                 group["lr"] /= 2
         self.progress.schedule = dataclasses.asdict(schedule)
 
-    def _evaluate(self, data: Examples) -> dict[str, Any]:
+    def _evaluate(self, data: LabeledTrees) -> dict[str, Any]:
         outputs = run_model(self.plain, self.task, data, self.fabric)
         return self.task.report(data, outputs, self.majority)
 

@@ -31,7 +31,6 @@ from dgltrees.tasks.splits import (
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import locked, write_json
-from dgltrees.training.loaded import LoadedRun
 from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer
@@ -49,7 +48,8 @@ from dgltrees.training.rundir import (
     encoder_fingerprint,
     fingerprints,
 )
-from dgltrees.trees import Examples
+from dgltrees.training.trained import TrainedModel
+from dgltrees.trees import LabeledTrees
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -63,7 +63,7 @@ LARGE_CELL = 2**19
 """The parameters of a cell from which on two threads are faster than one: 1.1 to 1.8 times, and
 0.7 to 1.4 times with 2^15. (Measured as above; more than two cores were not at hand.)"""
 
-OnOutputs = Callable[[Path, Task, Examples, Columns], None]
+OnOutputs = Callable[[Path, Task, LabeledTrees, Columns], None]
 """Called with the folder of a run, its task, examples, and the model's outputs for them."""
 
 
@@ -184,7 +184,7 @@ def train(
 
 def train_in_memory(
     settings: Settings, splits: Splits, *, bar: bool | None = None, on_epoch: OnEpoch = print_epoch
-) -> tuple[LoadedRun, list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[TrainedModel, list[dict[str, Any]], dict[str, Any]]:
     """Train without a run directory: nothing is written, and nothing can be resumed.
 
     Arguments:
@@ -208,7 +208,7 @@ def train_in_memory(
     trainer.load_best()
     # of several processes each predicts by itself
     device = fabric if fabric.world_size == 1 else one_device(settings.training)
-    run = LoadedRun(ready.settings, splits.train.schema, ready.model.eval(), device, metadata)
+    run = TrainedModel(ready.settings, splits.train.schema, ready.model.eval(), device, metadata)
     return run, trainer.progress.history, result
 
 

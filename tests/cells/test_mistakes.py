@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 import torch
 
-from dgltrees import Forest, prop_nodes_topo, traverse
+from dgltrees import Forest, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
 from dgltrees.cells import BaseCell, make_cell
 from dgltrees.errors import ConfigError, TreeError
@@ -45,7 +45,7 @@ def by_dgl(cell: BaseCell) -> None:
         (lambda: CELL(nx.DiGraph([(1, 0)]), X[:2]), "expected a DGLGraph .*, got DiGraph; build"),
         (lambda: prop_nodes_topo(FOREST, CELL), r"got Forest; .* forest.batch\(\) a TreeBatch"),
         (
-            lambda: traverse(CELL, dgl.heterograph({("a", "of", "b"): ([0], [0])})),
+            lambda: run_cell(CELL, dgl.heterograph({("a", "of", "b"): ([0], [0])})),
             "got one with several types of nodes or edges",
         ),
         (

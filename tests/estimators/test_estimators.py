@@ -232,7 +232,7 @@ def test_nothing_is_written_unless_a_folder_is_named(
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConfigError, match="expected a run in a directory, got one in memory"):
         _ = again.run_.directory
-    assert repr(again.run_) == "LoadedRun(task='regress', model='child_sum')"
+    assert repr(again.run_) == "TrainedModel(task='regress', model='child_sum')"
 
 
 def test_a_run_directory_can_be_named(tmp_path: Path) -> None:

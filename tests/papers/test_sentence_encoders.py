@@ -24,23 +24,23 @@ from tests.tasks.test_model_settings import assert_model_refused
 
 @pytest.mark.parametrize("policy", ["fixed", "reinforce"])
 def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, policy: str) -> None:
-    result = train(settings("snli", POLICIES[policy]), tmp_path / "run", bar=False)
+    result = train(settings("nli", POLICIES[policy]), tmp_path / "run", bar=False)
     assert 0 <= result["valid"]["accuracy"] <= 1
 
 
 def test_given_operations_must_be_in_the_data(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="operations of every token, got a sentence without"):
-        train(settings("snli"), tmp_path / "run", bar=False)
+        train(settings("nli"), tmp_path / "run", bar=False)
 
 
 def test_fixed_operations_are_of_words_in_a_table() -> None:
     with pytest.raises(ConfigError, match="model.words table with fixed operations"):
-        built(settings("snli", POLICIES["fixed"], model={"words": "pretrained"}))
+        built(settings("nli", POLICIES["fixed"], model={"words": "pretrained"}))
 
 
 def test_the_encoders_of_sentences_are_named() -> None:
     assert_model_refused(
-        *("snli", {"encoder": "gru"}, "encoder to be one of nti, rrnet, lstm, .*, got 'gru'")
+        *("nli", {"encoder": "gru"}, "encoder to be one of nti, rrnet, lstm, .*, got 'gru'")
     )
 
 

@@ -15,4 +15,4 @@ GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
         "plans": "dgltrees.formats.synthetic.plans:make_plans",
     },
 )
-"""The generators of ``dgltrees make NAME``; their keyword arguments are its options."""
+"""The generators of ``dgltrees make-data NAME``; their keyword arguments are its options."""

@@ -4,5 +4,5 @@ Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
 
 The equations of the nodes are in :mod:`dgltrees.cells.s_lstm` and
 :mod:`~dgltrees.cells.attentive`. Here are the trees (``graphs``), the encoders, attention and
-matching (``models``), and the tasks SNLI, WikiQA and SST.
+matching (``models``), and the tasks NLI, WikiQA and SST.
 """

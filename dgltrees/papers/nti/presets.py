@@ -25,7 +25,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   'weight decay. Where it says "input dropouts" we\nhave dropout on leaves, on '
                   'the children of every node and on attention vectors; "output" is the\nMLP. '
                   "Initial values and the clipping of gradients are those of the authors' code."),
-        "task": "snli", "paper": "Munkhdalai and Yu 2017, Table 1",
+        "task": "nli", "paper": "Munkhdalai and Yu 2017, Table 1",
         "data": {"train": "snli/snli_1.0_train.jsonl", "valid": "snli/snli_1.0_dev.jsonl",
                  **_GLOVE},
         "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "identity", **_SIZES,
@@ -95,7 +95,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # SICK, in place of SNLI
     "sick": {
         "about": "NTI-SLSTM-LSTM on SICK, with word vectors of its own.",
-        "task": "snli",
+        "task": "nli",
         "data": {"train": "sick/SICK_train_parsed.txt", "valid": "sick/SICK_trial_parsed.txt",
                  "lower": True, "min_count": 2},
         "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", "hidden_size": 100,

@@ -6,7 +6,7 @@ import json
 
 from dgltrees.papers.rrnet.analyses import policy_trees
 from dgltrees.settings import Count
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 
 
 def compare_trees(

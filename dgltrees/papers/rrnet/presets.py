@@ -1,4 +1,4 @@
-"""Presets of the recurrent-recursive network: expressions, logic, language models, SICK and SST."""
+"""Presets of the recurrent-recursive network: expressions, LRT, language models, SICK and SST."""
 
 from __future__ import annotations
 
@@ -59,39 +59,39 @@ PRESETS: dict[str, dict[str, Any]] = {
         "base": "mee", "paper": None, "model": _RECUR,
     },
     # Figure 2
-    "logic-rrnet": {
+    "lrt-rrnet": {
         "about": ("The recurrent-recursive network of Figure 2 (Jacob et al., RepL4NLP 2018) "
                   "with true trees, on the\npairs of lrt as sequences of tokens: .8/.1/.1 of all "
                   "pairs, those with at most six operators are\nlearned. The text gives no "
                   "sizes: d = 62 makes 132,000 parameters, about as many as the three\nmodels "
                   "beside it have."),
-        "task": "logic-sequence", "paper": "Jacob et al. 2018, Figure 2",
+        "task": "lrt-sequence", "paper": "Jacob et al. 2018, Figure 2",
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "test_fraction": 0.1,
                  "max_operators": 6},
         "model": {"encoder": "rrnet", "hidden_size": 62, "embedding": 32, "head": [100]},
         "training": {"optimizer": "adam", "lr": 0.002, "clip": 1.0, "batch_size": 64, "epochs": 8,
                      "patience": None},
     },
-    "logic-lstm": {
-        "about": "The LSTM of Figure 2, of as many parameters as logic-rrnet.",
-        "base": "logic-rrnet", "model": {"encoder": "lstm", "hidden_size": 126},
+    "lrt-lstm": {
+        "about": "The LSTM of Figure 2, of as many parameters as lrt-rrnet.",
+        "base": "lrt-rrnet", "model": {"encoder": "lstm", "hidden_size": 126},
     },
-    "logic-transformer": {
-        "about": "The transformer encoder of Figure 2, of as many parameters as logic-rrnet.",
-        "base": "logic-rrnet",
+    "lrt-transformer": {
+        "about": "The transformer encoder of Figure 2, of as many parameters as lrt-rrnet.",
+        "base": "lrt-rrnet",
         "model": {"encoder": "transformer", "hidden_size": 64, "layers": 2, "heads": 4},
     },
-    "logic-tree": {
-        "about": ("The Tree-LSTM of Figure 2, of as many parameters as logic-rrnet: it has the "
+    "lrt-tree": {
+        "about": ("The Tree-LSTM of Figure 2, of as many parameters as lrt-rrnet: it has the "
                   "whole tree from the\nbeginning, and parameters of its own for each operator. "
                   "The pairs are the same in each part."),
-        "base": "logic-rrnet", "paper": "Jacob et al. 2018, Figure 2", "task": "logic",
+        "base": "lrt-rrnet", "paper": "Jacob et al. 2018, Figure 2", "task": "lrt",
         "model": {"aggregator": "sum", "hidden_size": 64},
     },
-    "logic-bilstm": {
+    "lrt-bilstm": {
         "about": ("The bidirectional LSTM beside those of Figure 2, of as many parameters as "
-                  "logic-rrnet."),
-        "base": "logic-lstm", "paper": None, "model": {"encoder": "bilstm", "hidden_size": 79},
+                  "lrt-rrnet."),
+        "base": "lrt-lstm", "paper": None, "model": {"encoder": "bilstm", "hidden_size": 79},
     },
     # Section 3.3: RRNet is ptb, and LSTM is ptb-lstm
     "ptb": {

@@ -9,8 +9,8 @@ from dgltrees.commands.plots import has_matplotlib, learning_curve
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.settings.catalog import load_preset
 from dgltrees.tasks.task import ACCURACY
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 
 PRESETS = {"hosvd": "listops-demo-hosvd", "sum": "listops-demo-sum"}
 TRAIN, TEST, SEED = 22_000, 5_000, 0

@@ -20,7 +20,7 @@ from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.data.questions import read_answers, read_questions
 from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.settings import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 
 
 def parse(

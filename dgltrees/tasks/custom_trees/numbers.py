@@ -24,7 +24,7 @@ from dgltrees.tasks.custom_trees.settings import (
     PairNumbersModel,
 )
 from dgltrees.tasks.task import LOSS, Columns, Metric
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import Schema
 
 METRICS = (
@@ -58,7 +58,7 @@ class NumbersTask(CustomTreesTask):
         """Float64 ``(R, K)``, NaN where there is none."""
         return np.stack([read_numbers(array, name, error) for name, array in values.items()], 1)
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example: the ``prediction``, or one by the name of each target.
 
         Where rows are nodes, ``nodes`` has the predictions of all nodes.
@@ -74,13 +74,13 @@ class NumbersTask(CustomTreesTask):
                 line["nodes"] = outputs["prediction_0"][start:stop].tolist()
             yield line
 
-    def majority(self, data: Examples) -> dict[str, Any]:
+    def majority(self, data: LabeledTrees) -> dict[str, Any]:
         """The mean of each target: what is predicted best without looking at a tree."""
         means = np.nanmean(self.targets(data), 0)
         return dict(zip(data.target_names, means.tolist()))
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from dgltrees.cells import BaseCell
 from dgltrees.errors import called
-from dgltrees.formats.format import Layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import Input
 from dgltrees.registry import Registry, subclass_of
@@ -20,7 +20,7 @@ from dgltrees.tasks.trees import HeadSettings, TreeModel
 
 
 @dataclass(frozen=True)
-class CustomTreesData(Layout, PretrainedSettings):
+class CustomTreesData(RecordLayout, PretrainedSettings):
     """Custom trees with a target."""
 
     target: str | list[str] = "target"

@@ -20,9 +20,9 @@ BYTES: dict[str, tuple[dict[str, Any], str]] = {
         {"train": 300, "valid": 50, "test": 50},
         "a53568dab4095966169360d5c0cd45528f358562ba52568def8a0138e8af7672",
     ),
-    "logic": (
+    "lrt": (
         {"train": [4] * 13, "valid": 60, "test": 0},
-        "d46aca3d32b70cfdd896883622bfda1e55ef4a9b2a1560f34d8dd5b67c7e239e",
+        "b36f6f525512c0f696d407badf2640139ea09ca05fb291e4ed621b07db7dce7c",
     ),
     "mee": (
         {"train": 30, "valid": 10, "test": 10, "lengths": [4, 7]},

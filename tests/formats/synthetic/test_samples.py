@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees.formats import FORMATS, Layout
+from dgltrees.formats import FORMATS, RecordLayout
 from tests.installed import installed_formats, installed_tasks
 
 from .sample_data import OF_PAPERS, implication, make_samples
@@ -16,7 +16,7 @@ SAMPLES = DATASETS / "samples"
 
 FORMAT_OF = {
     "listops": "listops",
-    "lrt": "logic",
+    "lrt": "lrt",
     "sst": "sst",
     "inex": "inex",
     "boolsent": "boolsent",
@@ -43,7 +43,7 @@ def test_the_samples_are_what_the_generators_write(tmp_path: Path) -> None:
     make_samples(tmp_path)
     generated = files(tmp_path)
     handwritten = [Path("penn/sample.mrg"), Path("ud/sample.conllu")]
-    missing = {folder for name, (folder, _) in OF_PAPERS.items() if not installed_tasks({name: 0})}
+    missing = {*OF_PAPERS} - {*installed_tasks(OF_PAPERS)}
     assert [path for path in files(SAMPLES) if path.parts[0] not in missing] == sorted(
         [*generated, *handwritten]
     )
@@ -69,7 +69,7 @@ def test_every_sample_is_read(name: Path) -> None:
     path = SAMPLES / name
     pairs = name.name.startswith("relatedness")
     form = "jsonl" if pairs else FORMAT_OF[name.parts[0]]
-    layout = Layout(tree=["first", "second"]) if pairs else Layout()
+    layout = RecordLayout(tree=["first", "second"]) if pairs else RecordLayout()
     examples = FORMATS[form].read(path, layout=layout)
     text = path.read_text(encoding="utf-8")
     starts = {".mrg": "\n( (", ".conllu": "\n1\t"}

@@ -16,8 +16,8 @@ from dgltrees.papers.rrnet.brackets import bracket_scores, random_operations
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
 from dgltrees.papers.rrnet.graphs import spans
 from dgltrees.settings.layers import Settings
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from tests.training.samples import SAMPLES, quick, with_model
 
 

@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from dgltrees import traverse
+from dgltrees import run_cell
 from dgltrees.cells import RRNetCell
 from dgltrees.papers.rrnet.graphs import operation_graph
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
@@ -75,7 +75,7 @@ class Model(nn.Module):
         sizes = np.array([len(text) + 1 for text in texts])
         batch = operation_graph(operations.numpy(), sizes, complete=True)
         ndata = {"x": self.embed(tokens), "op": batch.ndata["op"]}
-        return traverse(self.cell, batch, ndata, outputs=["h"], **how)["h"][np.cumsum(sizes) - 1]
+        return run_cell(self.cell, batch, ndata, outputs=["h"], **how)["h"][np.cumsum(sizes) - 1]
 
     def on_the_fly(self, texts: list[Tensor]) -> Tensor:
         """The same step by step, with a stack: as where operations are chosen by the state."""
@@ -109,7 +109,7 @@ CONTENDERS: dict[str, Callable[[Model], Read]] = {
     "torch.nn.LSTM, padded": lambda model: model.padded,
     "torch.nn.LSTM, packed": lambda model: model.packed,
     "dgl": lambda model: lambda texts: model.graph(texts, backend="dgl"),
-    "levels, fused=False": lambda model: lambda texts: model.graph(texts, fused=False),
+    "levels, compile=False": lambda model: lambda texts: model.graph(texts, compile=False),
     "levels": lambda model: model.graph,
     "on the fly": lambda model: model.on_the_fly,
 }

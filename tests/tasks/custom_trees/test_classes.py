@@ -12,8 +12,8 @@ from dgltrees.errors import TreeError
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.splits import load_examples
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 
 
 def _save(folder: Path, seed: int, names: list[str]) -> str:

@@ -31,7 +31,7 @@ from dgltrees.papers.rrnet.models.sequences import (
 )
 from dgltrees.papers.rrnet.models.stepping import Consume, RRNetState, Steps, choose, initial_state
 from dgltrees.settings import Count, Fraction, Share, checked
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.kinds import Operation
@@ -144,7 +144,7 @@ class RRNetEncoder(Encoder):
         if rollout.h_mask is not None:
             ndata["mask"] = rollout.h_mask.index_select(0, graph.tree_of_node)
         outputs = ["h"] if start is None else list(self.cell.state_fields)
-        states = traverse(self.cell, graph, ndata, outputs=outputs)
+        states = run_cell(self.cell, graph, ndata, outputs=outputs)
         h, steps = states["h"], steps_of(graph)
         operations = graph.ndata[OPERATION].index_select(0, steps)
         decisions: Decisions | None = None

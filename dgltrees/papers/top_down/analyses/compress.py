@@ -14,7 +14,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint
 from dgltrees.papers.top_down.analyses.sample import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.analyses.scoring import Score, log_probs, tree_language_model
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.segments import offsets_of
@@ -123,7 +123,7 @@ def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
 
 
 def compress_sentences(
-    run: LoadedRun,
+    run: TrainedModel,
     files: Sequence[PathLike],
     max_words: int,
     *,

@@ -36,9 +36,9 @@ from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory, fingerprints
+from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 
@@ -46,7 +46,7 @@ CLASSIFIER, STATES, WEIGHTS = "edge-classifier", "edge-states", "edge-classifier
 
 
 def train_edge_classifier(
-    run: LoadedRun,
+    run: TrainedModel,
     *,
     model: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
@@ -112,7 +112,7 @@ def train_edge_classifier(
     return result
 
 
-def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
+def load_joint(run: TrainedModel) -> JointTreeLM | TreeLM:
     """Load a run's model of words and edges, in evaluation mode, whose ``log_prob`` is log P(S, T).
 
     Arguments:
@@ -137,14 +137,14 @@ def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
     return JointTreeLM(words, decisions).eval()
 
 
-def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> float | None:
+def joint_loss(run: TrainedModel, test: Files = None, root: str | None = None) -> float | None:
     """Return the mean of -log P(S, T) per word of test files, in nats.
 
     Without an edge classifier it is None.
 
     Arguments:
         run: a run of any task.
-        test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
+        test, root: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
 
     Raises:
         ConfigError: the edge classifier cannot be used, see :func:`load_joint`; or there are no
@@ -155,7 +155,7 @@ def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> f
     return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
 
 
-def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, float]:
+def joint_report(run: TrainedModel, test: Files, root: str | None) -> dict[str, float]:
     """Return the addition of ``evaluate`` to a report: ``joint_loss``, with an edge classifier.
 
     If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
@@ -168,12 +168,14 @@ def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, flo
     return {} if joint is None else {"joint_loss": joint}
 
 
-def _mean_loss(run: LoadedRun, model: JointTreeLM | TreeLM, forest: Forest) -> float:
+def _mean_loss(run: TrainedModel, model: JointTreeLM | TreeLM, forest: Forest) -> float:
     words = forest.num_nodes - len(forest)
     return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
 
 
-def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
+def _write_states(
+    run: TrainedModel, model: TreeLM, forest: Forest, state: str, folder: Path
+) -> None:
     """Save the inputs and targets of the classifiers for all words of a generation forest."""
     source, output = forest.global_parent, model.output
     dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
@@ -195,7 +197,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
     decisions_forest(features.numpy()[words], added[words]).save(folder)
 
 
-def _check_or_drop_states(run: LoadedRun) -> None:
+def _check_or_drop_states(run: TrainedModel) -> None:
     """Check that the states in the run directory belong to the current language model.
 
     Outdated states are removed.
@@ -210,7 +212,7 @@ def _check_or_drop_states(run: LoadedRun) -> None:
         run.directory.write_values(WEIGHTS, _weights(run))
 
 
-def _check_weights(run: LoadedRun) -> None:
+def _check_weights(run: TrainedModel) -> None:
     if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
@@ -219,16 +221,16 @@ def _check_weights(run: LoadedRun) -> None:
         )
 
 
-def _weights(run: LoadedRun) -> dict[str, Any]:
+def _weights(run: TrainedModel) -> dict[str, Any]:
     """A fingerprint of the language model's weights."""
     return fingerprint(run.directory / "weights.safetensors")
 
 
-def _states_are_current(run: LoadedRun) -> bool:
+def _states_are_current(run: TrainedModel) -> bool:
     """Whether states were written, and since then the language model has not been trained."""
     written = (run.directory / WEIGHTS).exists()
     return written and run.directory.values(WEIGHTS) == _weights(run)
 
 
-def _has_classifier(run: LoadedRun) -> bool:
+def _has_classifier(run: TrainedModel) -> bool:
     return (run.directory / CLASSIFIER / "run.json").exists()

@@ -22,7 +22,7 @@ from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.parser import NONE, best_labels
 from dgltrees.papers.top_down.tasks.reading import ParserSettings, sentences
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of, owner
 
@@ -62,7 +62,7 @@ def read_sentences(
 
 @torch.no_grad()
 def parse(
-    run: LoadedRun,
+    run: TrainedModel,
     forest: Forest,
     k: int = 1,
     *,
@@ -127,7 +127,7 @@ def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[tuple[N
 
 
 def parse_files(
-    run: LoadedRun,
+    run: TrainedModel,
     stream: Iterator[Sentence],
     out: PathLike,
     *,

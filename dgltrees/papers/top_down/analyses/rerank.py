@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_m
 from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.tasks.parser import attachment
 from dgltrees.papers.top_down.tasks.reading import punctuation
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import owner, within
 
@@ -32,7 +32,7 @@ def longest_list(kbest: KBest) -> int:
     return int(np.diff(kbest.offsets).max())
 
 
-def tree_scores(run: LoadedRun, kbest: KBest, weight: float = 0.0) -> Scores:
+def tree_scores(run: TrainedModel, kbest: KBest, weight: float = 0.0) -> Scores:
     """The log-probability of each tree plus ``weight`` times the parser's score, ``(T,)``.
 
     Arguments:

@@ -21,7 +21,7 @@ from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.graphs import dependency_forest
 from dgltrees.papers.top_down.models.sample_trees import SampledTrees, Sampling, sample_trees
 from dgltrees.papers.top_down.tasks.reading import LABEL
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.words import ROOT, UNKNOWN
 
@@ -111,7 +111,7 @@ class GeneratedTrees:
             file.write(text)
 
 
-def read_trees(run: LoadedRun, files: Sequence[PathLike]) -> Forest:
+def read_trees(run: TrainedModel, files: Sequence[PathLike]) -> Forest:
     """Read the trees of CoNLL-U files, as the data of a language model over trees were read.
 
     Raises:
@@ -136,7 +136,7 @@ BATCH = 256
 
 
 def sample(
-    run: LoadedRun,
+    run: TrainedModel,
     number: int,
     *,
     seed: int = 0,
@@ -204,7 +204,7 @@ def _title(comment: dict[str, object]) -> str:
     return f"log P = {comment['joint_log_prob']:.2f}" + (", cut" if "cut" in comment else "")
 
 
-def _has_heads(run: LoadedRun) -> bool:
+def _has_heads(run: TrainedModel) -> bool:
     """Whether the model was trained on CoNLL-U, the only format with labels."""
     files = run.settings.data.train or []
     names = [files] if isinstance(files, str) else files

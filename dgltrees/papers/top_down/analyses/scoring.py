@@ -27,7 +27,7 @@ from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import TreeLMSettings
 from dgltrees.papers.top_down.tasks.tree_lm import Objective
 from dgltrees.training.device import OneDevice
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.words import recode
 
@@ -43,7 +43,7 @@ Score = Callable[[Forest], NDArray[np.float64]]
 """A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
-def language_model(run: LoadedRun) -> LanguageModel:
+def language_model(run: TrainedModel) -> LanguageModel:
     """The language model of a run, over trees or over sequences.
 
     Raises:
@@ -52,7 +52,7 @@ def language_model(run: LoadedRun) -> LanguageModel:
     return require(run, run.model, Objective, "a language model (task tree-lm)").model
 
 
-def tree_language_model(run: LoadedRun) -> TreeLM:
+def tree_language_model(run: TrainedModel) -> TreeLM:
     """The language model over trees of a run.
 
     Raises:
@@ -62,7 +62,7 @@ def tree_language_model(run: LoadedRun) -> TreeLM:
     return require(run, getattr(run.model, "model", None), TreeLM, expected)
 
 
-def language_model_settings(run: LoadedRun) -> TreeLMSettings:
+def language_model_settings(run: TrainedModel) -> TreeLMSettings:
     """The settings of a language model's data.
 
     Raises:
@@ -72,7 +72,7 @@ def language_model_settings(run: LoadedRun) -> TreeLMSettings:
 
 
 def log_probs(
-    run: LoadedRun, forest: Forest, *, model: Model | None = None, max_nodes: int = 20_000
+    run: TrainedModel, forest: Forest, *, model: Model | None = None, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
     """The log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
 
@@ -122,7 +122,7 @@ def generation_log_probs(
     return scores["score"].cpu().numpy() if scores else np.zeros(0)
 
 
-def check(run: LoadedRun, parser: LoadedRun | None = None) -> None:
+def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
     """See that a language model has the parser that it needs.
 
     Raises:
@@ -139,7 +139,7 @@ def check(run: LoadedRun, parser: LoadedRun | None = None) -> None:
 
 
 def candidate_scores(
-    run: LoadedRun, questions: Sequence[Question], parser: LoadedRun | None = None
+    run: TrainedModel, questions: Sequence[Question], parser: TrainedModel | None = None
 ) -> NDArray[np.float64]:
     """The log-probabilities of the sentences with each candidate, ``(Q, 5)``.
 

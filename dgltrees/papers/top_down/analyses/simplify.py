@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.analyses.scoring import (
     log_probs,
     tree_language_model,
 )
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.words import ROOT, UNKNOWN
@@ -83,7 +83,7 @@ def _replaced(forest: Forest, node: int, word: int) -> Forest:
 
 
 def simplify_sentences(
-    run: LoadedRun,
+    run: TrainedModel,
     files: Sequence[PathLike],
     simple_words: PathLike,
     *,

@@ -13,7 +13,7 @@ from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, source_nodes
 from dgltrees.papers.top_down.models.language_model import LanguageModel, Predictions, half
 from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
@@ -49,8 +49,7 @@ class TreeLM(LanguageModel):
             the paper.
         stops: generate the shape too, by START and STOP (``with_stops``), two
             more rows of the tables of words: ``log_prob`` is log P(S, T) then.
-        fused: use the cells' own ways through all levels; False where a second derivative is
-            needed.
+        compile: run the cells as compiled code where possible; use False for second derivatives.
 
     Raises:
         ConfigError: a size is not positive or sizes do not fit.
@@ -73,7 +72,7 @@ class TreeLM(LanguageModel):
         vectors: Tensor | None = None,
         labels: NonNegativeInt = 0,
         stops: bool = False,
-        fused: bool = True,
+        compile: bool = True,
     ) -> None:
         s = half(hidden_size, embedding)
         rows = words + 2 * stops
@@ -85,7 +84,7 @@ class TreeLM(LanguageModel):
         self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
         if self.labels is not None:
             uniform(self.labels)
-        self.fused = fused
+        self.compiled = compile
 
     def states(self, batch: TreeBatch) -> Tensor:
         """The states H from which the nodes' words are predicted, ``(N, d)``; 0.01 at ROOT."""
@@ -100,7 +99,7 @@ class TreeLM(LanguageModel):
 
     def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
         """Run a cell and return the states of its top layer, ``(N, d)``."""
-        states = traverse(cell, batch, ndata, outputs=["h"], fused=self.fused)
+        states = run_cell(cell, batch, ndata, outputs=["h"], compile=self.compiled)
         return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from dgltrees.papers.top_down.models.add_decisions import AddDecisions
 from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
-from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.kinds import EDGE_TYPES
 
 TYPES = len(EDGE_TYPES)
@@ -69,20 +69,20 @@ class EdgeClassifierTask(Task):
         """The name of the model, with the state that it reads."""
         return f"rectifier networks on the {model['state']} state"
 
-    def targets(self, data: Examples) -> NDArray[np.int64]:
+    def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The targets, ``(4 N,)``: 1 for an edge, 0 for no edge, -1 for no decision."""
         return np.asarray(data.forest.columns["added"], dtype=np.int64).reshape(-1)
 
-    def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The decisions of the nodes ``ids``."""
         return np.asarray((ids[:, None] * TYPES + np.arange(TYPES)).ravel())
 
-    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+    def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The features of the nodes ``ids``, and ``(4 B,)`` their decisions."""
         batch = data.forest.batch(ids)
         return batch, batch.ndata["added"].reshape(-1)
 
-    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
         """Check that the features have the size that the model expects.
 
         Raises:
@@ -112,7 +112,7 @@ class EdgeClassifierTask(Task):
         }
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``accuracy`` and mean ``loss`` over all ``decisions``, and per type in ``by_edge_type``.
 
@@ -140,7 +140,7 @@ class EdgeClassifierTask(Task):
         }
         return {**means, "decisions": decisions, "by_edge_type": by_edge_type}
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """For each node: ``example``, and the probability of each possible edge by type."""
         targets = self.targets(data).reshape(-1, TYPES)
         for example, row in enumerate(outputs["probability"].reshape(-1, TYPES)):
@@ -159,7 +159,7 @@ def _nll(logits: Tensor, targets: Tensor) -> Tensor:
 
 def _read(
     path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     forest = Forest.load(path)
     if not {"features", "added"} <= {*forest.columns} or forest.sizes.max(initial=0) > 1:
         raise TreeError(
@@ -167,7 +167,7 @@ def _read(
             f"columns features and added, got {forest}",
             file=path,
         )
-    yield Examples(forest)
+    yield LabeledTrees(forest)
 
 
 EDGE_CLASSIFIER = EdgeClassifierTask(

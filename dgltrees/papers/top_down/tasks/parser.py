@@ -25,7 +25,7 @@ from dgltrees.papers.top_down.tasks.reading import ParserSettings, read_parsed, 
 from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.task import LOSS, Columns, Metric, Task
 from dgltrees.traversal.order import node_error
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.segments import mask_of, starts
 
 NONE = 0
@@ -92,11 +92,11 @@ class ParserTask(Task):
         """The name of the model."""
         return "biaffine LSTM"
 
-    def targets(self, data: Examples) -> NDArray[np.int64]:
+    def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The heads of all nodes, ``(N,)``."""
         return np.asarray(data.forest.columns["head"], dtype=np.int64)
 
-    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+    def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The sentences ``ids`` and the heads."""
         batch = data.forest.batch(ids)
         return batch, batch.ndata["head"].long()
@@ -126,7 +126,7 @@ class ParserTask(Task):
         return {"table": None, "cell": counts[0], "model": counts[1]}
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``uas`` and ``las`` with and without punctuation; the mean ``loss``; counts."""
         columns = data.forest.columns
@@ -141,7 +141,7 @@ class ParserTask(Task):
             "examples": len(data),
         }
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, and the ``heads`` and ``deprels`` of its words."""
         heads, labels = outputs["head"], outputs["label"]
         names = data.forest.vocabs["deprel"].names

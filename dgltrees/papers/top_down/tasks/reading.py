@@ -24,7 +24,7 @@ from dgltrees.papers.top_down.data.ordered import constituents, right_branching
 from dgltrees.settings import Count
 from dgltrees.tasks.settings import Files, WordSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.segments import within
 from dgltrees.trees.words import ROOT, UNKNOWN, recode
 
@@ -191,7 +191,7 @@ def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) 
 
 def read_parsed(
     path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """A parser's sentences from a CoNLL-U file; see :data:`~dgltrees.tasks.task.Reader`."""
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
@@ -210,7 +210,7 @@ def text_reader(split: Callable[[str], list[str]]) -> Reader:
 
     def read(
         path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         assert vocabs is not None  # the format of training comes first
         return _unlabeled(sentences_of_lines(path, split=split), settings, vocabs, trees)
 
@@ -222,7 +222,7 @@ def _unlabeled(
     settings: ParserSettings,
     vocabs: Mapping[str, Vocabulary],
     trees: int,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """Sentences without heads and relations, ``trees`` at a time."""
     for chunk in chunks(stream, trees):
         forest = sentence_forest(chunk)
@@ -231,10 +231,10 @@ def _unlabeled(
         named = {**forest.vocabs, "deprel": Vocabulary()}
         forest = replace(forest, columns=columns, vocabs=named)
         read = _examples(forest, vocabs, lower=settings.lower).forest
-        yield Examples(replace(read, columns={**read.columns, "head": none}))
+        yield LabeledTrees(replace(read, columns={**read.columns, "head": none}))
 
 
-def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Examples:
+def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> LabeledTrees:
     read = sentences(gold, vocabs, lower=lower)
     columns = {
         **read.columns,
@@ -243,7 +243,7 @@ def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) ->
         "punct": punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
     }
     names = {**read.vocabs, "deprel": vocabs["deprel"]}
-    return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
+    return LabeledTrees(Forest(read.parent, read.pos, read.offsets, columns, names))
 
 
 def word_ending(word: str) -> str:

@@ -34,7 +34,7 @@ from dgltrees.papers.top_down.tasks.reading import LABEL, TreeLMSettings, stream
 from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
@@ -163,12 +163,12 @@ class LanguageModelTask(Task):
         names = {"tree": tree, "sequence": "LSTM", "bidirectional": "bidirectional LSTM"}
         return names[model["language_model"]]
 
-    def targets(self, data: Examples) -> NDArray[np.int64]:
+    def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
         """``(N,)`` the word of every node, -1 at ROOT."""
         words = np.asarray(data.forest.columns["word"], dtype=np.int64)
         return np.where(data.forest.parent < 0, -1, words)
 
-    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+    def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The trees of the examples ``ids``, with edges to dependents, and the words to predict."""
         batch = generation_batch(data.forest, ids)
         targets = torch.full((batch.num_nodes,), -1)
@@ -176,7 +176,7 @@ class LanguageModelTask(Task):
         return batch, targets
 
     def init_from_data(  # type: ignore[override]
-        self, model: nn.Module, settings: TreeLMSettings, data: Examples
+        self, model: nn.Module, settings: TreeLMSettings, data: LabeledTrees
     ) -> None:
         """Count the words for the noise distribution, and read the word vectors.
 
@@ -243,7 +243,7 @@ class LanguageModelTask(Task):
         return (lm.embed.weight, lm.output)
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
 
@@ -264,7 +264,7 @@ class LanguageModelTask(Task):
             "examples": len(data),
         }
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
 
         If the model predicts ends, ``joint_log_prob`` is log P(S, T). If it has labels, ``labels``
@@ -284,7 +284,7 @@ class LanguageModelTask(Task):
             yield line
 
 
-def _label_report(data: Examples, outputs: Columns) -> dict[str, float]:
+def _label_report(data: LabeledTrees, outputs: Columns) -> dict[str, float]:
     if "label" not in outputs:
         return {}
     labeled = outputs["label_probability"] >= 0
@@ -297,9 +297,9 @@ def _label_report(data: Examples, outputs: Columns) -> dict[str, float]:
 
 def _read(
     path: PathLike, settings: TreeLMSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     for forest in stream_trees(path, settings, vocabs, trees):
-        yield Examples(generation_forest(forest))
+        yield LabeledTrees(generation_forest(forest))
 
 
 def _count_labels(vocabs: Mapping[str, Vocabulary]) -> int:

@@ -14,7 +14,7 @@ from dgltrees.formats import read
 from dgltrees.models import TreeEncoder, WordEmbedding
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
 from dgltrees.papers.nti.models.leaves import BidirectionalLSTMLeaves, IdentityLeaves, LSTMLeaves
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from tests.backends import by_backend
 from tests.papers.nti.models.worlds import nti, sentences
 
@@ -53,7 +53,7 @@ def test_backends_agree(name: str) -> None:
     with by_backend("dgl"):
         slow = both(encoder, some)
     assert_close(both(encoder, some), slow)
-    assert_close(both(encoder, some, fused=False), slow)
+    assert_close(both(encoder, some, compile=False), slow)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -202,7 +202,7 @@ def test_a_tree_lstm_on_an_nti_tree() -> None:
     made = encoder.make_trees([2])
     x = torch.cat([some.vectors[:2], torch.zeros(1, SIZE)])  # nodes above have no input
     alone = Sentences(some.vectors[:2], torch.tensor([2]))
-    assert_close(encoder.encode(alone).states, traverse(encoder.cell, made, {"x": x})["h"])
+    assert_close(encoder.encode(alone).states, run_cell(encoder.cell, made, {"x": x})["h"])
 
 
 @pytest.mark.parametrize("node", ["s_lstm", "chainer_s_lstm", "anf"])

@@ -52,12 +52,12 @@ def make_nti_encoder(
     node: str = "s_lstm",
     branching: int = 2,
     init: Any = "kaiming",
-    fused: bool = True,
+    compile: bool = True,
     node_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> NTIEncoder:
     """An encoder from the names of its parts; by default NTI-SLSTM-LSTM."""
-    leaf = make_leaves(leaves, inputs.size, size, init=init, fused=fused)
+    leaf = make_leaves(leaves, inputs.size, size, init=init, compile=compile)
     cell = make_cell(
         node,
         input_size=leaf.size,
@@ -67,7 +67,7 @@ def make_nti_encoder(
         init=init,
         **(node_options or {}),
     )
-    return NTIEncoder(inputs, leaf, cell, branching=branching, fused=fused, **options)
+    return NTIEncoder(inputs, leaf, cell, branching=branching, compile=compile, **options)
 
 
 def nti(size: int = SIZE, hidden_size: int = 0, **options: Any) -> NTIEncoder:

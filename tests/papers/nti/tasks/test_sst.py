@@ -8,8 +8,8 @@ import numpy as np
 
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from tests.training.samples import SAMPLES, quick
 
 

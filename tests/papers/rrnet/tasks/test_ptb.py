@@ -20,10 +20,10 @@ from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.tasks.ptb import PTB
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
-from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
-from dgltrees.trees import Examples
+from dgltrees.training.trained import load
+from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build, run
 from tests.training.samples import SAMPLES, quick, with_model
 
@@ -37,11 +37,11 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def _read(path: Path) -> Examples:
+def _read(path: Path) -> LabeledTrees:
     return load_examples(PTB, PTB.data(), [path])
 
 
-def _model(data: Examples, **model: Any) -> nn.Module:
+def _model(data: LabeledTrees, **model: Any) -> nn.Module:
     return build(PTB, data, **{"hidden_size": 6, "embedding": 6, "tied": True, **model})
 
 

@@ -54,7 +54,7 @@ _POLICY = {"operations": "policy"}
             {"policy": {**_POLICY, "agent": "reinforce", "entrpy": 1.0}},
             r"entrpy is not read by the task mee; did you mean model\.policy\.entropy",
         ),
-        ("logic-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
+        ("lrt-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
         ("ptb", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, got 'nti'"),
         (
             "ptb",

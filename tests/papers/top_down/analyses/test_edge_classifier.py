@@ -20,9 +20,9 @@ from dgltrees.papers.top_down.analyses.edge_classifier import (
 )
 from dgltrees.papers.top_down.graphs import generation_batch
 from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.trained import load
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.training.samples import SENTENCES
 

@@ -20,8 +20,8 @@ from dgltrees.papers.top_down.analyses.sample import sample
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.models.sample_trees import Sampling
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from dgltrees.trees.builders import from_nested
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.training.samples import SENTENCES

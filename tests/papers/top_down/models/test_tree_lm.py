@@ -95,8 +95,8 @@ def test_backends_agree(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     batch = batch_of([HEADS, [0], random_heads(rng, 15, True), random_heads(rng, 9, False)])
     found = []
-    for fused, backend in ((True, "levels"), (False, "levels"), (True, "dgl")):
-        model = make(**options, fused=fused)
+    for compiled, backend in ((True, "levels"), (False, "levels"), (True, "dgl")):
+        model = make(**options, compile=compiled)
         with by_backend(backend):
             log_p = model.log_prob(batch)
         log_p.sum().backward()

@@ -11,9 +11,9 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeError
 from dgltrees.papers.top_down.tasks.edge_classifier import EDGE_CLASSIFIER, decisions_forest
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
-from dgltrees.trees import Examples, Forest
+from dgltrees.training.trained import load
+from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.builders import from_nested
 from tests.training.samples import quick, with_model
 
@@ -54,7 +54,7 @@ def test_the_preset_trains(tmp_path: Path) -> None:
 def test_metrics_are_those_of_the_decisions_alone() -> None:
     """By hand; there are no left dependents."""
     added = np.array([[0, 1, -1, 1], [0, 0, -1, 1], [1, 0, -1, 1]], np.int8)
-    data = Examples(decisions_forest(np.zeros((3, 2), np.float32), added))
+    data = LabeledTrees(decisions_forest(np.zeros((3, 2), np.float32), added))
     outputs = {
         "loss": np.array([1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9], np.float64),
         "prediction": np.array([0, 1, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1]),

@@ -12,8 +12,8 @@ from dgltrees.formats import read
 from dgltrees.papers.top_down.graphs import generation_forest
 from dgltrees.papers.top_down.tasks.reading import with_spelling, word_ending, word_shape
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders import from_nested
 from tests.papers.top_down.samples import tree_lm_settings

@@ -17,15 +17,15 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.papers.top_down.models.language_model import BidirectionalLM, SequenceLM
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM, Objective
-from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.training.trained import load
+from dgltrees.trees import LabeledTrees, TreeBatch
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.tasks.build import columns
 from tests.training.samples import SENTENCES
 
 
-def ready(values: dict[str, Any]) -> tuple[Any, Examples, TreeBatch, torch.Tensor]:
+def ready(values: dict[str, Any]) -> tuple[Any, LabeledTrees, TreeBatch, torch.Tensor]:
     """An untrained model in evaluation mode, and its training examples as one batch."""
     prepared = prepare(tree_lm_settings(values))
     data = prepared.splits.train

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from dgltrees.formats.logic import LOGIC_RELATIONS
+from dgltrees.formats.lrt import LRT_RELATIONS
 from tests.trees.nested import Tree
 
 SENTENCES: st.SearchStrategy[Tree] = st.recursive(
@@ -19,7 +19,7 @@ SENTENCES: st.SearchStrategy[Tree] = st.recursive(
 Pair = tuple[str, Tree, Tree]  # relation, left and right sentence
 
 PAIRS = st.lists(
-    st.tuples(st.sampled_from(LOGIC_RELATIONS), SENTENCES, SENTENCES), min_size=1, max_size=5
+    st.tuples(st.sampled_from(LRT_RELATIONS), SENTENCES, SENTENCES), min_size=1, max_size=5
 )
 
 

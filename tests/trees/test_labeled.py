@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dgltrees import Examples, Forest, TreeError, TreePairs, Vocabulary
-from dgltrees.trees.examples import align
+from dgltrees import Forest, LabeledTrees, TreeError, TreePairs, Vocabulary
+from dgltrees.trees.labeled import align
 from tests.trees.nested import names_of
 from tests.worlds import chain, star
 
 
-def pairs() -> Examples:
+def pairs() -> LabeledTrees:
     forest = Forest.concat([chain(1), chain(2), chain(3), star(3)])
-    return Examples(forest, {"target": np.array([4, 7])}, 2, Vocabulary(["yes", "no"]))
+    return LabeledTrees(forest, {"target": np.array([4, 7])}, 2, Vocabulary(["yes", "no"]))
 
 
 def test_pairs() -> None:
@@ -24,32 +24,32 @@ def test_pairs() -> None:
     batch, columns = data.batch([1, 0])
     assert batch.sizes.tolist() == [3, 4, 1, 2]
     assert columns["target"].tolist() == [7, 4]
-    chosen = Examples.concat([data.select([1]), data.select([0])])
+    chosen = LabeledTrees.concat([data.select([1]), data.select([0])])
     assert chosen.forest.sizes.tolist() == [3, 4, 1, 2]
     assert chosen.columns["target"].tolist() == [7, 4]
 
 
 def test_numbers_that_do_not_go_together() -> None:
     with pytest.raises(TreeError, match="expected 2 trees per example, got 1 trees"):
-        Examples(chain(2), arity=2)
+        LabeledTrees(chain(2), arity=2)
     with pytest.raises(TreeError, match="expected column 'target' to have a row per example, 1"):
-        Examples(chain(2), {"target": np.zeros(3)})
+        LabeledTrees(chain(2), {"target": np.zeros(3)})
     with pytest.raises(TreeError, match="expected parts with the same arity"):
-        Examples.concat([pairs(), Examples(pairs().forest, {"target": np.zeros(4)})])
+        LabeledTrees.concat([pairs(), LabeledTrees(pairs().forest, {"target": np.zeros(4)})])
 
 
-def part(names: list[str], **columns: object) -> Examples:
+def part(names: list[str], **columns: object) -> LabeledTrees:
     vocab = Vocabulary()
     arrays = {"op": vocab.encode(names)} if names else {}
     forest = Forest.build([-1, 0], columns={**arrays}, vocabs={"op": vocab} if names else {})
-    return Examples(forest, {name: np.array([value]) for name, value in columns.items()})
+    return LabeledTrees(forest, {name: np.array([value]) for name, value in columns.items()})
 
 
 def test_parts_get_the_columns_and_names_of_all() -> None:
     text = np.array(["x"], object)
     parts = [part(["a", "b"], n=1), part([], v=[1.5, 2]), part(["c", "a"], n=0.5)]
-    parts[1] = Examples(parts[1].forest, {**parts[1].columns, "text": text})
-    joint = Examples.concat(align(parts))
+    parts[1] = LabeledTrees(parts[1].forest, {**parts[1].columns, "text": text})
+    joint = LabeledTrees.concat(align(parts))
     assert names_of(joint.forest, "op") == ["a", "b", None, None, "c", "a"]
     assert joint.forest.vocabs["op"].names == ["a", "b", "c"]
     np.testing.assert_array_equal(joint.columns["n"], [1, np.nan, 0.5])
@@ -67,7 +67,11 @@ def test_equal_vocabularies_stay() -> None:
 @pytest.mark.parametrize(
     ("one", "two", "message"),
     [
-        (part(["a", "b"]), Examples(Forest.build([-1], columns={"op": [1]})), "'op' to hold names"),
+        (
+            part(["a", "b"]),
+            LabeledTrees(Forest.build([-1], columns={"op": [1]})),
+            "'op' to hold names",
+        ),
         (
             part([], n=1),
             part([], n=[1, 2]),
@@ -75,7 +79,7 @@ def test_equal_vocabularies_stay() -> None:
         ),
     ],
 )
-def test_columns_of_unlike_kinds(one: Examples, two: Examples, message: str) -> None:
+def test_columns_of_unlike_kinds(one: LabeledTrees, two: LabeledTrees, message: str) -> None:
     with pytest.raises(TreeError, match=message):
         align([one, two])
     with pytest.raises(TreeError, match=r"as in a.csv, got .* in b.csv"):

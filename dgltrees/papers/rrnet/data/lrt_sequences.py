@@ -1,6 +1,6 @@
 """Pairs of propositional sentences as sequences of tokens, each with its operation.
 
-The pairs are those of :mod:`dgltrees.formats.logic`; a bracket is a token that splits or merges.
+The pairs are those of :mod:`dgltrees.formats.lrt`; a bracket is a token that splits or merges.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import line_chunks
-from dgltrees.formats.logic import LOGIC_GRAMMAR, LOGIC_WORDS, parse_logic
+from dgltrees.formats.lrt import LRT_GRAMMAR, LRT_WORDS, parse_lrt
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.builders.sentences import chains
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Operation
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
-LOGIC_TOKENS = (*LOGIC_WORDS, "(", ")")
-_OPEN, _CLOSE = len(LOGIC_WORDS), len(LOGIC_WORDS) + 1
-_OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
+LRT_TOKENS = (*LRT_WORDS, "(", ")")
+_OPEN, _CLOSE = len(LRT_WORDS), len(LRT_WORDS) + 1
+_OPERATION = np.full(len(LRT_TOKENS), Operation.RECUR, np.int32)
 _OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
 
 
-def stream_logic_sequences(
+def stream_lrt_sequences(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The pairs of a file, each sentence as a chain of its tokens, brackets included.
 
-    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the token's
+    Node columns: ``word``, the token's row of :data:`LRT_TOKENS`, and ``op``, the token's
     :class:`~dgltrees.trees.kinds.Operation`: SPLIT for an opening bracket, MERGE for a
     closing one, RECUR for all others. Example columns, arguments and errors: see
-    :func:`~dgltrees.formats.logic.stream_logic`.
+    :func:`~dgltrees.formats.lrt.stream_lrt`.
     """
     for data, line in line_chunks(path, trees):
-        items, is_relation = LOGIC_GRAMMAR.items(data, path, line, labeled=labeled)
-        yield replace(parse_logic(items, is_relation), forest=_sequences(data, items))
+        items, is_relation = LRT_GRAMMAR.items(data, path, line, labeled=labeled)
+        yield replace(parse_lrt(items, is_relation), forest=_sequences(data, items))
 
 
 def _sequences(data: bytes, items: Brackets) -> Forest:
-    """The tokens of all sentences of ``data``; `parse_logic` has checked its ``items``."""
-    field = LOGIC_GRAMMAR.fields_of(items, labeled=False)
+    """The tokens of all sentences of ``data``; `parse_lrt` has checked its ``items``."""
+    field = LRT_GRAMMAR.fields_of(items, labeled=False)
     relation = field == 0
-    ids = [LOGIC_WORDS.get(name, -1) for name in items.names]  # -1 for relations
+    ids = [LRT_WORDS.get(name, -1) for name in items.names]  # -1 for relations
     word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1
     closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
     start = np.concatenate([items.start[~relation], closing])
@@ -55,5 +55,5 @@ def _sequences(data: bytes, items: Brackets) -> Forest:
     return chains(
         np.diff(np.append(first, len(tokens))),
         {"word": tokens, "op": _OPERATION[tokens]},
-        {"word": Vocabulary(LOGIC_TOKENS, frozen=True), "op": OPERATIONS},
+        {"word": Vocabulary(LRT_TOKENS, frozen=True), "op": OPERATIONS},
     )

@@ -21,7 +21,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Examples:
+class LabeledTrees:
     """A data set: trees and targets of ``E`` examples.
 
     Example ``i`` has the trees ``arity * i`` to ``arity * (i + 1) - 1`` of the forest.
@@ -81,14 +81,14 @@ class Examples:
         vocabs = {**self.forest.vocabs, "target": self.targets}
         return Schema(vocabs, self.inputs, self.target_names)
 
-    def select(self, ids: ArrayLike) -> Examples:
+    def select(self, ids: ArrayLike) -> LabeledTrees:
         """A data set of the examples ``ids``, in that order; see :meth:`Forest.select`."""
         chosen = chosen_ids(ids, len(self), "example")
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return replace(self, forest=self.forest.select(self._trees(chosen)), columns=columns)
 
     @staticmethod
-    def concat(parts: Sequence[Examples]) -> Examples:
+    def concat(parts: Sequence[LabeledTrees]) -> LabeledTrees:
         """One data set of all examples of ``parts``.
 
         Raises:
@@ -126,8 +126,8 @@ Contents = str | tuple[int, ...]
 """``"names"``, ``"texts"``, or the shape of a row of numbers."""
 
 
-def align(parts: Sequence[Examples], names: Sequence[str] = ()) -> list[Examples]:
-    """The same parts, which :meth:`Examples.concat` can then join.
+def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[LabeledTrees]:
+    """The same parts, which :meth:`LabeledTrees.concat` can then join.
 
     All get the columns of all: what a part has not is missing there, which is -1 for names, None
     for text and NaN for numbers and vectors. Names get ids of one vocabulary, in which those of
@@ -267,12 +267,12 @@ class TreePairs:
     def __repr__(self) -> str:
         return f"TreePairs({self.first}, {self.second})"
 
-    def examples(self) -> Examples:
+    def examples(self) -> LabeledTrees:
         """The pairs as examples of two trees each, with the columns of both forests.
 
         Raises:
             TreeError: a column holds names in one forest and numbers in the other.
         """
-        parts = align([Examples(self.first), Examples(self.second)], ["first", "second"])
+        parts = align([LabeledTrees(self.first), LabeledTrees(self.second)], ["first", "second"])
         forest = Forest.concat([part.forest for part in parts])
-        return Examples(forest.select(np.arange(len(forest)).reshape(2, -1).T.ravel()), arity=2)
+        return LabeledTrees(forest.select(np.arange(len(forest)).reshape(2, -1).T.ravel()), arity=2)

@@ -13,7 +13,7 @@ from tests.training.samples import SAMPLES, quick
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 pytest.importorskip("dgltrees.papers.tensor_tree_lstm", reason="needs the paper tensor_tree_lstm")
 
-from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pairs, logic_model
+from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pairs, lrt_model
 
 
 def splits(name: str) -> Splits:
@@ -24,7 +24,7 @@ def splits(name: str) -> Splits:
 
 
 def test_both_tasks_split_in_the_same_way() -> None:
-    trees, sequences = splits("logic"), splits("logic-sequence")
+    trees, sequences = splits("lrt"), splits("lrt-sequence")
     for one, other in zip(trees.all, sequences.all):
         for column in ("target", "operators"):
             np.testing.assert_array_equal(one.columns[column], other.columns[column])
@@ -40,15 +40,15 @@ def test_both_tasks_split_in_the_same_way() -> None:
 
 
 def test_the_presets_have_about_as_many_parameters_as_trees() -> None:
-    presets = [*PRESETS, "logic-tree"]
-    counts = [task.parameters(model)["model"] for task, model, _ in map(logic_model, presets)]
+    presets = [*PRESETS, "lrt-tree"]
+    counts = [task.parameters(model)["model"] for task, model, _ in map(lrt_model, presets)]
     assert max(counts) < 1.05 * min(counts)
 
 
 def test_a_batch_of_trees_equals_its_pairs() -> None:
-    assert_equals_its_pairs("logic-tree")
+    assert_equals_its_pairs("lrt-tree")
 
 
 def test_the_model_of_trees_has_a_name() -> None:
-    settings = quick("logic-tree")
+    settings = quick("lrt-tree")
     assert settings.task.display_name(settings.model) == "sum lstm"

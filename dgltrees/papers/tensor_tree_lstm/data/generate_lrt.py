@@ -127,7 +127,7 @@ SUBSETS = ["".join(letters) for letters in combinations("abcdef", 4)]
 Sizes = int | list[int]
 
 
-def make_logic(
+def make_lrt(
     out: PathLike,
     *,
     train: Sizes = 211_702,
@@ -165,10 +165,11 @@ def make_logic(
     files: dict[str, Sequence[str]] = {}
     for n in range(BINS):
         counts = [sizes[split][n] for split in draws.SPLITS]
+        # "logic" is a part of the seed: another word would draw other pairs
         pairs = _draw_bin(draws.stream("logic", seed, n), n, sum(counts))
         files |= draws.cut(pairs, counts, f"{{}}{n}")
     settings = {**totals, "seed": seed}
-    header = {"generator": "logic", "version": VERSION, "settings": settings}
+    header = {"generator": "lrt", "version": VERSION, "settings": settings}
     return draws.write_folder(folder, files, header)
 
 
@@ -227,6 +228,6 @@ def _draw_bin(rng: random.Random, n: int, count: int) -> list[str]:
             return None
         return f"{relation(left_table, right_table)}\t{left}\t{right}"
 
-    pairs = draws.distinct(draw, count, f"logic pairs of bin {n}")
+    pairs = draws.distinct(draw, count, f"LRT pairs of bin {n}")
     draws.shuffle(rng, pairs)
     return pairs

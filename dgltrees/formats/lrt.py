@@ -22,28 +22,28 @@ from dgltrees.formats.brackets import (
 from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, items_in, render
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
-LOGIC_OPERATORS = ("and", "not", "or")
-LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
-LOGIC_VARIABLES = tuple("abcdef")
-LOGIC_WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
-LOGIC_GRAMMAR = Grammar("relation TAB sentence TAB sentence", 3, label=0)
-_NOT = LOGIC_WORDS["not"]
+LRT_OPERATORS = ("and", "not", "or")
+LRT_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
+LRT_VARIABLES = tuple("abcdef")
+LRT_WORDS = {word: i for i, word in enumerate(LRT_VARIABLES + LRT_OPERATORS)}
+LRT_GRAMMAR = Grammar("relation TAB sentence TAB sentence", 3, label=0)
+_NOT = LRT_WORDS["not"]
 
 
-def stream_logic(
+def stream_lrt(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The pairs of a file of logical relations, ``trees`` lines at a time.
 
     A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
     ``( S ( and S ) )`` or ``( S ( or S ) )``. Each of the last two is one node with two children.
 
-    Node columns: ``op``, the operator's row of :data:`LOGIC_OPERATORS` or -1 at a variable;
-    ``value``, the variable's row of :data:`LOGIC_VARIABLES` or -1 at an operator. Example columns:
-    ``target``, the relation's row of :data:`LOGIC_RELATIONS`; ``operators``, the larger of the two
+    Node columns: ``op``, the operator's row of :data:`LRT_OPERATORS` or -1 at a variable;
+    ``value``, the variable's row of :data:`LRT_VARIABLES` or -1 at an operator. Example columns:
+    ``target``, the relation's row of :data:`LRT_RELATIONS`; ``operators``, the larger of the two
     sentences' numbers of operators. Examples have arity 2.
 
     Arguments:
@@ -54,23 +54,23 @@ def stream_logic(
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced or of another form, or a relation, operator or variable is unknown.
     """
-    for items, is_relation in LOGIC_GRAMMAR.lines(path, trees, labeled=labeled):
-        yield parse_logic(items, is_relation)
+    for items, is_relation in LRT_GRAMMAR.lines(path, trees, labeled=labeled):
+        yield parse_lrt(items, is_relation)
 
 
-def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
-    """The pairs of some lines; see :func:`stream_logic`.
+def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
+    """The pairs of some lines; see :func:`stream_lrt`.
 
     Arguments:
         items: the ``M`` brackets and words of the lines.
         is_relation: ``(M,)`` which of them are relations.
     """
     is_open, up, place = items.is_open, items.parent, items.place
-    relations = {name: i for i, name in enumerate(LOGIC_RELATIONS)}
+    relations = {name: i for i, name in enumerate(LRT_RELATIONS)}
     relation = items.look_up(is_relation, relations, "a relation")
     target = labels_of_lines(items, is_relation, relation)
-    word = items.look_up(~is_open & ~is_relation, LOGIC_WORDS, "a variable or an operator")
-    is_op = word >= len(LOGIC_VARIABLES)
+    word = items.look_up(~is_open & ~is_relation, LRT_WORDS, "a variable or an operator")
+    is_op = word >= len(LRT_VARIABLES)
     items.refuse(
         is_op & ((up < 0) | (place != 0)),
         lambda i: f"expected {items.text(i)} at the beginning of a bracket, got it elsewhere",
@@ -97,28 +97,28 @@ def parse_logic(items: Brackets, is_relation: NDArray[np.bool_]) -> Examples:
         parent,
         parent != up,  # the sentence in the inner bracket is the second child
         {
-            "op": (np.where(op < 0, -1, op - len(LOGIC_VARIABLES))).astype(np.int32),
+            "op": (np.where(op < 0, -1, op - len(LRT_VARIABLES))).astype(np.int32),
             "value": np.where(is_op, -1, word).astype(np.int32),
         },
         {
-            "op": Vocabulary(LOGIC_OPERATORS, frozen=True),
-            "value": Vocabulary(LOGIC_VARIABLES, frozen=True),
+            "op": Vocabulary(LRT_OPERATORS, frozen=True),
+            "value": Vocabulary(LRT_VARIABLES, frozen=True),
         },
     )
     operators = np.add.reduceat(forest.columns["op"] >= 0, forest.offsets[:-1], dtype=np.int64)
-    return Examples(
+    return LabeledTrees(
         forest,
         {"target": target, "operators": operators.reshape(-1, 2).max(1)},
         arity=2,
-        targets=Vocabulary(LOGIC_RELATIONS, frozen=True),
+        targets=Vocabulary(LRT_RELATIONS, frozen=True),
     )
 
 
-def write_logic(examples: Examples, path: PathLike) -> None:
-    """Write logic pairs as a file, which :func:`stream_logic` reads back.
+def write_lrt(examples: LabeledTrees, path: PathLike) -> None:
+    """Write LRT pairs as a file, which :func:`stream_lrt` reads back.
 
     Arguments:
-        examples: pairs with the columns that :func:`stream_logic` lists.
+        examples: pairs with the columns that :func:`stream_lrt` lists.
         path: the file; it is replaced once all is written.
 
     Raises:
@@ -140,15 +140,15 @@ def write_logic(examples: Examples, path: PathLike) -> None:
     )
     inner_bracket = choose([f"( {name} " for name in names], op[up])
     lead = np.where(is_second, inner_bracket, "")  # a root is no second child
-    variables = choose([f"{name} " for name in LOGIC_VARIABLES], value)
+    variables = choose([f"{name} " for name in LRT_VARIABLES], value)
     opening = np.where(op < 0, variables, choose(["( ", "( not "], is_not))
     closing = choose(["", ") "], op >= 0) + choose(["", ") "], is_second)
     write_lines(examples, path, render(forest, lead + opening, closing))
 
 
-LOGIC = Format(
+LRT = Format(
     "Logical relations, a line per pair: relation TAB sentence TAB sentence.",
-    stream_logic,
-    write_logic,
+    stream_lrt,
+    write_lrt,
     first_line=r"[#<>v|=^]\t.*\t",
 )

@@ -37,7 +37,7 @@ from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import one_device, usable_cores
 from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
-from dgltrees.trees import Examples, Forest, TreePairs, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ _BATCH = 1_000  # examples to read and predict at a time
 
 Paths = PathLike | Sequence[PathLike]
 """A file, or several."""
-Source = Paths | Examples | Forest | TreePairs
+Source = Paths | LabeledTrees | Forest | TreePairs
 """What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
 
 
-class LoadedRun:
-    """A trained run, with the model of its best epoch in evaluation mode, on one device.
+class TrainedModel:
+    """Model of a run with the weights of its best epoch, in evaluation mode on one device.
 
-    :func:`load` makes it of a run directory. It can be pickled, as text and weights.
+    :func:`load` reads it from a run directory. It can be pickled, as text and weights.
 
     Arguments:
         settings: all its settings.
@@ -147,7 +147,7 @@ class LoadedRun:
         model = settings.task.build(settings.model, schema)
         fabric = _set_up(model, settings)
         model.load_state_dict(safetensors.torch.load(state["weights"]))
-        LoadedRun.__init__(
+        TrainedModel.__init__(
             self, settings, schema, model.eval(), fabric, json.loads(state["metadata"])
         )
 
@@ -175,9 +175,9 @@ class LoadedRun:
     def __repr__(self) -> str:
         name = self.task.display_name(self.settings.model)
         path = "" if self._directory is None else f"{os.fspath(self.directory.path)!r}, "
-        return f"LoadedRun({path}task={self.task.name!r}, model={name!r})"
+        return f"TrainedModel({path}task={self.task.name!r}, model={name!r})"
 
-    def read(self, files: Paths, *, flag: str = "files") -> Examples:
+    def read(self, files: Paths, *, flag: str = "files") -> LabeledTrees:
         """Read the examples of files, encoded by the vocabularies of the run.
 
         Arguments:
@@ -211,7 +211,7 @@ class LoadedRun:
 
     def stream(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """Examples without need of labels, ``batch`` at a time; see :meth:`predict`.
 
         Raises:
@@ -222,9 +222,9 @@ class LoadedRun:
 
     def _parts(
         self, source: Source, file_format: str | None, batch: int
-    ) -> Iterator[tuple[PathLike | None, Examples]]:
+    ) -> Iterator[tuple[PathLike | None, LabeledTrees]]:
         """The parts of :meth:`stream`, each with its file."""
-        if isinstance(source, Examples):
+        if isinstance(source, LabeledTrees):
             return iter([(None, source)])
         if isinstance(source, (Forest, TreePairs)):
             return iter([(None, self.examples(source, labeled=False))])
@@ -239,7 +239,9 @@ class LoadedRun:
             )
         )
 
-    def examples(self, trees: Examples | Forest | TreePairs, *, labeled: bool = True) -> Examples:
+    def examples(
+        self, trees: LabeledTrees | Forest | TreePairs, *, labeled: bool = True
+    ) -> LabeledTrees:
         """Trees as the model reads them, with the columns of the training trees.
 
         Arguments:
@@ -257,19 +259,19 @@ class LoadedRun:
             )
         if isinstance(trees, TreePairs):
             trees = trees.examples()
-        raw = Examples(trees) if isinstance(trees, Forest) else trees
+        raw = LabeledTrees(trees) if isinstance(trees, Forest) else trees
         settings, schema = self.settings.data, self.vocabularies
         return self.task.examples(raw, settings, schema, labeled=labeled)
 
-    def to_examples(self, source: Source) -> Examples:
+    def to_examples(self, source: Source) -> LabeledTrees:
         """The examples of :meth:`stream` all at once."""
         return gather(self.stream(source))
 
-    def outputs(self, data: Examples) -> Columns:
+    def outputs(self, data: LabeledTrees) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
 
-    def test_examples(self, test: Files = None, root: str | None = None) -> Examples:
+    def test_examples(self, test: Files = None, root: str | None = None) -> LabeledTrees:
         """Read the examples of test files, or those that the run has held out for testing.
 
         Arguments:
@@ -345,7 +347,7 @@ class LoadedRun:
         return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
 
     def _predictions(
-        self, parts: Iterable[tuple[PathLike | None, Examples]]
+        self, parts: Iterable[tuple[PathLike | None, LabeledTrees]]
     ) -> Iterator[dict[str, Any]]:
         first = dict.fromkeys(self.task.numbered, 0)
         for path, data in parts:
@@ -385,7 +387,7 @@ class LoadedRun:
         """The rows of :meth:`encode`, some at a time, in bounded memory."""
         return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
 
-    def _encode(self, data: Examples) -> NDArray[np.float32]:
+    def _encode(self, data: LabeledTrees) -> NDArray[np.float32]:
         """``(T, c)`` the vectors of some examples."""
 
         def vectors(ids: NDArray[np.int64]) -> dict[str, Tensor]:
@@ -419,7 +421,7 @@ def _in_memory(settings: Settings) -> Any:
     return settings.replace("data", scratch=None).data
 
 
-def load(path: PathLike) -> LoadedRun:
+def load(path: PathLike) -> TrainedModel:
     """Load the trained run in a directory, to predict, evaluate and encode.
 
     ``dgltrees.load("runs/hosvd").predict("trees.tsv")``
@@ -443,7 +445,7 @@ def load(path: PathLike) -> LoadedRun:
     fabric, weights = _set_up(model, settings), directory.weights()
     with checking(directory / "weights.safetensors", with_code=True):
         model.load_state_dict(weights)
-    return LoadedRun(settings, schema, model.eval(), fabric, metadata, directory)
+    return TrainedModel(settings, schema, model.eval(), fabric, metadata, directory)
 
 
 def _set_up(model: nn.Module, settings: Settings) -> OneDevice:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.papers.tensor_tree_lstm.data import generate_logic as logic
-from dgltrees.papers.tensor_tree_lstm.data.generate_logic import make_logic
+from dgltrees.papers.tensor_tree_lstm.data import generate_lrt
+from dgltrees.papers.tensor_tree_lstm.data.generate_lrt import make_lrt
 from tests.formats.synthetic.generated import fields
 
 from . import brute_force
@@ -21,8 +21,8 @@ Files = dict[str, list[list[str]]]  # [relation, sentence, sentence] per line
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    out = tmp_path_factory.mktemp("logic")
-    paths = make_logic(out, train=PER_BIN, valid=130, test=[9] * 13, seed=3)
+    out = tmp_path_factory.mktemp("lrt")
+    paths = make_lrt(out, train=PER_BIN, valid=130, test=[9] * 13, seed=3)
     del paths["manifest"]
     return {name: fields(path) for name, path in paths.items()}
 
@@ -60,14 +60,14 @@ def test_relations_of_all_functions_of_two_variables() -> None:
     ]
     names = set()
     for left, right in itertools.product(functions, functions):
-        name = logic.relation(*(sum(1 << row for row in side) for side in (left, right)))
+        name = generate_lrt.relation(*(sum(1 << row for row in side) for side in (left, right)))
         assert name == brute_force.relation(left, right)
         names.add(name)
     assert names == set("=<>^|v#")
 
 
 def test_shares_are_close_to_those_of_the_published_data(tmp_path: Path) -> None:
-    paths = make_logic(tmp_path, train=3_000, valid=0, test=0, seed=1)
+    paths = make_lrt(tmp_path, train=3_000, valid=0, test=0, seed=1)
     del paths["manifest"]
     pairs = [pair for path in paths.values() for pair in fields(path)]
     shares = {name: count / 3_000 for name, count in Counter(p[0] for p in pairs).items()}
@@ -80,16 +80,16 @@ def test_shares_are_close_to_those_of_the_published_data(tmp_path: Path) -> None
 
 
 def test_bin_0_gives_all_its_pairs_and_no_more(tmp_path: Path) -> None:
-    paths = make_logic(tmp_path / "all", train=[30], valid=[6], test=0)
+    paths = make_lrt(tmp_path / "all", train=[30], valid=[6], test=0)
     pairs = [tuple(pair) for name in ("train0", "valid0") for pair in fields(paths[name])]
     expected = {("=" if x == y else "#", x, y) for x, y in itertools.product("abcdef", repeat=2)}
     assert set(pairs) == expected
-    with pytest.raises(ConfigError, match=r"37 distinct logic pairs of bin 0 .* after 36 the next"):
-        make_logic(tmp_path / "more", train=[30], valid=[7], test=0)
+    with pytest.raises(ConfigError, match=r"37 distinct LRT pairs of bin 0 .* after 36 the next"):
+        make_lrt(tmp_path / "more", train=[30], valid=[7], test=0)
     assert [path.name for path in tmp_path.iterdir()] == ["all"]
 
 
 def test_a_bin_does_not_depend_on_the_other_bins(tmp_path: Path) -> None:
-    few = make_logic(tmp_path / "few", train=[0, 0, 0, 20], valid=0, test=0)
-    many = make_logic(tmp_path / "many", train=[1, 2, 3, 20, 5], valid=0, test=0)
+    few = make_lrt(tmp_path / "few", train=[0, 0, 0, 20], valid=0, test=0)
+    many = make_lrt(tmp_path / "many", train=[1, 2, 3, 20, 5], valid=0, test=0)
     assert few["train3"].read_bytes() == many["train3"].read_bytes()
