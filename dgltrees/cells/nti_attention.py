@@ -90,7 +90,7 @@ class Score(nn.Module):
 
 
 @checked
-class AttentiveNode(NodeFunction):
+class NTIAttention(NodeFunction):
     r"""The attentive node function (ANF): a mean of the children, weighted by their fit to a query.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (7) to

@@ -7,15 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
+from dgltrees.cells.nti_attention import Score, ScoreName
 from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
 
 
-class SLSTM(NodeFunction):
+class NTILSTM(NodeFunction):
     r"""The S-LSTM of Zhu et al. (2015) for L children, whose memories feed the gates too.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (1) to
@@ -90,7 +90,7 @@ class SLSTM(NodeFunction):
         return {"h": o * torch.tanh(normalize_one(self.norm_c, c)), "c": c}
 
 
-class ChainerSLSTM(NodeFunction):
+class ChainerNTILSTM(NodeFunction):
     r"""The S-LSTM of the function ``slstm`` of the library Chainer, generalised to L children.
 
     The authors of Neural Tree Indexers ran their experiments with it. No gate reads a memory. Every
@@ -141,7 +141,7 @@ class ChainerSLSTM(NodeFunction):
 
 
 @checked
-class SelectiveSLSTM(SLSTM):
+class SelectiveNTILSTM(NTILSTM):
     r"""An S-LSTM that selects the children it composes.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose
@@ -163,7 +163,7 @@ class SelectiveSLSTM(SLSTM):
     Arguments:
         score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
             (dot) or a bilinear map (map).
-        options: as of :class:`~dgltrees.cells.s_lstm.SLSTM`.
+        options: as of :class:`~dgltrees.cells.nti_lstm.NTILSTM`.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
