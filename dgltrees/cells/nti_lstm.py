@@ -7,15 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
+from dgltrees.cells.nti_attention import Score, ScoreName
 from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
 
 
-class SLSTM(NodeFunction):
+class NTILSTM(NodeFunction):
     r"""The S-LSTM of Zhu et al. (2015) for L children; its gates also read the memories.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (1) to
@@ -45,8 +45,8 @@ class SLSTM(NodeFunction):
     Example:
         >>> import torch
         >>> from dgltrees import Forest
-        >>> from dgltrees.cells import SLSTM
-        >>> cell = SLSTM(input_size=2, hidden_size=3, max_children=2)
+        >>> from dgltrees.cells import NTILSTM
+        >>> cell = NTILSTM(input_size=2, hidden_size=3, max_children=2)
         >>> cell(Forest.build([-1, 0, 0]), torch.ones(3, 2))["h"].shape
         torch.Size([3, 3])
     """
@@ -98,7 +98,7 @@ class SLSTM(NodeFunction):
         return {"h": o * torch.tanh(normalize_one(self.norm_c, c)), "c": c}
 
 
-class ChainerSLSTM(NodeFunction):
+class ChainerNTILSTM(NodeFunction):
     r"""The S-LSTM of Chainer's function ``slstm``, generalised to L children.
 
     The authors of Neural Tree Indexers used it in their experiments. No gate reads a memory. Every
@@ -149,7 +149,7 @@ class ChainerSLSTM(NodeFunction):
 
 
 @checked
-class SelectiveSLSTM(SLSTM):
+class SelectiveNTILSTM(NTILSTM):
     r"""An S-LSTM that selects the children that it composes.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose as future
@@ -171,7 +171,7 @@ class SelectiveSLSTM(SLSTM):
     Arguments:
         score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
             (dot) or a bilinear map (map).
-        options: the other arguments of :class:`SLSTM`.
+        options: the other arguments of :class:`NTILSTM`.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.

@@ -98,7 +98,7 @@ class Score(nn.Module):
 
 
 @checked
-class AttentiveNode(NodeFunction):
+class NTIAttention(NodeFunction):
     r"""The attentive node function (ANF): a mean of the children, weighted by scores for a query.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (7) to
@@ -131,8 +131,8 @@ class AttentiveNode(NodeFunction):
     Example:
         >>> import torch
         >>> from dgltrees import Forest
-        >>> from dgltrees.cells import AttentiveNode
-        >>> cell = AttentiveNode(input_size=2, hidden_size=3, max_children=2)
+        >>> from dgltrees.cells import NTIAttention
+        >>> cell = NTIAttention(input_size=2, hidden_size=3, max_children=2)
         >>> cell(Forest.build([-1, 0, 0]), torch.ones(3, 2))["h"].shape
         torch.Size([3, 3])
     """
