@@ -7,6 +7,7 @@ from dgltrees.formats.format import (
     Format,
     RecordLayout,
     format_by_suffix,
+    get_format,
     guess_format,
     read,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "RecordLayout",
     "conllu_blocks",
     "format_by_suffix",
+    "get_format",
     "guess_format",
     "read",
     "sentences_of_lines",

@@ -209,6 +209,12 @@ def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
         TreeError: neither is that of a known format.
     """
     is_folder = os.path.isdir(path)
+    if is_folder and os.path.exists(os.path.join(path, "run.json")):
+        raise TreeError(
+            "expected trees, got the directory of a trained run; dgltrees predict, evaluate and "
+            "explain take it",
+            file=path,
+        )
     for name, form in FORMATS.items():
         matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
         if matches and (form.fits is None or form.fits(path, layout)):
@@ -222,6 +228,24 @@ def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
         f"{text[:40]!r}; if it is of one of them, name the format",
         file=path,
     )
+
+
+def get_format(name: str, argument: str = "format") -> Format:
+    """Return the format of a name.
+
+    Arguments:
+        name: a name in :data:`FORMATS`.
+        argument: the name of the argument or setting, for the error.
+
+    Raises:
+        ConfigError: there is no such format.
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    cure = suggestion(name, FORMATS)
+    if any(f".{name}" in form.suffixes for form in FORMATS.values()):
+        cure = f"; leave it out, since the format of .{name} files is inferred"
+    raise ConfigError(f"expected {argument} to be one of {', '.join(FORMATS)}, got {name!r}{cure}")
 
 
 def read(
@@ -254,18 +278,13 @@ def read(
             raise ConfigError(
                 f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
             )
-    name = format or guess_format(files[0], layout)
-    if name not in FORMATS:
-        raise ConfigError(
-            f"expected format to be one of {', '.join(FORMATS)}, got {name!r}"
-            f"{suggestion(name, FORMATS)}"
-        )
+    chosen = get_format(format or guess_format(files[0], layout))
     if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
             f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
             f"got {min_count}"
         )
-    examples = FORMATS[name].read(path, layout=layout, **options)
+    examples = chosen.read(path, layout=layout, **options)
     if min_count == 1:
         return examples
     words = frequent_words([examples.forest], min_count)

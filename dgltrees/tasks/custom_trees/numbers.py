@@ -29,12 +29,13 @@ from dgltrees.trees.schema import Schema
 
 METRICS = (
     LOSS,
+    Metric("r2_log", format=".3f", label="R2 of the log", scale=1.0),
+    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
+    Metric("r2", format=".3f", label="R2", scale=1.0),
     Metric("mae", higher_is_better=False, format=".4g", label="MAE", scale=1.0),
     Metric("rmse", higher_is_better=False, format=".4g", label="RMSE", scale=1.0),
-    Metric("r2", label="R2", scale=1.0),
     Metric("pearson", scale=1.0),
     Metric("spearman", scale=1.0),
-    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
     Metric("q_error_95", higher_is_better=False, format=".3f", label="95 % q-error", scale=1.0),
 )
 
