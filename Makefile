@@ -42,8 +42,8 @@ kills: install
 	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py \
 		$(wildcard tests/papers/test_kills.py)
 
-# Small runs of the pages in datasets/, trained again and compared with what the pages say:
-# `make results`, or `make results NAME=listops-sum-c25`.
+# The runs of datasets/results/quick_checks.yaml, trained again and compared: `make results`, or
+# `make results NAME=listops-sum-c25`; NAME=--write writes new numbers.
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
 
