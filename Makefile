@@ -7,15 +7,15 @@ BIN := $(VENV)/bin
 
 .PHONY: install demo test check deletion docs linkcheck pythons bench bench-start gpu fuzz kills results clean
 
-install: $(VENV)/.installed
+install: $(VENV)/.with-test
 
-# The package with all that its tests use.
-$(VENV)/.installed: setup.cfg setup.py .ci/constraints.txt
+# The package with extras: `test` has all that its tests use.
+$(VENV)/.with-%: setup.cfg setup.py .ci/constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[$*]"
 	touch $@
 
-demo: install
+demo: $(VENV)/.with-fast,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages

@@ -116,6 +116,24 @@ class Explanation:
         titles = None if len(forest) == 1 else [f"tree {side}" for side in range(len(forest))]
         return draw(forest, values=values, titles=titles, svg_limit=max(2000, forest.num_nodes))
 
+    def summary(self, by: str = "nodes") -> str:
+        """Return two lines: the prediction, and how to read the numbers of the drawing.
+
+        Arguments:
+            by: see :meth:`draw`.
+        """
+        of = "" if self.node is None else f" of node {self.node}"
+        number = "its contribution to the prediction; a negative one lowers it"
+        if by == "subtrees":
+            number = "the decrease of the prediction if the node and its descendants have no input"
+        elif by != "nodes":
+            number = f"the contribution of its {by} to the prediction; a negative one lowers it"
+        return (
+            f"{self.target}{of}: {self.prediction:.4g}, {self.baseline:.4g} without any input; "
+            f"the nodes add {self.nodes.sum():+.4g}\n"
+            f"The number at a node is {number}."
+        )
+
     @property
     def svg(self) -> str:
         """The picture as SVG."""
@@ -131,13 +149,8 @@ class Explanation:
     @property
     def text(self) -> str:
         """What is explained, the columns, and the tree, or of a large one the strongest nodes."""
-        of = "" if self.node is None else f" of node {self.node}"
-        lines = [
-            f"{self.target}{of}: {self.prediction:.4g}, {self.baseline:.4g} without any input; "
-            f"the nodes add {self.nodes.sum():+.4g}"
-        ]
         totals = zip(self.column_names, self.columns.sum(0).tolist())
-        lines += [f"  {name}: {total:+.3g}" for name, total in totals]
+        lines = [self.summary(), *(f"  {name}: {total:+.3g}" for name, total in totals)]
         if self.forest.num_nodes <= _SHOWN_NODES:
             return "\n".join([*lines, "", self.draw().text])
         table = self.to_dict()
