@@ -20,7 +20,7 @@ from dgltrees.trees.schema import Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabeledTrees:
     """A data set: trees and targets of ``E`` examples.
 
@@ -60,6 +60,13 @@ class LabeledTrees:
 
     def __len__(self) -> int:
         return len(self.forest) // self.arity
+
+    def __repr__(self) -> str:
+        names = ", ".join(
+            f"{name} ({'strings' if column.dtype.kind in 'OUS' else column.dtype})"
+            for name, column in self.columns.items()
+        )
+        return f"LabeledTrees({self.forest}, columns: {names or 'none'})"
 
     def _trees(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """``(B * arity,)`` the trees of the examples ``ids`` ``(B,)``."""

@@ -24,6 +24,9 @@ def test_pairs() -> None:
     batch, columns = data.batch([1, 0])
     assert batch.sizes.tolist() == [3, 4, 1, 2]
     assert columns["target"].tolist() == [7, 4]
+    name = np.array(["a", "b"], object)
+    text = repr(LabeledTrees(data.forest, {"n": np.zeros(2), "name": name}, data.arity))
+    assert text == f"LabeledTrees({data.forest}, columns: n (float64), name (strings))"
     chosen = LabeledTrees.concat([data.select([1]), data.select([0])])
     assert chosen.forest.sizes.tolist() == [3, 4, 1, 2]
     assert chosen.columns["target"].tolist() == [7, 4]

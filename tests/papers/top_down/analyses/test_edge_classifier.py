@@ -147,9 +147,9 @@ def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixtu
         trained(copied, state="both")
     run = RunDirectory(copied)
     run.save_weights({name: 2 * weight for name, weight in run.weights().items()})
-    with pytest.warns(UserWarning, match=r"no joint_loss: .* trained on since"):
+    with pytest.warns(UserWarning, match=r"no joint_loss: .* trained further since"):
         assert main(["evaluate", str(copied), "--test", str(SENTENCES)]) == 0
-    again = r"trained on since .* remove .*edge-classifier and train it again"
+    again = r"trained further since .* remove .*edge-classifier and train it again"
     with pytest.raises(ConfigError, match=again):
         trained(copied)
     shutil.rmtree(copied / "edge-classifier")
