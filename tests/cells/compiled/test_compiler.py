@@ -18,7 +18,7 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, TreeError, compile_report, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
-from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
+from dgltrees.cells import NTILSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
 from dgltrees.cells.compiled import check, plan, run, way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.cells.compiled.loops import Phase, Product
@@ -94,9 +94,9 @@ def test_products_with_zeros_are_left_out() -> None:
     assert isinstance(machine, run.Machine)
     assert not any(isinstance(step, Product) for step in machine.program.steps[Phase("leaf")])
     assert torch.ops.aten.addmm.default not in {f for f, *_ in machine.program.before.values()}
-    s_lstm = SLSTM(3, 4, 5).double()
-    agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
-    (machine,) = way._versions[s_lstm].values()
+    nti_lstm = NTILSTM(3, 4, 5).double()
+    agree(nti_lstm, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
+    (machine,) = way._versions[nti_lstm].values()
     assert isinstance(machine, run.Machine)
     assert machine.up.count("if level >= above:") == 1
 

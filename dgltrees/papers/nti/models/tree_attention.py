@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.attentive import ScoreName
 from dgltrees.cells.initial import Init
+from dgltrees.cells.nti_attention import ScoreName
 from dgltrees.papers.nti.graphs import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks
 from dgltrees.papers.nti.models.encoder import NTIEncoding

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees import TreeBatch, TreeError, compile_report
-from dgltrees.cells import SLSTM, AttentiveNode, ChainerSLSTM, NaryTreeLSTM, SelectiveSLSTM
+from dgltrees.cells import NTILSTM, ChainerNTILSTM, NaryTreeLSTM, NTIAttention, SelectiveNTILSTM
 from dgltrees.cells.compiled.kernels import available
-from dgltrees.cells.s_lstm import sparsemax
+from dgltrees.cells.nti_lstm import sparsemax
 from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
@@ -34,7 +34,7 @@ def made(cell: torch.nn.Module) -> torch.nn.Module:
 
 
 def run(
-    cell: SLSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, compiled: bool
+    cell: NTILSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, compiled: bool
 ) -> list[Tensor]:
     """States, memories and all gradients."""
     ndata = {"x": x} if c0 is None else {"x": x, "c0": c0}
@@ -52,18 +52,18 @@ def run(
 @pytest.mark.parametrize("lengths", [[1, 9, 4, 4], [5, 6], [1]], ids=str)
 def test_the_compiled_way_equals_dgl(branching: int, memory: bool, lengths: list[int]) -> None:
     """Also where leaves have no memory, and products with it are left out."""
-    batch, cell = full_trees(lengths, branching), made(SLSTM(SIZE, SIZE, branching))
+    batch, cell = full_trees(lengths, branching), made(NTILSTM(SIZE, SIZE, branching))
     x = torch.randn(batch.num_nodes, SIZE).double().requires_grad_()
     c0 = torch.randn_like(x).requires_grad_() if memory else None
     slow = run(cell, batch, x, c0, "dgl", False)
     with compiling():
         assert_close(run(cell, batch, x, c0, "levels", True), slow)
-        assert compile_report(cell) == "SLSTM is compiled" or len(lengths) == 1
+        assert compile_report(cell) == "NTILSTM is compiled" or len(lengths) == 1
     assert_close(run(cell, batch, x, c0, "levels", False), slow)
 
 
 def test_shared_inputs_and_no_other() -> None:
-    batch, cell = full_trees([3, 4]), made(SLSTM(SIZE, SIZE, 2))
+    batch, cell = full_trees([3, 4]), made(NTILSTM(SIZE, SIZE, 2))
     rows, index = torch.randn(5, SIZE).double(), torch.arange(batch.num_nodes) % 5
     assert_close(
         run_cell(cell, batch, {"x": IndexedRows(rows, index)}),
@@ -89,7 +89,7 @@ def test_left_branching_is_an_lstm() -> None:
     the memory too, and begins with the first token as its state. Without what the gates see of
     memories it is the LSTM of torch.
     """
-    cell, words = made(SLSTM(SIZE, SIZE, 2, leaf="identity")), 6
+    cell, words = made(NTILSTM(SIZE, SIZE, 2, leaf="identity")), 6
     torch.nn.init.zeros_(cell.P)
     torch.nn.init.zeros_(cell.V)
     batch = left_branching_trees([words])
@@ -116,7 +116,7 @@ def test_left_branching_is_an_lstm() -> None:
 
 
 def test_with_memories_at_the_gates_it_is_an_lstm_with_peepholes() -> None:
-    cell = made(SLSTM(SIZE, SIZE, 2, leaf="identity"))
+    cell = made(NTILSTM(SIZE, SIZE, 2, leaf="identity"))
     batch = left_branching_trees([4])
     x = torch.randn(batch.num_nodes, SIZE).double()
     state = run_cell(cell, batch, {"x": x})
@@ -134,7 +134,7 @@ def test_with_memories_at_the_gates_it_is_an_lstm_with_peepholes() -> None:
 
 def test_chainers_is_no_lstm_but_adds_up() -> None:
     """On a left-branching tree each child has gates of its own, so that h goes in beside u."""
-    cell = made(ChainerSLSTM(SIZE, SIZE, 2, leaf="identity"))
+    cell = made(ChainerNTILSTM(SIZE, SIZE, 2, leaf="identity"))
     x = torch.randn(3, SIZE).double()
     state = run_cell(cell, full_trees([2]), {"x": x})
     (a, i, _, o), (b, j, _, p) = ((x[k] @ cell.U[k] + cell.b[k, 0]).view(4, SIZE) for k in range(2))
@@ -145,7 +145,7 @@ def test_chainers_is_no_lstm_but_adds_up() -> None:
 
 def test_attentive_nodes_weigh_by_the_query() -> None:
     """With a query that only the first child fits, the node is that child."""
-    cell = made(AttentiveNode(2, 2, 2, score="dot", query="given", leaf="identity"))
+    cell = made(NTIAttention(2, 2, 2, score="dot", query="given", leaf="identity"))
     torch.nn.init.eye_(cell.W)
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]).double()
     q = torch.tensor([[50.0, 0.0]]).double().expand(3, -1)
@@ -172,10 +172,10 @@ def test_a_tree_lstm_runs_on_full_trees() -> None:
 )
 def test_refused_settings(options: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        AttentiveNode(2, 3, 2, **options)
+        NTIAttention(2, 3, 2, **options)
 
 
-Cells = tuple[SelectiveSLSTM, SLSTM, TreeBatch, torch.Tensor]
+Cells = tuple[SelectiveNTILSTM, NTILSTM, TreeBatch, torch.Tensor]
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex() -> None:
@@ -202,14 +202,14 @@ def test_scores_of_minus_infinity_have_no_part_and_no_gradient() -> None:
 def cells() -> Cells:
     """A selective cell, an S-LSTM with the same weights, and a batch of trees with their input."""
     torch.manual_seed(0)
-    cell = SelectiveSLSTM(4, 4, 4, score="dot", leaf="identity").double()
-    plain = SLSTM(4, 4, 4, leaf="identity").double()
+    cell = SelectiveNTILSTM(4, 4, 4, score="dot", leaf="identity").double()
+    plain = NTILSTM(4, 4, 4, leaf="identity").double()
     plain.load_state_dict(cell.state_dict(), strict=False)
     batch = full_trees([16, 7], 4)
     return cell, plain, batch, torch.randn(batch.num_nodes, 4, dtype=torch.float64)
 
 
-def test_equal_scores_are_an_s_lstm(cells: Cells) -> None:
+def test_equal_scores_are_an_nti_lstm(cells: Cells) -> None:
     cell, plain, batch, x = cells
     with torch.no_grad():
         cell.q.zero_()

@@ -49,7 +49,7 @@ def make_nti_encoder(
     size: int,
     *,
     leaves: Any = "lstm",
-    node: str = "s_lstm",
+    node: str = "nti_lstm",
     branching: int = 2,
     init: Any = "kaiming",
     compile: bool = True,
@@ -83,7 +83,7 @@ def make(name: str, attention: str = "global", size: int = SIZE, **options: Any)
     """A model over words by a short name, three classes or one."""
     words = word_input(size)
     if name == "answers":
-        question = nti(size, node="anf", node_options={"query": "given"})
+        question = nti(size, node="nti_attention", node_options={"query": "given"})
         head = PairHead(size, 1, hidden=16, extra=1)
         pair = QuestionAnswerEncoder(words, question, nti(size))
         return Classifier(pair, Root(), head, features=SharedWordCount("shared"))
