@@ -297,24 +297,29 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
 
-    def save(self, path: PathLike) -> None:
+    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.
 
+        Arguments:
+            path: the folder.
+            overwrite: replace a model that :meth:`save` wrote there.
+
         Raises:
-            ConfigError: the folder is there already.
+            ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
         """
         run, target = self._fitted(), Path(path)
-        if target.exists():
-            raise ConfigError(
-                f"expected a folder that is not there yet, got {target}; delete it, or "
-                "choose another"
-            )
+        is_saved = (target / _FILE).exists()
+        if target.exists() and not (overwrite and is_saved):
+            cure = "write overwrite=True to replace it" if is_saved else "choose another folder"
+            raise ConfigError(f"expected a new folder, got {target}, which exists; {cure}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
+            if is_saved:
+                target.rename(draft / "replaced")
             folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
