@@ -7,15 +7,15 @@ BIN := $(VENV)/bin
 
 .PHONY: install demo test check deletion docs linkcheck readme dist wheel pythons bench bench-start gpu fuzz kills results clean
 
-install: $(VENV)/.installed
+install: $(VENV)/.with-test
 
-# The package with all that its tests use.
-$(VENV)/.installed: setup.cfg setup.py .ci/constraints.txt
+# The package with extras: `test` has all that its tests use.
+$(VENV)/.with-%: setup.cfg setup.py .ci/constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[$*]"
 	touch $@
 
-demo: install
+demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
@@ -42,8 +42,8 @@ kills: install
 	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py \
 		$(wildcard tests/papers/test_kills.py)
 
-# Small runs of the pages in datasets/, trained again and compared with what the pages say:
-# `make results`, or `make results NAME=listops-sum-c25`.
+# The runs of datasets/results/quick_checks.yaml, trained again and compared: `make results`, or
+# `make results NAME=listops-sum-c25`; NAME=--write writes new numbers.
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
 

@@ -14,23 +14,24 @@ from dgltrees import _shortcuts
 
 if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
-    from dgltrees.cells.compiled.way import explain_compile
+    from dgltrees.cells.compiled.way import compile_report
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.formats import read
+    from dgltrees.formats.synthetic.plans import load_plans
     from dgltrees.tasks.custom_trees.inspect import inspect_trees
-    from dgltrees.training.loaded import LoadedRun, load
-    from dgltrees.traversal import prop_nodes_topo, traverse
-    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, TreePairs, Vocabulary
+    from dgltrees.training.trained import TrainedModel, load
+    from dgltrees.traversal import prop_nodes_topo, run_cell
+    from dgltrees.trees import BatchSampler, Forest, LabeledTrees, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BatchSampler",
     "ConfigError",
-    "Examples",
     "Forest",
-    "LoadedRun",
+    "LabeledTrees",
+    "TrainedModel",
     "TreeBatch",
     "TreeClassifier",
     "TreeEncoder",
@@ -40,26 +41,28 @@ __all__ = [
     "TreeRegressor",
     "Vocabulary",
     "__version__",
-    "explain_compile",
+    "compile_report",
     "inspect_trees",
     "load",
+    "load_plans",
     "prop_nodes_topo",
     "read",
-    "traverse",
+    "run_cell",
 ]
 
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
 _MODULES = {
-    "dgltrees.cells.compiled.way": ("explain_compile",),
+    "dgltrees.cells.compiled.way": ("compile_report",),
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.formats": ("read",),
+    "dgltrees.formats.synthetic.plans": ("load_plans",),
     "dgltrees.tasks.custom_trees.inspect": ("inspect_trees",),
-    "dgltrees.training.loaded": ("LoadedRun", "load"),
-    "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
+    "dgltrees.training.trained": ("TrainedModel", "load"),
+    "dgltrees.traversal": ("prop_nodes_topo", "run_cell"),
     "dgltrees.trees": (
         "BatchSampler",
-        "Examples",
+        "LabeledTrees",
         "Forest",
         "TreeBatch",
         "TreePairs",

@@ -32,10 +32,10 @@ read: Callable[[EntryPoint], Any] | None = None
 """Reads objects from source, see :mod:`dgltrees.settings.source`; None: they are imported."""
 
 PAPERS = {
-    "tensor_tree_lstm": "boolsent inex listops logic lrt",
+    "tensor_tree_lstm": "boolsent inex listops lrt",
     "top_down": "edge-classifier parser tree-lm",
-    "nti": "sick snli sst-phrases sst-tree wikiqa",
-    "rrnet": "logic-bilstm logic-lstm logic-rrnet logic-sequence logic-transformer logic-tree "
+    "nti": "nli sick snli sst-phrases sst-tree wikiqa",
+    "rrnet": "lrt-bilstm lrt-lstm lrt-rrnet lrt-sequence lrt-transformer lrt-tree "
     "mee ptb sick-rrnet sst-phrases-rrnet",
 }
 """The tasks and presets of each paper, or how their names begin, to name a missing paper."""

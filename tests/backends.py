@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 
 
 @contextmanager
 def by_backend(backend: str) -> Iterator[None]:
     """Within the context, traversals that name no backend run by this one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(traverse.__kwdefaults__, "backend", backend)
+        patch.setitem(run_cell.__kwdefaults__, "backend", backend)
         yield

@@ -11,7 +11,7 @@ import pytest
 
 from dgltrees.cells import CELLS
 from dgltrees.cli import main
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 from tests.training.samples import CLASSIFY, PLANS_FILE
 
 MODULE = """

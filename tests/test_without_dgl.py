@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from torch.testing import assert_close
 
-from dgltrees import traverse
+from dgltrees import run_cell
 from dgltrees._dgl import need_dgl
 from dgltrees.traversal.order import by_frontiers
 from dgltrees.trees import TreeBatch
@@ -26,7 +26,7 @@ import sys
 sys.modules["dgl"] = None  # importing it raises
 
 import torch
-from dgltrees import ConfigError, prop_nodes_topo, traverse
+from dgltrees import ConfigError, prop_nodes_topo, run_cell
 from dgltrees.cli import main
 from tests.gpu.worlds import WORLDS
 
@@ -35,10 +35,10 @@ encoded = {}
 for world in WORLDS:
     if world.name in sys.argv[2:]:
         cell, batch = world.make()
-        encoded[world.name] = traverse(cell, batch, batch.ndata)["h"].detach()
+        encoded[world.name] = run_cell(cell, batch, batch.ndata)["h"].detach()
 torch.save(encoded, sys.argv[1])
 for use in (
-    lambda: traverse(cell, batch, batch.ndata, backend="dgl"),
+    lambda: run_cell(cell, batch, batch.ndata, backend="dgl"),
     lambda: batch.graph,
     lambda: prop_nodes_topo(batch, object(), object()),
 ):
@@ -62,7 +62,7 @@ def test_trees_and_graphs_are_encoded_all_the_same(tmp_path: Path) -> None:
     for world in WORLDS:
         if world.name in names:
             cell, batch = world.make()
-            h = traverse(cell, batch, batch.ndata, backend="dgl")["h"]
+            h = run_cell(cell, batch, batch.ndata, backend="dgl")["h"]
             assert_close(encoded.pop(world.name), h.detach())
     assert not encoded
     users = ["backend 'dgl'", "TreeBatch.graph", "a built-in message function"]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dgltrees._dgl import dgl, need_dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.kernels import compiled
-from dgltrees.traversal import prop_nodes_topo, traverse
+from dgltrees.traversal import prop_nodes_topo, run_cell
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.trees import Forest, TreeBatch
 
@@ -69,13 +69,13 @@ class Contender:
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the fast implementation of the cell."""
     x = IndexedRows(model.embed.weight, batch.ndata["token"])
-    return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
+    return run_cell(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
 def dense_way(model: Model, batch: TreeBatch) -> Tensor:
     """The same, where each node has an input of its own, as the cells of DGL have."""
     x = model.embed(batch.ndata["token"])
-    return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
+    return run_cell(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
 def eager_way(model: Model, batch: TreeBatch) -> Tensor:
@@ -87,7 +87,7 @@ def eager_way(model: Model, batch: TreeBatch) -> Tensor:
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the three functions of the cell."""
     x = model.embed(batch.ndata["token"])
-    return traverse(model.cell, batch, {"x": x}, outputs=["h"], fused=False)["h"]
+    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], compile=False)["h"]
 
 
 class TutorialCell:
@@ -145,7 +145,7 @@ CONTENDERS = {
     for each in (
         *([] if dgl is None else [Contender("dgl", dgl_way)]),
         Contender("levels, DGL cell", _tutorial(prop_nodes_topo)),
-        Contender("levels, fused=False", levels_way),
+        Contender("levels, compile=False", levels_way),
         Contender("levels, no numba", eager_way),
         Contender("levels, own inputs", dense_way),
         Contender("levels", fused_way),

@@ -16,7 +16,7 @@ from dgltrees.bench.cases import Case, operations, random_binary
 from dgltrees.bench.contenders import CLASSES, VOCABULARY, Model, States, dgl_way, fused_way
 from dgltrees.cells import TreeLSTM
 from dgltrees.errors import ConfigError
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.trees import Forest, TreeBatch
 
 SIZES = (64, 256, 1024, 4096)
@@ -47,7 +47,7 @@ class _ListOps(nn.Module):
 
     def forward(self, batch: TreeBatch) -> Tensor:
         ndata = {"x": self.embed(batch.ndata["token"]), "op": batch.ndata["op"]}
-        h = traverse(self.cell, batch, ndata, outputs=["h"])["h"]
+        h = run_cell(self.cell, batch, ndata, outputs=["h"])["h"]
         logits: Tensor = self.out(h[batch.roots])
         return logits
 

@@ -1,18 +1,18 @@
-"""Cells: recurrent units over trees, and the aggregators that some of them use."""
+"""Cells, which are recurrent units over trees, and the aggregators that some of them use."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
-from dgltrees.cells.attentive import AttentiveNode, Score
 from dgltrees.cells.base import BaseCell, ParameterCount, count_parameters
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled import fused_lstm, fused_scores, way  # noqa: F401  (they register)
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
+from dgltrees.cells.nti_attention import NTIAttention, Score
+from dgltrees.cells.nti_lstm import NTILSTM, ChainerNTILSTM, SelectiveNTILSTM
 from dgltrees.cells.rrnet import RRNetCell
-from dgltrees.cells.s_lstm import SLSTM, ChainerSLSTM, SelectiveSLSTM
 from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_cells import TreeGRU, TreeLSTM, TreeRNN
@@ -24,19 +24,19 @@ from dgltrees.settings.values import suggestion
 __all__ = [
     "AGGREGATORS",
     "CELLS",
-    "SLSTM",
+    "NTILSTM",
     "Aggregator",
-    "AttentiveNode",
     "BaseCell",
-    "ChainerSLSTM",
+    "ChainerNTILSTM",
     "ChildSumTreeLSTM",
     "LeftDependentLSTM",
+    "NTIAttention",
     "NaryTreeLSTM",
     "NodeFunction",
     "ParameterCount",
     "RRNetCell",
     "Score",
-    "SelectiveSLSTM",
+    "SelectiveNTILSTM",
     "TopDownLSTM",
     "TreeCell",
     "TreeGRU",
@@ -54,10 +54,10 @@ CELLS: Registry[type[BaseCell]] = Registry(
         "gru": "dgltrees.cells.tree_cells:TreeGRU",
         "child_sum": "dgltrees.cells.child_sum:ChildSumTreeLSTM",
         "nary": "dgltrees.cells.nary:NaryTreeLSTM",
-        "s_lstm": "dgltrees.cells.s_lstm:SLSTM",
-        "chainer_s_lstm": "dgltrees.cells.s_lstm:ChainerSLSTM",
-        "anf": "dgltrees.cells.attentive:AttentiveNode",
-        "selective_s_lstm": "dgltrees.cells.s_lstm:SelectiveSLSTM",
+        "nti_lstm": "dgltrees.cells.nti_lstm:NTILSTM",
+        "chainer_nti_lstm": "dgltrees.cells.nti_lstm:ChainerNTILSTM",
+        "nti_attention": "dgltrees.cells.nti_attention:NTIAttention",
+        "selective_nti_lstm": "dgltrees.cells.nti_lstm:SelectiveNTILSTM",
     },
     subclass_of(BaseCell),
 )
@@ -65,14 +65,29 @@ CELLS: Registry[type[BaseCell]] = Registry(
 
 
 def make_cell(name: str, **options: Any) -> BaseCell:
-    """Make a cell by its name.
+    """Construct a cell by its name.
 
     Arguments:
         name: a key of :data:`CELLS`.
-        options: the arguments of its class, by name.
+        options: the arguments of the class, by name.
+
+    Returns:
+        the cell.
 
     Raises:
-        ConfigError: there is no such cell, an option is no argument of it, or one is missing.
+        ConfigError: the name is unknown, an option is not an argument of the cell, or an argument
+            is missing.
+
+    Example:
+        >>> from dgltrees.cells import make_cell
+        >>> make_cell("child_sum", input_size=8, hidden_size=16)
+        ChildSumTreeLSTM(
+          m=8, c=16
+          (dropout): Dropout(p=0.0, inplace=False)
+          (norm): Identity()
+          (norm_f): Identity()
+          (norm_c): Identity()
+        )
     """
     if name not in CELLS:
         raise ConfigError(

@@ -3,7 +3,7 @@
 A command is a function: its parameters are words in their order, those behind ``*`` are flags, a
 ``list`` takes several words, and its docstring is the help. A parameter of the type :class:`Layer`
 takes all flags ``--data.…``, ``--model.…`` and ``--training.…``; one of the type
-:class:`~dgltrees.formats.Layout` a flag for each of its fields.
+:class:`~dgltrees.formats.RecordLayout` a flag for each of its fields.
 """
 
 from __future__ import annotations
@@ -114,6 +114,9 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         check_once(option, flag, repeated)
         values[key] = option.parse(texts, key)
         _check(option, values[key])
+    if needs_settings(command):  # a wrong name is said before a missing flag
+        for preset in values.get("presets") or [values["preset"]]:
+            preset_values(preset)
     for option in options.values():
         if values.get(option.name) in (None, []):
             _check_required(command, option, f"--{option.name}", name)
@@ -175,9 +178,9 @@ def _options(command: Command) -> dict[str, Option]:
 
 
 def _layout(command: Command) -> Any:
-    """The class ``Layout`` where the command takes one, as the command's module has it."""
+    """The class ``RecordLayout`` where the command takes one, as the command's module has it."""
     takes_layout = "layout" in inspect.signature(command).parameters
-    return inspect.unwrap(command).__globals__["Layout"] if takes_layout else None
+    return inspect.unwrap(command).__globals__["RecordLayout"] if takes_layout else None
 
 
 def _is_required(command: Command, option: Option) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
-from dgltrees.formats.format import Layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.inspect import inspect_trees
@@ -62,7 +62,7 @@ def inspect(
     target: str | None = None,
     group: str | None = None,
     columns: list[str] | dict[str, str] | None = None,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> None:
     """Look at a file of trees, and print what to type next: inspect FILE.
 

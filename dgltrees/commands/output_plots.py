@@ -16,7 +16,7 @@ from dgltrees.tasks.custom_trees.classes import ClassesTask
 from dgltrees.tasks.custom_trees.numbers import NumbersTask
 from dgltrees.tasks.custom_trees.ranks import RankTask
 from dgltrees.tasks.task import Columns, Task
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 _LAST_RANK = 10  # with all beyond it
 _MOST_CLASSES = 30  # that a matrix shows; the most frequent ones
@@ -24,7 +24,7 @@ _HEAVY_TAIL = 20.0  # a largest number so many times the median calls for logari
 _NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
 
 
-def draw_outputs(folder: Path, task: Task, data: Examples, outputs: Columns) -> None:
+def draw_outputs(folder: Path, task: Task, data: LabeledTrees, outputs: Columns) -> None:
     """Draw ``confusion.png``, ``predicted.png`` or ``ranks.png`` in the folder of a run.
 
     Several flags have no picture.

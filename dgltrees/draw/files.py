@@ -14,10 +14,10 @@ from dgltrees.draw.layout import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Format, Layout, guess_format
+from dgltrees.formats import Format, RecordLayout, get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.settings import Count
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 
 Style = Literal["text", "ascii", "svg"]
 STYLES: tuple[Style, ...] = get_args(Style)
@@ -32,7 +32,7 @@ def draw_file(
     style: Style | None = None,
     positions: Positions = "auto",
     svg_limit: Count = 2000,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> str:
     """Draw a selection of the trees of a file.
 
@@ -68,13 +68,10 @@ def draw_file(
     ending = ".svg" if style == "svg" else ".txt"
     if out is not None and not str(out).endswith(ending):
         raise ConfigError(f"expected a path that ends in {ending} for {style}, got {str(out)!r}")
-    if format is None:
-        format = guess_format(path, layout)  # noqa: A001
-    if format not in FORMATS:
-        raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {format!r}")
-    numbers, examples = _read(path, FORMATS[format], layout, _ranges(trees))
+    form = get_format(format or guess_format(path, layout))
+    numbers, examples = _read(path, form, layout, _ranges(trees))
     drawing: Picture
-    if FORMATS[format].dependencies:
+    if form.dependencies:
         titles = [f"tree {number}" for number in numbers]
         drawing = draw_arcs(examples.forest, titles=titles, svg_limit=svg_limit)
     else:
@@ -85,7 +82,7 @@ def draw_file(
 
 
 def draw_examples(
-    examples: Examples,
+    examples: LabeledTrees,
     numbers: list[int] | None = None,
     *,
     positions: Positions = "auto",
@@ -138,11 +135,11 @@ def _ranges(trees: str) -> list[range]:
 
 
 def _read(
-    path: PathLike, form: Format, layout: Layout, ranges: list[range]
-) -> tuple[list[int], Examples]:
+    path: PathLike, form: Format, layout: RecordLayout, ranges: list[range]
+) -> tuple[list[int], LabeledTrees]:
     """The numbers in ``ranges`` that a file has, and the examples of these numbers."""
     stop = max(r.stop for r in ranges)
-    parts: list[Examples] = []
+    parts: list[LabeledTrees] = []
     numbers: list[int] = []
     first = 0
     for chunk in form.chunks(path, max(1, min(stop, 10_000)), layout):

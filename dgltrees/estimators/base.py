@@ -26,11 +26,11 @@ from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
 from dgltrees.training.files import checking
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.trees import Examples, Forest, TreePairs
+from dgltrees.training.trained import TrainedModel, load
+from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.columns import name_of
 
@@ -70,7 +70,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
 
     Attributes:
-        run_: the trained run, a :class:`~dgltrees.training.loaded.LoadedRun`.
+        run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
         history_: the metrics of each epoch.
         result_: the metrics of the best epoch, and what baselines without trees reach.
         n_features_in_: the number of input columns.
@@ -132,7 +132,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees, or :class:`~dgltrees.trees.examples.TreePairs`.
+            X: the trees, or :class:`~dgltrees.trees.labeled.TreePairs`.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
@@ -156,9 +156,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _train(
         self,
-        raw: Examples,
+        raw: LabeledTrees,
         targets: list[str],
-        valid: Examples | None,
+        valid: LabeledTrees | None,
         on_epoch: Callable[[dict[str, Any]], None] | None,
         out: PathLike | None,
     ) -> Any:
@@ -230,7 +230,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self.settings or {}
 
-    def _trees(self, X: Trees) -> Examples:
+    def _trees(self, X: Trees) -> LabeledTrees:
         """The trees as examples; nested dictionaries too, whose children the settings may name.
 
         Raises:
@@ -242,7 +242,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
-        return Examples(Forest.from_objects(X, children, [*names]))
+        return LabeledTrees(Forest.from_objects(X, children, [*names]))
 
     def _temporary(self) -> Path:
         """A folder that goes when the estimator does."""
@@ -255,7 +255,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = load(folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
-    def _take(self, run: LoadedRun, history: list[dict[str, Any]], result: dict[str, Any]) -> None:
+    def _take(
+        self, run: TrainedModel, history: list[dict[str, Any]], result: dict[str, Any]
+    ) -> None:
         """Take a trained run as the fitted attributes."""
         self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
@@ -269,7 +271,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         return run.outputs(run.examples(self._trees(X), labeled=False))
 
-    def _fitted(self) -> LoadedRun:
+    def _fitted(self) -> TrainedModel:
         if not hasattr(self, "run_"):
             raise NotFittedError(
                 f"expected a fitted {type(self).__name__}, got one that is not; call fit first"
@@ -295,24 +297,29 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
 
-    def save(self, path: PathLike) -> None:
+    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.
 
+        Arguments:
+            path: the folder.
+            overwrite: replace a model that :meth:`save` wrote there.
+
         Raises:
-            ConfigError: the folder is there already.
+            ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
         """
         run, target = self._fitted(), Path(path)
-        if target.exists():
-            raise ConfigError(
-                f"expected a folder that is not there yet, got {target}; delete it, or "
-                "choose another"
-            )
+        is_saved = (target / _FILE).exists()
+        if target.exists() and not (overwrite and is_saved):
+            cure = "write overwrite=True to replace it" if is_saved else "choose another folder"
+            raise ConfigError(f"expected a new folder, got {target}, which exists; {cure}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
+            if is_saved:
+                target.rename(draft / "replaced")
             folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
@@ -345,7 +352,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Take fitted attributes from what :meth:`_plain` gave."""
 
 
-def as_examples(X: Trees) -> Examples:
+def as_examples(X: Trees) -> LabeledTrees:
     """Trees, or pairs of them, as one data set without targets.
 
     Raises:
@@ -372,8 +379,8 @@ def as_examples(X: Trees) -> Examples:
             "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
             "dictionaries, whose children settings={'data.children': 'Plans'} may name"
         )
-    examples = Examples.concat(
-        [each.examples() if isinstance(each, TreePairs) else Examples(each) for each in parts]
+    examples = LabeledTrees.concat(
+        [each.examples() if isinstance(each, TreePairs) else LabeledTrees(each) for each in parts]
     )
     if not len(examples):
         raise TreeError("expected at least one tree, got none")
@@ -416,7 +423,7 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     return {name: values[:, k] for k, name in enumerate(names)}
 
 
-def with_targets(examples: Examples, targets: Mapping[str, NDArray[Any]]) -> Examples:
+def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
     """The examples with targets by name.
 
     Raises:

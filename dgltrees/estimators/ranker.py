@@ -13,7 +13,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.estimators.base import TreeEstimator, Trees, with_targets
 from dgltrees.tasks.custom_trees.settings import RankData
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 
 class TreeRanker(TreeEstimator):
@@ -119,7 +119,7 @@ class TreeRanker(TreeEstimator):
         data = run.examples(self._examples(X, y, groups))
         return float(run.task.report(data, run.outputs(data), {})["pair_accuracy"])
 
-    def _examples(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> Examples:
+    def _examples(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> LabeledTrees:
         """Trees with targets, and with groups where they are given."""
         targets = np.asarray(y)
         if targets.ndim != 1:

@@ -2,21 +2,30 @@
 
 from dgltrees.formats.arrow import write_arrow, write_parquet
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_blocks, write_conllu
-from dgltrees.formats.format import FORMATS, Format, Layout, format_by_suffix, guess_format, read
+from dgltrees.formats.format import (
+    FORMATS,
+    Format,
+    RecordLayout,
+    format_by_suffix,
+    get_format,
+    guess_format,
+    read,
+)
 from dgltrees.formats.jsonl import write_jsonl
-from dgltrees.formats.logic import LOGIC_OPERATORS, LOGIC_RELATIONS, LOGIC_VARIABLES, write_logic
+from dgltrees.formats.lrt import LRT_OPERATORS, LRT_RELATIONS, LRT_VARIABLES, write_lrt
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
 
 __all__ = [
     "CONLLU_COLUMNS",
     "FORMATS",
-    "LOGIC_OPERATORS",
-    "LOGIC_RELATIONS",
-    "LOGIC_VARIABLES",
+    "LRT_OPERATORS",
+    "LRT_RELATIONS",
+    "LRT_VARIABLES",
     "Format",
-    "Layout",
+    "RecordLayout",
     "conllu_blocks",
     "format_by_suffix",
+    "get_format",
     "guess_format",
     "read",
     "sentences_of_lines",
@@ -26,6 +35,6 @@ __all__ = [
     "write_arrow",
     "write_conllu",
     "write_jsonl",
-    "write_logic",
+    "write_lrt",
     "write_parquet",
 ]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import empty_file
 from dgltrees.formats.values import FileColumn, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 
 if TYPE_CHECKING:
     import pyarrow
@@ -220,7 +220,7 @@ def numpy_column(
 _ROWS = 10_000
 
 
-def lists_in_rows(path: PathLike, layout: Layout) -> bool:
+def lists_in_rows(path: PathLike, layout: RecordLayout) -> bool:
     """Whether a file is Parquet or Arrow with a row per tree: its column of parents holds lists."""
     if not is_arrow(path):
         return False
@@ -231,8 +231,8 @@ def lists_in_rows(path: PathLike, layout: Layout) -> bool:
 def stream_arrow(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+    layout: RecordLayout = RecordLayout(),
+) -> Iterator[LabeledTrees]:
     """The trees of a Parquet or Arrow file with a row per tree, at most ``trees`` at a time.
 
     The column ``layout.parent``, by default ``parent``, has the list of the parents of each tree's
@@ -263,8 +263,8 @@ def stream_arrow(
 
 
 def _examples(
-    batch: pyarrow.RecordBatch, parent: str, layout: Layout, first: int, path: PathLike
-) -> Examples:
+    batch: pyarrow.RecordBatch, parent: str, layout: RecordLayout, first: int, path: PathLike
+) -> LabeledTrees:
     names = batch.schema.names
     if parent not in names or not _is_list(batch.schema.field(parent).type):
         raise TreeError(
@@ -308,13 +308,13 @@ def _examples(
     places = positions_by_order(up, offsets) if pos is None else pos
     check_trees(up, places, offsets, None, path, lines)
     forest = Forest(_int32(up), _int32(places), offsets, arrays, vocabs)  # no copy of columns
-    return Examples(forest, as_example_columns(beside, rows.tolist()))
+    return LabeledTrees(forest, as_example_columns(beside, rows.tolist()))
 
 
 def _column(
     name: str,
     column: pyarrow.Array,
-    layout: Layout,
+    layout: RecordLayout,
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> FileColumn:
@@ -359,7 +359,7 @@ def _int32(values: NDArray[Any]) -> NDArray[np.int32]:
     return values.astype(np.int32, copy=False)
 
 
-def write_arrow(examples: Examples, path: PathLike) -> None:
+def write_arrow(examples: LabeledTrees, path: PathLike) -> None:
     """Write an Arrow file (also called Feather) that :func:`stream_arrow` reads back.
 
     A row is a tree: lists of its ``parent``, ``pos`` and node columns, and its example columns but
@@ -378,7 +378,7 @@ def write_arrow(examples: Examples, path: PathLike) -> None:
     _write(examples, path, arrow.ipc.new_file)
 
 
-def write_parquet(examples: Examples, path: PathLike) -> None:
+def write_parquet(examples: LabeledTrees, path: PathLike) -> None:
     """Write a Parquet file that :func:`stream_arrow` reads back; see :func:`write_arrow`."""
     pyarrow_or_error()
     from pyarrow.parquet import ParquetWriter
@@ -386,7 +386,7 @@ def write_parquet(examples: Examples, path: PathLike) -> None:
     _write(examples, path, ParquetWriter)
 
 
-def _write(examples: Examples, path: PathLike, writer: Callable[..., Any]) -> None:
+def _write(examples: LabeledTrees, path: PathLike, writer: Callable[..., Any]) -> None:
     if examples.arity > 1:
         raise TreeError(f"expected single trees, got {examples.arity} per example")
     beside = {name for name in examples.columns if name != "line"}
@@ -405,7 +405,7 @@ def _write(examples: Examples, path: PathLike, writer: Callable[..., Any]) -> No
                 sink.write_batch(_batch(examples.select(rows)))
 
 
-def _batch(examples: Examples) -> pyarrow.RecordBatch:
+def _batch(examples: LabeledTrees) -> pyarrow.RecordBatch:
     arrow, forest = pyarrow_or_error(), examples.forest
     columns = {"parent": forest.parent, "pos": forest.pos, **forest.columns}
     offsets = arrow.array(forest.offsets.astype(np.int32))

@@ -19,8 +19,8 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.lines import line_chunks
 from dgltrees.trees.builders.brackets import find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import within
 
 Mask = NDArray[np.bool_]
@@ -167,7 +167,7 @@ def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object
     return np.array(texts, object)[rows.astype(np.int64)]
 
 
-def write_lines(examples: Examples, path: PathLike, trees: Sequence[str]) -> None:
+def write_lines(examples: LabeledTrees, path: PathLike, trees: Sequence[str]) -> None:
     """Write a line per example: the name of its class, then its trees, with tabs between them.
 
     Arguments:

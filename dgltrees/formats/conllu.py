@@ -24,8 +24,8 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import LineError, error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.check import check_roots
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 
@@ -312,7 +312,7 @@ def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | N
                 raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)
 
 
-def _write(examples: Examples, path: PathLike) -> None:
+def _write(examples: LabeledTrees, path: PathLike) -> None:
     write_conllu(examples.forest, path)
 
 

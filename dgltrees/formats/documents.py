@@ -16,27 +16,27 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.folders import stream_folder
-from dgltrees.formats.format import Format, Layout
+from dgltrees.formats.format import Format, RecordLayout
 from dgltrees.formats.lines import open_bytes
 from dgltrees.trees.builders.code import from_python, parse_python
 from dgltrees.trees.builders.markup import from_xml
 from dgltrees.trees.builders.nested import from_json
 from dgltrees.trees.builders.scan import check_utf8
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 
 _ATTRIBUTE = re.compile(rb"<\w[^<>]*\s[\w:.-]+\s*=")
 
 
-def stream_json(path: PathLike, trees: int = 1) -> Iterator[Examples]:
+def stream_json(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
     """The tree of a JSON document; see :func:`~dgltrees.trees.builders.from_json`."""
-    yield Examples(from_json(_contents(path), file=path))
+    yield LabeledTrees(from_json(_contents(path), file=path))
 
 
 def stream_xml(
     path: PathLike,
     trees: int = 1,
-    layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+    layout: RecordLayout = RecordLayout(),
+) -> Iterator[LabeledTrees]:
     """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`.
 
     A warning says so where there are attributes, and ``layout`` does not make them nodes.
@@ -48,17 +48,17 @@ def stream_xml(
             "attributes of XML elements are not read; with attributes true they are nodes",
             stacklevel=2,
         )
-    yield Examples(forest)
+    yield LabeledTrees(forest)
 
 
-def stream_python(path: PathLike, trees: int = 1) -> Iterator[Examples]:
+def stream_python(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
     """The syntax tree of Python source; see :func:`~dgltrees.trees.builders.from_python`.
 
     Raises:
         TreeError: the file is not in the encoding that it declares, or else UTF-8; or what
             ``from_python`` raises.
     """
-    yield Examples(from_python(python_text(path), file=path))
+    yield LabeledTrees(from_python(python_text(path), file=path))
 
 
 def python_text(path: PathLike) -> str:
@@ -106,7 +106,7 @@ PYTHON = Format("Python source, whose syntax is one tree.", stream_python, suffi
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
     """The syntax tree of each function of Python source, about ``trees`` at a time.
 
     Methods and functions within functions are trees too, and parts of those around them. Node
@@ -131,11 +131,11 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
         raise TreeError("expected Python source with a function, got none", file=path, line=line)
 
 
-def _reader(path: Path) -> Callable[[PathLike, int], Iterator[Examples]] | None:
+def _reader(path: Path) -> Callable[[PathLike, int], Iterator[LabeledTrees]] | None:
     return _stream if path.suffix == ".py" else None
 
 
-def _stream(path: PathLike, trees: int) -> Iterator[Examples]:
+def _stream(path: PathLike, trees: int) -> Iterator[LabeledTrees]:
     module = parse_python(python_text(path), file=path)
     functions = list(_functions(module))
     for at in range(0, len(functions), trees):
@@ -144,7 +144,7 @@ def _stream(path: PathLike, trees: int) -> Iterator[Examples]:
         lines = np.array([node.lineno for _, node in some], np.int64)
         forest = from_python(*(node for _, node in some), file=path)
         files = np.full(len(some), os.fspath(path), object)
-        yield Examples(forest, {"name": names, "line": lines, "file": files})
+        yield LabeledTrees(forest, {"name": names, "line": lines, "file": files})
 
 
 def _functions(module: ast.AST) -> Iterator[tuple[str, _Function]]:

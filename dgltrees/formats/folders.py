@@ -17,7 +17,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.format import (
     FORMATS,
     Format,
-    Layout,
+    RecordLayout,
     check_layout,
     format_by_suffix,
     guess_format,
@@ -25,8 +25,8 @@ from dgltrees.formats.format import (
 from dgltrees.formats.lines import gather
 from dgltrees.formats.tables import Table
 from dgltrees.formats.values import as_example_columns
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 
 LABELS = "labels.csv"
 
@@ -36,7 +36,7 @@ def is_forest(path: PathLike) -> bool:
     return (Path(path) / "forest.json").exists()
 
 
-def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
     """The trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
 
     They have the node columns that were saved, and no example columns.
@@ -48,10 +48,10 @@ def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
     if len(forest) == 0:
         raise TreeError("expected at least one tree, got an empty forest", file=path)
     for start in range(0, len(forest), trees):
-        yield Examples(forest.select(np.arange(start, min(start + trees, len(forest)))))
+        yield LabeledTrees(forest.select(np.arange(start, min(start + trees, len(forest)))))
 
 
-def write_forest(examples: Examples, path: PathLike) -> None:
+def write_forest(examples: LabeledTrees, path: PathLike) -> None:
     """Write trees that :func:`stream_forest` reads back.
 
     Raises:
@@ -69,9 +69,9 @@ def stream_folder(
     path: PathLike,
     trees: int = 10_000,
     *,
-    stream_of: Callable[[Path], Callable[[Path, int], Iterator[Examples]] | None],
+    stream_of: Callable[[Path], Callable[[Path, int], Iterator[LabeledTrees]] | None],
     names: Sequence[str] = (),
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of all files of a folder and the folders in it, in the order of their paths.
 
     Files whose names end as those of no format are left out.
@@ -98,7 +98,7 @@ def stream_folder(
     if not streams:
         raise TreeError("expected a folder with files of trees, got one without", file=path)
     labels = _Labels(folder, [file for file, _ in streams], names)
-    parts: list[Examples] = []
+    parts: list[LabeledTrees] = []
     read: list[str] = []
     size = 0
     for file, stream in streams:
@@ -143,7 +143,7 @@ class _Labels:
             columns = as_example_columns(table.columns(batch, others), batch.lines.tolist())
             self.columns = {n: c for n, c in columns.items() if n != "line"}
 
-    def add(self, part: Examples, file: Path) -> Examples:
+    def add(self, part: LabeledTrees, file: Path) -> LabeledTrees:
         """The examples of a file with its columns."""
         name = file.relative_to(self.folder).as_posix()
         columns: dict[str, Any] = {**part.columns, "file": _repeat(name, len(part))}
@@ -170,16 +170,16 @@ def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
     return values
 
 
-def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examples]:
+def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:
     """The trees of a folder; each file reads of the layout what its format does."""
     read = {"names": None}  # of labels.csv
 
-    def stream_of(file: PathLike) -> Callable[[PathLike, int], Iterator[Examples]] | None:
+    def stream_of(file: PathLike) -> Callable[[PathLike, int], Iterator[LabeledTrees]] | None:
         if format_by_suffix(file) is None:
             return None
         form = FORMATS[guess_format(file, layout)]
         read.update(dict.fromkeys(form.layout))
-        part = Layout(**{name: getattr(layout, name) for name in form.layout})
+        part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)
 
     parts = stream_folder(path, trees, stream_of=stream_of, names=layout.names)
@@ -201,7 +201,7 @@ FOREST = Format(
 FOLDER = Format(
     "A folder of files of trees, labelled by the folders in it or by labels.csv.",
     _stream_folder,
-    layout=tuple(field.name for field in fields(Layout)),
+    layout=tuple(field.name for field in fields(RecordLayout)),
     fits=lambda path, _: os.path.isdir(path),
     text=False,
 )

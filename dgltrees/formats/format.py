@@ -16,13 +16,13 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.words import frequent_words, recode
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where a file of custom trees has its trees.
+class RecordLayout:
+    """Layout of a file: the keys or columns that hold the trees and their nodes.
 
     Every format reads some of the fields, see :attr:`dgltrees.formats.Format.layout`.
     """
@@ -70,7 +70,7 @@ class Format:
             blank; None where a first line tells nothing.
         general: whether first lines of other formats match too; these then come first.
         dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
-        layout: the fields of a :class:`Layout` that ``stream`` reads.
+        layout: the fields of a :class:`RecordLayout` that ``stream`` reads.
         fits: whether a file with one of the suffixes, or a folder where there are none, looks like
             one of this format with a layout; None where that need not be asked.
         text: whether files are read from their beginning to their end, so that they may come from
@@ -78,23 +78,23 @@ class Format:
     """
 
     description: str
-    stream: Callable[..., Iterator[Examples]]
-    write: Callable[[Examples, PathLike], None] | None = None
+    stream: Callable[..., Iterator[LabeledTrees]]
+    write: Callable[[LabeledTrees, PathLike], None] | None = None
     suffixes: tuple[str, ...] = ()
     first_line: str | None = None
     general: bool = False
     dependencies: bool = False
     layout: tuple[str, ...] = ()
-    fits: Callable[[PathLike, Layout], bool] | None = None
+    fits: Callable[[PathLike, RecordLayout], bool] | None = None
     text: bool = True
 
     def read(
         self,
         path: PathLike | Sequence[PathLike],
         trees: int = 10_000,
-        layout: Layout = Layout(),
+        layout: RecordLayout = RecordLayout(),
         **options: Any,
-    ) -> Examples:
+    ) -> LabeledTrees:
         """All examples of a file, read ``trees`` at a time; see :meth:`chunks`."""
         return gather(self.chunks(path, trees, layout, **options))
 
@@ -102,13 +102,13 @@ class Format:
         self,
         path: PathLike | Sequence[PathLike],
         trees: int = 10_000,
-        layout: Layout = Layout(),
+        layout: RecordLayout = RecordLayout(),
         **options: Any,
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file, about ``trees`` at a time.
 
         Chunks may differ in columns and vocabularies, which
-        :func:`~dgltrees.trees.examples.align` makes the same.
+        :func:`~dgltrees.trees.labeled.align` makes the same.
 
         Arguments:
             path: the file, or several.
@@ -147,11 +147,11 @@ class Format:
         return chain.from_iterable(self.stream(file, *rest, **options) for file in files)
 
 
-def check_layout(layout: Layout, read: Collection[str], description: str) -> None:
+def check_layout(layout: RecordLayout, read: Collection[str], description: str) -> None:
     """Refuse fields of a layout that are not read."""
     other = sorted(
         field.name
-        for field in fields(Layout)
+        for field in fields(RecordLayout)
         if field.name not in read
         and (getattr(layout, field.name) or field.default) != field.default
     )
@@ -181,7 +181,7 @@ FORMATS: Registry[Format] = Registry(
         "python": "dgltrees.formats.documents:PYTHON",
         "python-functions": "dgltrees.formats.documents:PYTHON_FUNCTIONS",
         "conllu": "dgltrees.formats.conllu:CONLLU",
-        "logic": "dgltrees.formats.logic:LOGIC",
+        "lrt": "dgltrees.formats.lrt:LRT",
         "mrg": "dgltrees.formats.mrg:MRG",
     },
     instance_of(Format),
@@ -199,7 +199,7 @@ def _ends(path: PathLike, form: Format) -> bool:
     return (file[:-3] if file.endswith(".gz") else file).endswith(form.suffixes)
 
 
-def guess_format(path: PathLike, layout: Layout = Layout()) -> str:
+def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
     """The name of a file's format, by the ending of its name or else its first line.
 
     Where several formats have the same ending, and for folders, a look at the file decides, and
@@ -209,6 +209,12 @@ def guess_format(path: PathLike, layout: Layout = Layout()) -> str:
         TreeError: neither is that of a known format.
     """
     is_folder = os.path.isdir(path)
+    if is_folder and os.path.exists(os.path.join(path, "run.json")):
+        raise TreeError(
+            "expected trees, got the directory of a trained run; dgltrees predict, evaluate and "
+            "explain take it",
+            file=path,
+        )
     for name, form in FORMATS.items():
         matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
         if matches and (form.fits is None or form.fits(path, layout)):
@@ -224,14 +230,32 @@ def guess_format(path: PathLike, layout: Layout = Layout()) -> str:
     )
 
 
+def get_format(name: str, argument: str = "format") -> Format:
+    """Return the format of a name.
+
+    Arguments:
+        name: a name in :data:`FORMATS`.
+        argument: the name of the argument or setting, for the error.
+
+    Raises:
+        ConfigError: there is no such format.
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    cure = suggestion(name, FORMATS)
+    if any(f".{name}" in form.suffixes for form in FORMATS.values()):
+        cure = f"; leave it out, since the format of .{name} files is inferred"
+    raise ConfigError(f"expected {argument} to be one of {', '.join(FORMATS)}, got {name!r}{cure}")
+
+
 def read(
     path: PathLike | Sequence[PathLike],
     format: str | None = None,  # noqa: A002
     *,
-    layout: Layout = Layout(),
+    layout: RecordLayout = RecordLayout(),
     min_count: int = 1,
     **options: Any,
-) -> Examples:
+) -> LabeledTrees:
     """All examples of a file: ``read("trees.jsonl")``, ``read("a.conllu", lower=True)``.
 
     Arguments:
@@ -254,18 +278,13 @@ def read(
             raise ConfigError(
                 f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
             )
-    name = format or guess_format(files[0], layout)
-    if name not in FORMATS:
-        raise ConfigError(
-            f"expected format to be one of {', '.join(FORMATS)}, got {name!r}"
-            f"{suggestion(name, FORMATS)}"
-        )
+    chosen = get_format(format or guess_format(files[0], layout))
     if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
             f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
             f"got {min_count}"
         )
-    examples = FORMATS[name].read(path, layout=layout, **options)
+    examples = chosen.read(path, layout=layout, **options)
     if min_count == 1:
         return examples
     words = frequent_words([examples.forest], min_count)

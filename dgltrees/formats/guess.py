@@ -10,13 +10,13 @@ from typing import Any
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import Layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import open_bytes, record_chunks
 from dgltrees.formats.records import parse_json
 from dgltrees.formats.tables import Table
 
 
-def guess_layout(path: PathLike, form: str, count: int = 100) -> Layout:
+def guess_layout(path: PathLike, form: str, count: int = 100) -> RecordLayout:
     """The layout of a file of JSON: the place with the most nodes below it under one key.
 
     Arguments:
@@ -36,9 +36,9 @@ def guess_layout(path: PathLike, form: str, count: int = 100) -> Layout:
         for record in _RECORDS[form](path, count):
             _count_nodes(record, nodes)
     if not nodes:
-        return Layout()
+        return RecordLayout()
     place, children = max(nodes, key=lambda key: (nodes[key], -len(key[0])))
-    return Layout(children=children, tree=".".join(place) or None)
+    return RecordLayout(children=children, tree=".".join(place) or None)
 
 
 def _lines(path: PathLike, count: int) -> Iterator[Any]:

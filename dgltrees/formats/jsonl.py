@@ -13,20 +13,20 @@ from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, replacing
 from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import Format, Layout
+from dgltrees.formats.format import Format, RecordLayout
 from dgltrees.formats.lines import empty_file, open_bytes, record_chunks
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.builders.scan import check_utf8
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 
 
 def stream_jsonl(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+    layout: RecordLayout = RecordLayout(),
+) -> Iterator[LabeledTrees]:
     """The trees of a JSON Lines file, ``trees`` lines at a time, fewer where they are long.
 
     A line is an object, or a list of one object. A node is an object with a list of nodes under
@@ -58,8 +58,8 @@ def stream_jsonl(
 def stream_json_records(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+    layout: RecordLayout = RecordLayout(),
+) -> Iterator[LabeledTrees]:
     """The trees of a JSON document that is a list of objects, ``trees`` of these at a time.
 
     An object is what a line is in :func:`stream_jsonl`, with the same
@@ -92,7 +92,9 @@ def stream_json_records(
     records.check_children()
 
 
-def write_jsonl(examples: Examples, path: PathLike, layout: Layout = Layout()) -> None:  # noqa: B008
+def write_jsonl(
+    examples: LabeledTrees, path: PathLike, layout: RecordLayout = RecordLayout()
+) -> None:
     """Write trees that :func:`stream_jsonl` reads back with the same layout.
 
     Missing values are left out. A record without anything but its tree is the root itself.
@@ -113,12 +115,12 @@ def write_jsonl(examples: Examples, path: PathLike, layout: Layout = Layout()) -
         raise TreeError(
             f"expected a place for each of the {examples.arity} trees of an example, got "
             f"{', '.join(layout.paths) or 'none'}; name them, such as "
-            "Layout(tree=['first', 'second'])"
+            "RecordLayout(tree=['first', 'second'])"
         )
     if beside and not paths:
         raise TreeError(
             f"expected trees alone, got the example columns {', '.join(beside)}; name the key that "
-            "the trees have beside them, such as Layout(tree='tree')"
+            "the trees have beside them, such as RecordLayout(tree='tree')"
         )
     if layout.children in forest.columns:
         raise TreeError(

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.scan import check_utf8
-from dgltrees.trees.examples import Examples, align
+from dgltrees.trees.labeled import LabeledTrees, align
 
 T = TypeVar("T")
 
@@ -225,6 +225,6 @@ def _chunks_of_text(
         raise empty_file(path)
 
 
-def gather(stream: Iterable[Examples], names: Sequence[str] = ()) -> Examples:
-    """All examples of a stream as one data set; see :func:`~dgltrees.trees.examples.align`."""
-    return Examples.concat(align(list(stream), names))
+def gather(stream: Iterable[LabeledTrees], names: Sequence[str] = ()) -> LabeledTrees:
+    """All examples of a stream as one data set; see :func:`~dgltrees.trees.labeled.align`."""
+    return LabeledTrees.concat(align(list(stream), names))

@@ -16,7 +16,7 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import files_of, tree_chunks
 from dgltrees.trees.builders.brackets import assemble, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 
@@ -25,7 +25,7 @@ def stream_mrg(
     trees: int = 10_000,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of one or several ``.mrg`` files, about ``trees`` at a time.
 
     A tree is ``( (S (NP (NNP Vinken)) (VP ...)) )`` over any number of lines. The outer bracket
@@ -55,7 +55,7 @@ def stream_mrg(
             yield _parse(items, vocabs)
 
 
-def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary]) -> Examples:
+def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary]) -> LabeledTrees:
     is_open, up = items.is_open, items.parent
     items.refuse(~is_open & (up < 0), lambda i: f"expected a tree in brackets, got {items.text(i)}")
     is_head = ~is_open & (items.place == 0)
@@ -85,7 +85,7 @@ def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary]) -> Examples:
         {"label": label, "word": word},
         vocabs,
     )
-    return Examples(forest)
+    return LabeledTrees(forest)
 
 
 MRG = Format(

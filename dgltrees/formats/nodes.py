@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import lists_in_rows
-from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
 from dgltrees.trees.builders.tables import parents_of_ids
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.order import parents_of_depths
 
 USUAL = {
@@ -29,7 +29,7 @@ USUAL = {
 """The names of the columns of structure that a layout does not name."""
 
 
-def is_node_table(header: Sequence[str], layout: Layout) -> bool:
+def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
     """Whether a table has a column of parents or depths, by its usual name or the layout."""
     usual = (*USUAL["parent"], *USUAL["depth"])
     return bool(layout.parent or layout.depth) or any(name in header for name in usual)
@@ -38,8 +38,8 @@ def is_node_table(header: Sequence[str], layout: Layout) -> bool:
 def stream_nodes(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+    layout: RecordLayout = RecordLayout(),
+) -> Iterator[LabeledTrees]:
     """The trees of a node table, about ``trees`` at a time.
 
     A row is a node; nodes are in the order of the rows, and children in that of their rows. The
@@ -75,7 +75,7 @@ def stream_nodes(
 class _Nodes:
     """The columns of a node table that say its trees."""
 
-    def __init__(self, table: Table, layout: Layout) -> None:
+    def __init__(self, table: Table, layout: RecordLayout) -> None:
         self.table, self.layout, self.path = table, layout, table.path
         self.tree = self._column("tree_id")
         self.parent = None if layout.depth else self._column("parent")
@@ -158,7 +158,7 @@ class _Nodes:
             self._root_depth = depth[0]
         return np.flatnonzero(depth == self._root_depth), None
 
-    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> Examples:
+    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> LabeledTrees:
         """The examples of whole trees."""
         offsets = np.append(starts, len(batch))
         tree = np.repeat(np.arange(len(starts)), np.diff(offsets))
@@ -177,7 +177,7 @@ class _Nodes:
             name = f" of {_shown(batch.cells[self.tree][row])}" if self.tree else ""
             raise self._error(f"in the tree{name}: {error.message}", batch, row) from None
         beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
-        return Examples(forest, as_example_columns(beside, lines.tolist()))
+        return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
     def _by_parent(self, batch: Batch, tree: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each row's parent, -1 at roots."""

@@ -11,7 +11,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import Layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import error_in
 from dgltrees.formats.values import (
     ColumnTypes,
@@ -21,7 +21,7 @@ from dgltrees.formats.values import (
     shown,
 )
 from dgltrees.trees.builders.walk import walk
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -46,7 +46,7 @@ class Records:
         layout: where the roots are in a record, and the children in a node.
     """
 
-    def __init__(self, path: PathLike, layout: Layout) -> None:
+    def __init__(self, path: PathLike, layout: RecordLayout) -> None:
         self.error, self.layout = error_in(path), layout
         self.paths = [path.split(".") for path in layout.paths] or [[]]
         self.nodes, self.beside = (ColumnTypes(path, layout.names) for _ in range(2))
@@ -58,7 +58,7 @@ class Records:
         records: Sequence[Any],
         lines: Sequence[int],
         columns: Mapping[str, FileColumn] | None = None,
-    ) -> Examples:
+    ) -> LabeledTrees:
         """The examples of some records.
 
         Node columns: what the objects of the nodes hold but their children. Example columns:
@@ -109,7 +109,7 @@ class Records:
                 if name in beside:
                     raise self.error(f"expected every column once, got {name!r} twice", lines[0])
                 beside[name] = column
-        return Examples(forest, as_example_columns(beside, lines), arity)
+        return LabeledTrees(forest, as_example_columns(beside, lines), arity)
 
     def _warn_of_lists(self, vocabs: Mapping[str, Vocabulary]) -> None:
         """Say which other keys hold lists of objects, some of which may be meant as children."""

@@ -15,8 +15,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import LineError, chunks, empty_file, files_of, numbered_lines
 from dgltrees.trees.builders.sentences import from_heads
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
@@ -140,7 +140,7 @@ def stream_sentences(
     lower: bool = False,
     max_words: int | None = None,
     single_root: bool = False,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The sentences of one or several files as dependency trees, at most ``trees`` at a time.
 
     Node 0 of a tree is ROOT, node i is the i-th word, and a node's parent is its head. Node
@@ -172,7 +172,7 @@ def stream_sentences(
         short = leave_out_long(parse(file), lambda one: len(one.words), max_words, file=file)
         for chunk in chunks(short, trees):
             empty = False
-            yield Examples(
+            yield LabeledTrees(
                 forest_of(chunk, vocabs=vocabs, lower=lower, single_root=single_root, file=file)
             )
     if empty:

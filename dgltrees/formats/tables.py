@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import arrow_batches, arrow_schema, is_arrow, numpy_column
-from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import (
     chunks,
     empty_file,
@@ -25,7 +25,7 @@ from dgltrees.formats.lines import (
 )
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 
 _ROWS = 2**14  # of a batch
 
@@ -184,8 +184,8 @@ def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
 def stream_rows(
     path: PathLike,
     trees: int = 10_000,
-    layout: Layout = Layout(),  # noqa: B008
-) -> Iterator[Examples]:
+    layout: RecordLayout = RecordLayout(),
+) -> Iterator[LabeledTrees]:
     """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
     ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:

@@ -110,7 +110,7 @@ def occlusion(
     .. math:: s_i = f(x) - f(x \text{ without the inputs of } mask_i)
 
     The shape of the tree does not change. Zeiler and Fergus, "Visualizing and Understanding
-    Convolutional Networks" (ECCV 2014), section 4.2, occlude parts of an image in the same way.
+    Convolutional Networks" (ECCV 2014), section 4.2, occlude parts of an image.
 
     Arguments:
         model: the model, in evaluation mode.

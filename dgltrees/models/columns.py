@@ -1,4 +1,4 @@
-"""The input vectors of nodes with several columns: a sum of an encoder per column."""
+"""Input vectors of nodes with several columns: the sum of one encoder per column."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 
 class NameVectors(nn.Module):
-    """A learned vector for each name of a category, or the mean over those of a text's words.
+    """Learned vectors of the categories of a column, or the mean over the words of a text column.
 
-    A name that training did not have (``<unk>``) and a missing one add nothing.
+    The vectors of the unknown category (``<unk>``) and of missing values are zero.
 
     Arguments:
-        rows: the number of names.
+        rows: number of categories or words.
         size: m, the size of a vector.
         unknown: the id of ``<unk>``; None if there is none.
 
     Shapes:
-        ids ``(N,)`` or, of texts, ``(N, words)``, -1 for none, to ``(N, m)``.
+        Ids ``(N,)``, or ``(N, words)`` for texts, -1 if missing, to ``(N, m)``.
     """
 
     def __init__(self, rows: int, size: int, unknown: int | None) -> None:
@@ -43,7 +43,7 @@ class NameVectors(nn.Module):
                 self.weight[unknown] = 0.0
 
     def forward(self, ids: Tensor) -> Tensor:
-        """The vectors of ids."""
+        """Return the vectors of ids, ``(N, m)``."""
         ids = ids.long()
         is_name = ids >= 0
         vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
@@ -54,20 +54,21 @@ class NameVectors(nn.Module):
 
 
 class NumberVectors(nn.Module):
-    r"""Numbers, standardised, and flags for those that are missing, through one linear map.
+    r"""A linear map of standardised numbers and of indicators of missing numbers.
 
     .. math:: z_k = (f_k(x_k) - \mu_k) / \sigma_k, \quad x = W [z; missing] + b
 
-    where f is the logarithm of 1 + x for numbers of kind ``log``; mean and deviation are over the
-    nodes of the training trees (:meth:`standardise`), and a missing number counts as the mean. The
-    weights of the flags begin at 0, so that one that was never set in training adds nothing.
+    where f is the logarithm of 1 + x for columns of kind ``log``. Mean and deviation are taken over
+    the nodes of the training trees (:meth:`standardise`); a missing number is replaced by the mean.
+    The weights of the indicators are initially 0, so that an indicator which is never set in
+    training has no effect.
 
     Arguments:
-        logs: ``(K,)`` for each number whether its kind is ``log``.
+        logs: ``(K,)`` whether each number is of kind ``log``.
         size: m, the size of a vector.
 
     Shapes:
-        ``(N, K)``, NaN where a number is missing, to ``(N, m)``.
+        ``(N, K)``, NaN for a missing number, to ``(N, m)``.
     """
 
     mean: Tensor
@@ -85,7 +86,7 @@ class NumberVectors(nn.Module):
             self.linear.weight[:, count:] = 0.0
 
     def standardise(self, values: NDArray[np.float64]) -> None:
-        """Take mean and deviation from the ``(N, K)`` numbers of the training trees."""
+        """Store mean and deviation of the ``(N, K)`` numbers of the training trees."""
 
         def parts() -> Iterator[Tensor]:  # there may be more than fit into memory
             for block in blocks(len(values)):
@@ -100,19 +101,19 @@ class NumberVectors(nn.Module):
         self.deviation.copy_(torch.where(deviation > 1e-12 * (1 + mean.abs()), deviation, 1.0))
 
     def forward(self, values: Tensor) -> Tensor:
-        """The vectors of rows of numbers."""
+        """Return the vectors of rows of numbers, ``(N, m)``."""
         vectors: Tensor = self.linear(self._features(values))
         return vectors
 
     def parts(self, values: Tensor) -> Tensor:
-        """``(N, K, m)`` what each number adds to the bias of the linear map."""
+        """Return the contribution of each number to the linear map, without bias, ``(N, K, m)``."""
         features = self._features(values).view(len(values), 2, -1, 1)
         weight = self.linear.weight.T.reshape(2, -1, len(self.linear.bias))  # (2, K, m)
         parts: Tensor = (features * weight).sum(1)
         return parts
 
     def _features(self, values: Tensor) -> Tensor:
-        """``(N, 2 K)`` standardised numbers, and flags of those that are missing."""
+        """Return standardised numbers and indicators of missing ones, ``(N, 2 K)``."""
         numbers = self._logarithms(values.double())
         z = (numbers - self.mean.double()) / self.deviation.double()
         features = torch.cat([z.nan_to_num(0.0), z.isnan()], 1)
@@ -160,20 +161,20 @@ class ColumnsInput(Input):
         self.bias = nn.Parameter(torch.zeros(size))
 
     def standardise(self, numbers: NDArray[np.float64]) -> None:
-        """Take means and deviations from the ``(N, K)`` numbers of the training trees."""
+        """Store mean and deviation of the ``(N, K)`` numbers of the training trees."""
         if self.numbers is not None:
             self.numbers.standardise(numbers)
 
     @property
     def columns(self) -> list[str]:
-        """The node columns that are read."""
+        """The node columns that the input uses."""
         return [*self.named, *([] if self.numbers is None else [NUMBERS])]
 
     def parts(self, batch: TreeBatch) -> dict[str, Tensor]:
-        """What each column of the schema adds to biases and places, ``(N, m)`` by its name.
+        """Return the contribution of each column, ``(N, m)`` by name, without bias and positions.
 
         Raises:
-            TreeError: the batch has not these columns.
+            TreeError: the batch lacks a column.
         """
         parts = self._names(batch)
         if self.numbers is not None:
@@ -182,10 +183,10 @@ class ColumnsInput(Input):
         return parts
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, m)`` vectors of all nodes.
+        """Return the vectors of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: the batch has not the columns of the schema.
+            TreeError: the batch lacks a column of the schema.
         """
         total = sum(self._names(batch).values(), start=self.bias)
         if self.numbers is not None:
@@ -206,19 +207,19 @@ class ColumnsInput(Input):
         return {name: encode(values[name]) for name, encode in zip(self.named, self.names)}
 
     def _values(self, batch: TreeBatch, name: str) -> Tensor:
-        """The ids of a column, or the vectors of its texts."""
+        """Return the ids of a column, or the vectors of its texts."""
         values = batch.ndata[name]
         if self.encoder is None or name not in self.tuned:
             return values
         return self.encoder.texts(batch.on_host(values))
 
     def extra_repr(self) -> str:
-        """The columns and the size, for printing."""
+        """Return the columns and the size, for ``repr``."""
         return f"{self.named}, m={self.size}"
 
 
 def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
-    """The encoder of a category or a text; the vectors of a pretrained encoder are mapped."""
+    """Return the encoder of a category or text column; pretrained vectors are mapped."""
     if not column.named or column.kind == SUBWORDS:
         return nn.Linear(column.size, size, bias=False)
     vocab = schema[column.name]
@@ -226,5 +227,5 @@ def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
 
 
 def _unknown(vocab: Vocabulary) -> int | None:
-    """The id of the unknown name; None if there is none."""
+    """Return the id of the unknown category; None if there is none."""
     return None if vocab.unknown is None else vocab.names.index(vocab.unknown)

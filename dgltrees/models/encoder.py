@@ -1,4 +1,4 @@
-"""Encoders of trees: the base class and its result, and a cell that runs to the root and back."""
+"""Encoders of trees: the base class and its result, and cells that run up and down the trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Input
 from dgltrees.settings import checked
-from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
+from dgltrees.traversal import IndexedRows, accepts_indexed, run_cell
 from dgltrees.trees.batch import TreeBatch
 
 
@@ -22,17 +22,17 @@ from dgltrees.trees.batch import TreeBatch
 class Encoding:
     """The states that an encoder computes for ``T`` trees or sentences.
 
-    All encoders return ``batch``, ``states`` and ``roots``; the other attributes are None if an
-    encoder does not compute them. An encoder with more to say returns a subclass.
+    All encoders return ``batch``, ``states`` and ``roots``; other attributes are None if an encoder
+    does not compute them. An encoder with further results returns a subclass.
 
     Attributes:
         batch: the graph of the ``N`` nodes that have a state: the encoded trees, or the graph that
             the encoder built over sentences.
         states: ``(N, c)``, the states of all nodes.
-        vectors: ``(T, c)``, the vector of each tree, if that is not the state of its root.
+        vectors: ``(T, c)``, the vector of each tree, unless it is the state of its root.
         token_nodes: ``(S,)`` int64, the node of each encoded token, if the encoder built the graph.
         final: the recurrent state after the last token of each sentence, from which another
-            sentence can continue; its type is the encoder's.
+            sentence can continue; its type depends on the encoder.
     """
 
     batch: TreeBatch
@@ -50,14 +50,14 @@ class Encoding:
 
     @property
     def tokens(self) -> Tensor:
-        """The states of the encoded tokens, ``(S, c)``; of trees, those of all nodes."""
+        """The states of the encoded tokens, ``(S, c)``; for trees, those of all nodes."""
         if self.token_nodes is None:
             return self.states
         return self.states.index_select(0, self.token_nodes.to(self.states.device))
 
 
 class Encoder(nn.Module, ABC):
-    """The base class of modules that map a batch to its :class:`Encoding`.
+    """Base class of modules that map a batch to its :class:`Encoding`.
 
     Attributes:
         input: maps each node or token to its vector.
@@ -65,14 +65,14 @@ class Encoder(nn.Module, ABC):
     """
 
     hidden: ClassVar[tuple[str, ...]] = ("inputs",)
-    """The arguments that are no settings."""
+    """The arguments that are not settings."""
     input: Input
     size: int
     __call__: Callable[..., Encoding]
 
     @abstractmethod
     def forward(self, batch: Any) -> Encoding:
-        """Encode a batch."""
+        """Return the encoding of a batch."""
 
 
 @checked
@@ -82,10 +82,10 @@ class TreeEncoder(Encoder):
     Arguments:
         inputs: gives every node its input.
         cell: the cell, for inputs of that size.
-        fused: use the cell's own way through all levels, if it has one; False where a second
-            derivative is needed (gradient penalties), which such a way does not have.
+        compile: run the cell as compiled code where possible; use False for second derivatives
+            (gradient penalties), which compiled code does not have.
         checkpoint: compute levels again in the backward pass, for batches that would not fit into
-            memory (see :func:`dgltrees.traverse`).
+            memory (see :func:`dgltrees.run_cell`).
 
     Attributes:
         size: c, the size of a state.
@@ -101,7 +101,7 @@ class TreeEncoder(Encoder):
         inputs: Input,
         cell: BaseCell,
         *,
-        fused: bool = True,
+        compile: bool = True,
         checkpoint: bool = False,
     ) -> None:
         super().__init__()
@@ -111,26 +111,26 @@ class TreeEncoder(Encoder):
                 f"{cell.input_size}"
             )
         self.input, self.cell, self.size = inputs, cell, cell.hidden_size
-        self.fused, self.checkpoint = fused, checkpoint
+        self.compiled, self.checkpoint = compile, checkpoint
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The states of all nodes, in the order of the batch's nodes."""
+        """Return the states of all nodes, ``(N, c)``."""
         x = self.input.indexed(batch) if accepts_indexed(self.cell) else self.input(batch)
         ndata: dict[str, Tensor | IndexedRows] = {"x": x}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
-        return Encoding(batch, self.traverse(self.cell, batch, ndata))
+        return Encoding(batch, self.run_cell(self.cell, batch, ndata))
 
-    def traverse(
+    def run_cell(
         self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
     ) -> Tensor:
         """Run a traversal with this encoder's options and return the states ``h``, ``(N, c)``."""
-        return traverse(
+        return run_cell(
             cell,
             batch,
             ndata,
             outputs=["h"],
-            fused=self.fused,
+            compile=self.compiled,
             checkpoint=self.checkpoint,
         )["h"]
 
@@ -143,8 +143,8 @@ class BidirectionalEncoder(Encoder):
     with positions can tell the children of a node apart.
 
     Arguments:
-        up: the encoder from the leaves to the root; its ``fused`` and ``checkpoint`` hold for both
-            ways.
+        up: the encoder from the leaves to the root; its ``compile`` and ``checkpoint`` hold for
+            both directions.
         down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
             size of ``up``.
 
@@ -170,7 +170,7 @@ class BidirectionalEncoder(Encoder):
 
     @property
     def input(self) -> Input:  # type: ignore[override]
-        """Gives every node its input."""
+        """The input module of the nodes."""
         return self.up.input
 
     @property
@@ -179,7 +179,7 @@ class BidirectionalEncoder(Encoder):
         return self.up.cell
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The ``(N, c_up + c_down)`` states of all nodes, in the order of the batch's nodes."""
+        """Return the states of all nodes, ``(N, c_up + c_down)``."""
         up = self.up(batch).states
-        down = self.up.traverse(self.down, batch.reversed(), {"x": up})
+        down = self.up.run_cell(self.down, batch.reversed(), {"x": up})
         return Encoding(batch, torch.cat([up, down], 1))

@@ -25,8 +25,8 @@ class SubwordEncoder(nn.Module):
 
     .. math:: x_w = \frac{1}{|P_w|} \sum_{p \in P_w} s_p
 
-    where :math:`s_p` is the state of sub-word p and :math:`P_w` are the sub-words of a word. The
-    mean of a text includes its special tokens, as in Reimers and Gurevych, "Sentence-BERT" (EMNLP
+    where :math:`s_p` is the state of sub-word p and :math:`P_w` are the sub-words of a word. Means
+    over texts include their special tokens, as in Reimers and Gurevych, "Sentence-BERT" (EMNLP
     2019), section 3. Equal sentences and texts are encoded once.
 
     The constructor creates no transformer; :meth:`attach` adds it.
@@ -54,7 +54,7 @@ class SubwordEncoder(nn.Module):
                 -1.
 
         Returns:
-            ``(N, d)``, zeros if a text has no sub-words.
+            ``(N, d)``, zeros for texts without sub-words.
         """
         rows, inverse = _distinct(ids.numpy())
         row, column = np.nonzero(rows >= 0)

@@ -142,7 +142,7 @@ class OneHot(_Fixed):
 class Thermometer(_Fixed):
     """Thermometer codes: the first k + 1 entries of the vector of id k are one, the others zero.
 
-    Castellana and Bacciu, section V.C, encode digits in this way.
+    Castellana and Bacciu, section V.C, use this code for digits.
 
     Arguments:
         column: the node column of ids.

@@ -22,8 +22,8 @@ class PretrainedEncoder:
     """A frozen pretrained encoder: its last hidden states are vectors of words and texts.
 
     The vector of a word is the mean over its sub-words, or zeros if it has none (such as a control
-    character). The vector of a text (:meth:`text_vectors`) is the mean over its sub-words and
-    special tokens; see :class:`~dgltrees.models.SubwordEncoder`.
+    character). Vectors of texts (:meth:`text_vectors`) are means over their sub-words and special
+    tokens; see :class:`~dgltrees.models.SubwordEncoder`.
 
     Arguments:
         path: a folder with the encoder's ``config.json``, its weights as safetensors and its

@@ -1,4 +1,4 @@
-"""The head that orders trees: a score for each, learned from the order within groups."""
+"""The head of rankers: a score per tree, learned from the order within groups."""
 
 from __future__ import annotations
 
@@ -19,27 +19,30 @@ from dgltrees.trees.sampler import higher_and_lower
 
 @checked
 class RankTarget(TargetHead):
-    r"""A score s of each tree, which orders the trees of a group as their targets y do.
+    r"""A score s per tree that orders the trees of a group like their targets y.
 
     Arguments:
         size, hidden, dropout, init: see :class:`~dgltrees.models.targets.TargetHead`.
-        objective: ``pairwise``, of every two trees of a group; or ``listwise``, of all at once.
-        temperature: of the listwise objective, in deviations of the training targets.
+        objective: ``pairwise``, over all pairs of trees of a group, or ``listwise``, over whole
+            groups.
+        temperature: temperature of the listwise objective, in standard deviations of the training
+            targets.
 
     ``pairwise`` is RankNet (Burges et al., "Learning to Rank using Gradient Descent", ICML 2005,
-    section 3): the probability that tree i ranks higher than j is
-    :math:`\sigma(s_i - s_j)`, and the loss of a group is the mean over all pairs with
-    :math:`y_i > y_j` of :math:`\log(1 + e^{-(s_i - s_j)})`. Pairs with equal targets are left out.
+    section 3): the probability that tree i ranks higher than j is :math:`\sigma(s_i - s_j)`, and
+    the loss of a group is the mean over all pairs with :math:`y_i > y_j` of :math:`\log(1 +
+    e^{-(s_i - s_j)})`. Pairs with equal targets are ignored.
 
     ``listwise`` is ListNet (Cao et al., "Learning to Rank: From Pairwise Approach to Listwise
     Approach", ICML 2007, section 4) with the probabilities that a tree ranks first: the loss of a
     group is :math:`-\sum_j P_y(j) \log P_s(j)`, where :math:`P_s(j) = e^{s_j} / \sum_k e^{s_k}` and
-    :math:`P_y` is the same of :math:`y / (\tau \delta)`. The paper has no temperature
-    :math:`\tau` and no deviation :math:`\delta`; with them seconds are learned as well as grades.
+    :math:`P_y` is the same function of :math:`y / (\tau \delta)`. The temperature :math:`\tau` and
+    the standard deviation :math:`\delta` are not in the paper; they make the loss independent of
+    the unit of the target.
 
-    The targets are ``(R, 2)``: y, NaN where it is not known, and the number of the group. Every
-    tree has the loss of its group, so that a group counts by its trees; 0 where y is not known, or
-    equal in all of the group.
+    The targets are ``(R, 2)``: y, NaN if unknown, and the index of the group. Every tree has the
+    loss of its group, so that a group is weighted by its number of trees. The loss is 0 if y is
+    unknown or if all targets of the group are equal.
     """
 
     deviation: Tensor
@@ -59,12 +62,12 @@ class RankTarget(TargetHead):
         self.register_buffer("deviation", torch.ones((), dtype=torch.float64))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
-        """Take the deviation of the training targets ``(R,)``, NaN where unknown."""
+        """Store the standard deviation of the training targets ``(R,)``, NaN if unknown."""
         deviation = float(np.nanstd(targets))
         self.deviation.fill_(deviation if deviation > 0 else 1.0)
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """``(R,)`` losses of ``(R, 1)`` scores."""
+        """Return the losses, ``(R,)``, of scores ``(R, 1)``."""
         losses, (y, group) = torch.zeros_like(outputs[:, 0]), targets.unbind(1)
         rows = (~y.isnan()).nonzero()[:, 0]
         _, group = torch.unique(group[rows], return_inverse=True)
@@ -83,17 +86,17 @@ class RankTarget(TargetHead):
         return losses.index_put((rows,), of_group[group])
 
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """``score``: the higher, the higher a tree ranks in its group."""
+        """Return ``score``, ``(R,)``; the tree with the highest score ranks first in its group."""
         return {"score": outputs[:, 0]}
 
 
 def _sums(values: Tensor, group: Tensor, count: int) -> Tensor:
-    """``(G,)`` the sum of the values ``(R,)`` of each group."""
+    """Return the sum over each group, ``(G,)``, of values ``(R,)``."""
     return values.new_zeros(count).index_add(0, group, values)
 
 
 def _log_softmax(values: Tensor, group: Tensor, count: int) -> Tensor:
-    """``(R,)`` the logarithm of the softmax within each group."""
+    """Return the logarithm of the softmax within each group, ``(R,)``."""
     top = values.new_full((count,), -torch.inf)
     top = top.scatter_reduce(0, group, values.detach(), "amax")
     shifted = values - top[group]

@@ -1,4 +1,4 @@
-"""Where a node stands in its tree: its place among its siblings, and how many children it has."""
+"""The position of a node in its tree: its rank among its siblings and its number of children."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ _FEATURES = 6
 
 
 def sibling_places(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``(E,)`` twice: how many siblings are before the child of each edge, and how many
-    children its parent has; missing children do not count.
+    """Return the rank of each edge's child among its siblings, and the number of siblings.
+
+    Missing children do not count.
 
     Arguments:
         batch: the trees; the children of a node are in the order of the batch's edges.
+
+    Returns:
+        ``(E,)`` the number of siblings before the child, and ``(E,)`` the number of children of its
+        parent.
     """
     dst = batch.dst.numpy()
     counts, place = np.bincount(dst), np.empty(len(dst), np.int64)
@@ -27,17 +32,19 @@ def sibling_places(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 class PlaceVectors(nn.Module):
-    r"""A linear map of where a node stands, so that cells that sum over children know their order.
+    r"""A linear map of a node's position among its siblings.
+
+    With it, cells that sum over children can use the order of the children.
 
     .. math:: x = W [\ln(1 + l); \ln(1 + r); \ln(1 + d); l = 0; r = 0; d = 0]
 
-    of a node with l siblings before it, r after it, and d children.
+    for a node with l siblings before it, r siblings after it, and d children.
 
     Arguments:
         size: m, the size of a vector.
 
     Shapes:
-        a batch of N nodes to ``(N, m)``.
+        A batch of N nodes to ``(N, m)``.
     """
 
     def __init__(self, size: int) -> None:
@@ -46,14 +53,14 @@ class PlaceVectors(nn.Module):
         nn.init.normal_(self.linear.weight, std=size**-0.5)  # no louder than the vector of a name
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The vectors of all nodes."""
+        """Return the vectors of all nodes, ``(N, m)``."""
         features: Tensor = batch.cache.get("places", lambda: _features(batch))
         vectors: Tensor = self.linear(features.to(self.linear.weight))
         return vectors
 
 
 def _features(batch: TreeBatch) -> Tensor:
-    """``(N, 6)`` the vector that :class:`PlaceVectors` multiplies by W."""
+    """Return the vectors that :class:`PlaceVectors` multiplies by W, ``(N, 6)``."""
     place, siblings = sibling_places(batch)
     counts = np.zeros((3, batch.num_nodes))  # before, after, below
     counts[:2, batch.src.numpy()] = place, siblings - 1 - place

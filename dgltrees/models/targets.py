@@ -1,4 +1,4 @@
-"""Heads for the targets of custom trees: one class of several, several flags, and numbers."""
+"""Heads for custom targets: one of several classes, binary targets, and numbers."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from dgltrees.settings import Count, Fraction, NonNegative, Positive, checked
 from dgltrees.settings.values import PositiveShare
 
 Pairs = Literal["ordered", "symmetric"] | None
-"""How two vectors are compared; None where there is one vector per row."""
+"""How two vectors are compared; None for one vector per row."""
 
 
 class TargetHead(Head):
-    """A head with an MLP, for one vector per row or, with ``pairs``, for two adjacent ones.
+    """A head with an MLP, over one vector per row or, with ``pairs``, over two adjacent vectors.
 
     Arguments:
-        size: c, of a vector.
-        outputs: the number of outputs of the MLP.
-        hidden: the sizes of its hidden layers.
-        pairs: what goes into the MLP of the two vectors p and h of a pair: ``[p; h; |p - h|;
-            p * h]`` (``ordered``); or ``[|p - h|; p * h]`` (``symmetric``; Tai et al., 2015,
-            section 4.2), so that the order of the two makes no difference.
-        dropout: the probability of dropout before every layer.
-        init: how weights are drawn.
+        size: c, the size of a vector.
+        outputs: number of outputs of the MLP.
+        hidden: sizes of the hidden layers of the MLP.
+        pairs: input of the MLP from the two vectors p and h of a pair: ``ordered``, ``[p; h; |p -
+            h|; p * h]``, or ``symmetric``, ``[|p - h|; p * h]`` (Tai et al., 2015, section 4.2),
+            which is invariant to the order of the two.
+        dropout: probability of dropout before every layer.
+        init: distribution of the initial weights.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TargetHead(Head):
         self.mlp = MLP(size * parts, outputs, hidden, dropout=dropout, init=init)
 
     def forward(self, z: Tensor) -> Tensor:
-        """``(R, outputs)`` from ``(R * arity, c)``."""
+        """Return the outputs of the MLP, ``(R, outputs)``, from ``(R * arity, c)`` vectors."""
         if self.pairs is not None:
             p, h = split_pairs(z)
             symmetric = self.pairs == "symmetric"
@@ -62,18 +62,18 @@ class TargetHead(Head):
         return wide(outputs)
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
-        """Take what the loss needs to know of the ``(R, ...)`` training targets."""
+        """Store statistics of the ``(R, ...)`` training targets that the loss needs."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """``(R,)`` losses, 0 where there is no target, from the ``(R, outputs)`` of the MLP."""
+        """Return the losses, ``(R,)``, of ``(R, outputs)`` outputs; 0 without a target."""
 
     def nll(self, z: Any, targets: Tensor) -> Tensor:
-        """``(R,)`` losses, 0 where there is no target, from ``(R * arity, c)`` vectors."""
+        """Return the losses, ``(R,)``, of ``(R * arity, c)`` vectors; 0 without a target."""
         return self.loss(self(z), targets)
 
     def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
-        """Named columns ``(R,)``: ``loss``, 0 where there is no target, and predictions."""
+        """Return columns ``(R,)`` by name: ``loss``, 0 without a target, and the predictions."""
         outputs = self(z)
         missing = targets.isnan() if targets.is_floating_point() else targets < 0
         nothing = missing.all()  # as where trees are predicted
@@ -81,31 +81,31 @@ class TargetHead(Head):
         return {"loss": loss, **self.decode(outputs)}
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
-        """The first prediction, and its probability (1 for numbers)."""
+        """Return the first prediction and its probability (1 for numbers), each ``(R,)``."""
         columns = self.decode(self(z))
         prediction = next(iter(columns.values()))
         return prediction, columns.get("probability", torch.ones_like(prediction))
 
     @abstractmethod
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """Named columns ``(R,)`` of predictions, from the ``(R, outputs)`` of the MLP."""
+        """Return predictions as columns ``(R,)`` by name, from ``(R, outputs)`` outputs."""
 
 
 @checked
 class ClassTarget(TargetHead):
-    r"""One class of several.
+    r"""One of several classes.
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
-        count: the number of classes.
-        objective: ``cross_entropy``; ``focal``, where well predicted rows count less; or
-            ``ordinal``, for classes that have an order.
+        count: number of classes.
+        objective: ``cross_entropy``; ``focal``, which weights well predicted rows less; or
+            ``ordinal``, for ordered classes.
         gamma: exponent of the focal loss.
-        balanced: weigh every row by the inverse frequency of its class in training.
+        balanced: weight every row by the inverse frequency of its class in training.
 
     The focal loss of Lin et al., "Focal Loss for Dense Object Detection" (ICCV 2017), equation (4),
-    is :math:`-(1 - p_t)^\gamma \log p_t`. The ordinal one has a logit for each border between
-    neighbouring classes, :math:`P(y > k) = \sigma(w \cdot z + b_k)` with one w and falling
+    is :math:`-(1 - p_t)^\gamma \log p_t`. The ordinal loss has one logit per border between
+    neighbouring classes, :math:`P(y > k) = \sigma(w \cdot z + b_k)` with a shared w and decreasing
     :math:`b_k` (McCullagh, "Regression Models for Ordinal Data", JRSS 1980, section 1.2), and is
     the negative log-likelihood of the class.
     """
@@ -136,14 +136,14 @@ class ClassTarget(TargetHead):
             self.gaps = nn.Parameter(torch.zeros(max(0, count - 2)))  # before softplus
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
-        """Class weights, if the loss is balanced."""
+        """Store class weights, if the loss is balanced."""
         if self.balanced:
             labeled = targets[targets >= 0]
             counts = np.maximum(np.bincount(labeled, minlength=self.classes), 1)
             self.weight.copy_(torch.from_numpy(len(labeled) / (self.classes * counts)))
 
     def log_probabilities(self, outputs: Tensor) -> Tensor:
-        """``(R, classes)`` log-probabilities, from what the MLP says."""
+        """Return log-probabilities, ``(R, classes)``, from the outputs of the MLP."""
         if self.objective != "ordinal":
             return torch.log_softmax(outputs, -1)
         steps = torch.cat([self.first.view(1), -F.softplus(self.gaps)]).cumsum(0)
@@ -155,7 +155,7 @@ class ClassTarget(TargetHead):
         return torch.cat([inner, log_above[:, -1:]], 1)
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """``(R,)`` losses of ``(R,)`` classes; 0 where the class is -1."""
+        """Return the losses, ``(R,)``, of ``(R,)`` classes; 0 where the class is -1."""
         labeled = targets >= 0
         target = targets.clamp(min=0)
         log_p = self.log_probabilities(outputs).gather(1, target.unsqueeze(1)).squeeze(1)
@@ -167,7 +167,7 @@ class ClassTarget(TargetHead):
         return torch.where(labeled, loss, torch.zeros_like(loss))
 
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """``prediction``, its ``probability``, and ``probability_K`` of every class K."""
+        """Return ``prediction``, ``probability`` and the ``probability_K`` of every class K."""
         p = self.log_probabilities(outputs).exp()
         probability, prediction = p.max(-1)
         each = {f"probability_{k}": p[:, k] for k in range(self.classes)}
@@ -176,12 +176,12 @@ class ClassTarget(TargetHead):
 
 @checked
 class FlagTargets(TargetHead):
-    """Several flags, each yes or no.
+    """Several binary targets (multi-label).
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
-        count: the number of flags.
-        balanced: weigh yes and no of every flag by the inverse of their frequency in training.
+        count: number of targets.
+        balanced: weight 0 and 1 of every target by their inverse frequency in training.
     """
 
     weight: Tensor
@@ -202,13 +202,13 @@ class FlagTargets(TargetHead):
         self.register_buffer("weight", torch.ones(2, count))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
-        """The weights of no and yes, if the loss is balanced."""
+        """Store the weights of 0 and 1, if the loss is balanced."""
         if self.balanced:
             counts = np.stack([(targets == value).sum(0) for value in (0, 1)])
             self.weight.copy_(torch.from_numpy(counts.sum(0) / (2 * np.maximum(counts, 1))))
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """``(R,)`` mean over the flags that are known of ``(R, flags)`` targets (-1: unknown)."""
+        """Return the losses, ``(R,)``: means over the known ``(R, K)`` targets (others are -1)."""
         labeled = targets >= 0
         target = targets.clamp(min=0)
         loss = F.binary_cross_entropy_with_logits(outputs, target.to(outputs), reduction="none")
@@ -218,7 +218,7 @@ class FlagTargets(TargetHead):
         return (loss * labeled).sum(1) / labeled.sum(1).clamp(min=1)
 
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """``prediction_K``, 0 or 1, and ``probability_K``, of yes, of every flag K."""
+        """Return ``prediction_K``, 0 or 1, and ``probability_K``, that of 1, of every target K."""
         p = torch.sigmoid(outputs)
         columns = {f"prediction_{k}": (p[:, k] > 0.5).long() for k in range(self.flags)}
         return {**columns, **{f"probability_{k}": p[:, k] for k in range(self.flags)}}
@@ -235,13 +235,13 @@ class NumberTargets(TargetHead):
         count: the number of numbers.
         log_target: predict their logarithms; of 1 + y where a training target is 0.
         objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
-            beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``levels``,
-            for numbers on a scale of whole ones such as 1 to 5.
+            beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``ordinal``,
+            for integers on a scale such as 1 to 5.
         delta: where the Huber loss becomes linear.
         quantile: of the quantile loss.
-        levels: the whole numbers of the scale, the first of which is the smallest training target.
+        levels: the number of integers on the scale, which begins at the smallest training target.
 
-    ``levels`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
+    ``ordinal`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
     Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
     the whole numbers of the scale, the prediction is its mean, and the loss is the divergence from
     the sparse distribution that has the target as its mean.
@@ -264,14 +264,14 @@ class NumberTargets(TargetHead):
         *,
         pairs: Pairs = None,
         log_target: bool = False,
-        objective: Literal["squared", "huber", "quantile", "levels"] = "huber",
+        objective: Literal["squared", "huber", "quantile", "ordinal"] = "huber",
         delta: Positive = 1.0,
         quantile: PositiveShare = 0.5,
         levels: Count = 5,
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
     ) -> None:
-        outputs = count * (levels if objective == "levels" else 1)
+        outputs = count * (levels if objective == "ordinal" else 1)
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.numbers, self.log_target, self.objective = count, log_target, objective
         self.delta, self.quantile, self.levels = delta, quantile, levels
@@ -279,11 +279,11 @@ class NumberTargets(TargetHead):
             self.register_buffer(name, torch.full((count,), start, dtype=torch.float64))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
-        """Mean and deviation of the training targets ``(R, numbers)``, NaN where unknown."""
+        """Store mean and deviation of the training targets ``(R, numbers)``, NaN if unknown."""
         targets = targets.reshape(-1, self.numbers)
         lowest = np.nanmin(targets, 0)
         self.lowest.copy_(torch.from_numpy(np.floor(lowest)))
-        if self.objective == "levels":
+        if self.objective == "ordinal":
             beyond = np.nanmax(targets, 0) > np.floor(lowest) + self.levels - 1
             if beyond.any():
                 raise TreeError(
@@ -306,8 +306,8 @@ class NumberTargets(TargetHead):
         return torch.log(y + self.shift) if self.log_target else y
 
     def _values(self, outputs: Tensor) -> Tensor:
-        """``(R, numbers)`` predictions, float64, on the scale of the targets."""
-        if self.objective == "levels":
+        """Return predictions in the unit of the targets, ``(R, numbers)``, float64."""
+        if self.objective == "ordinal":
             p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
             steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
             return (p * steps).sum(-1) + self.lowest.double()
@@ -315,10 +315,10 @@ class NumberTargets(TargetHead):
         return torch.exp(y) - self.shift.double() if self.log_target else y
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """``(R,)`` losses, the mean over the numbers that are known."""
+        """Return the losses, ``(R,)``: means over the known numbers."""
         targets = targets.view(-1, self.numbers).double()
         known = ~targets.isnan()
-        if self.objective == "levels":
+        if self.objective == "ordinal":
             loss = self._divergence(outputs, targets)
         else:
             scaled = (self._scale_in(targets) - self.mean.double()) / self.deviation.double()
@@ -334,7 +334,7 @@ class NumberTargets(TargetHead):
         return error.square() / 2
 
     def _divergence(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Tai et al., section 4.2: KL(p | prediction), ``(R, numbers)``."""
+        """Return KL(p | prediction) of Tai et al., section 4.2, ``(R, numbers)``."""
         log_p = torch.log_softmax(outputs.view(-1, self.numbers, self.levels), -1)
         y = (targets - self.lowest.double()).nan_to_num(0.0).clamp(0, self.levels - 1)
         below = y.floor()
@@ -347,6 +347,6 @@ class NumberTargets(TargetHead):
         return divergence
 
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """``prediction_K``, the predicted number on the scale of its target, of every number K."""
+        """Return ``prediction_K``, in the unit of its target, of every number K."""
         values = self._values(outputs)
         return {f"prediction_{k}": values[:, k] for k in range(self.numbers)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, Fraction, NonNegativeInt, Seed
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 
 Files = str | list[str] | None
 
@@ -56,7 +56,7 @@ class DataSettings:
         """Folder for temporary files with the trees; None: they are in memory."""
         return None
 
-    def learnable(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the examples ``ids`` of training files may be learned; by default all.
 
         Raises:
@@ -72,7 +72,7 @@ class OperatorSettings(DataSettings):
     max_operators: Count | None = None
     """Train on examples with at most this many operators; by default on all."""
 
-    def learnable(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the examples ``ids`` have at most ``max_operators`` operators.
 
         Raises:
@@ -81,7 +81,7 @@ class OperatorSettings(DataSettings):
         if self.max_operators is None:
             return super().learnable(data, ids)
         if "operators" not in data.columns:
-            raise ConfigError("data.max_operators is for data that count operators, such as logic")
+            raise ConfigError("data.max_operators is for data that count operators, such as lrt")
         return np.asarray(data.columns["operators"][ids] <= self.max_operators)
 
 

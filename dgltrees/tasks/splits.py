@@ -15,7 +15,7 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, WordSettings
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.on_disk import examples_on_disk
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
@@ -28,12 +28,12 @@ class Splits:
     ``test`` is the part of the training files that is held out for testing, if any.
     """
 
-    train: Examples
-    valid: Examples | None
-    test: Examples | None = None
+    train: LabeledTrees
+    valid: LabeledTrees | None
+    test: LabeledTrees | None = None
 
     @property
-    def all(self) -> list[Examples]:
+    def all(self) -> list[LabeledTrees]:
         """The parts that are not None."""
         return [part for part in (self.train, self.valid, self.test) if part is not None]
 
@@ -61,7 +61,7 @@ def load_examples(
     paths: list[Path],
     vocabs: Mapping[str, Vocabulary] | None = None,
     max_children: int | None = None,
-) -> Examples:
+) -> LabeledTrees:
     """The examples of all ``paths``, read with one set of vocabularies.
 
     Where the settings name a folder for the trees, these are there and not in memory.
@@ -74,7 +74,7 @@ def load_examples(
         raise ConfigError(f"expected data files for the task {task.name}, got none; set data.train")
     folder = settings.trees_folder
     parts = _read_parts(task, settings, paths, vocabs, max_children, whole=folder is None)
-    data = Examples.concat([*parts]) if folder is None else examples_on_disk(parts, folder)
+    data = LabeledTrees.concat([*parts]) if folder is None else examples_on_disk(parts, folder)
     return data if vocabs is not None else task.in_class_order(data, settings)
 
 
@@ -86,13 +86,13 @@ def _read_parts(
     max_children: int | None,
     *,
     whole: bool,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The examples of files; of ``whole`` ones at once, otherwise some at a time."""
     for path in paths:
         with _named_task(task, path):
             read = task.read if whole else task.stream
             parts = read(path, settings, vocabs)
-            for data in [parts] if isinstance(parts, Examples) else parts:
+            for data in [parts] if isinstance(parts, LabeledTrees) else parts:
                 if max_children is not None:
                     _check_children(data.forest, max_children, path)
                 vocabs = data.schema
@@ -108,7 +108,7 @@ def stream_unlabeled(
     *,
     file_format: str | None = None,
     trees: int = 10_000,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The examples of a file for a trained model, which need no labels, ``trees`` at a time.
 
     Arguments:
@@ -146,7 +146,7 @@ def _named_task(task: Task, path: PathLike) -> Iterator[None]:
         raise TreeError(message, file=error.file or path, **place) from None
 
 
-def most_children(data: Examples) -> int:
+def most_children(data: LabeledTrees) -> int:
     """L, the largest number of child positions that a node uses; at least 1."""
     return int(data.forest.pos.max(initial=0)) + 1
 
@@ -181,7 +181,7 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
 
-    def read_valid(names: Schema) -> Examples:
+    def read_valid(names: Schema) -> LabeledTrees:
         return load_examples(task, settings, valid_files, names, max_children)
 
     files = [*valid_files, *test_files]
@@ -191,8 +191,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
 def split_examples(
     task: Task,
     settings: DataSettings,
-    train: Examples,
-    read_valid: Callable[[Schema], Examples] | None = None,
+    train: LabeledTrees,
+    read_valid: Callable[[Schema], LabeledTrees] | None = None,
     files: Sequence[Path] = (),
 ) -> Splits:
     """The parts of examples that have been read; see :func:`load_splits`.
@@ -264,7 +264,7 @@ def _without_rare(splits: Splits, least: int) -> Splits:
         vocabs[column] = Vocabulary([vocab.unknown, *names], unknown=vocab.unknown, frozen=True)
         renumber[column] = vocabs[column].encode(vocab.names)
 
-    def renumbered(data: Examples) -> Examples:
+    def renumbered(data: LabeledTrees) -> LabeledTrees:
         return replace(data, forest=data.forest.renamed(renumber, vocabs))
 
     others = (None if d is None else renumbered(d) for d in (splits.valid, splits.test))

@@ -20,7 +20,7 @@ from dgltrees.metrics.classes import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
 OF_CLASSES = ("targets", "labeled", "report", "predictions")
@@ -36,7 +36,7 @@ class Reader(Protocol):
 
     def __call__(
         self, path: PathLike, settings: Any, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file, about ``trees`` at a time.
 
         Arguments:
@@ -87,7 +87,7 @@ class Metric:
         return self.label or self.name.replace("_", " ")
 
 
-ACCURACY = Metric("accuracy", baseline="majority")
+ACCURACY = Metric("accuracy", baseline="majority_accuracy")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
 
@@ -153,7 +153,7 @@ class Task:
         file_format: str | None = None,
         labeled: bool = True,
         trees: int = 10_000,
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file, about ``trees`` at a time.
 
         Arguments:
@@ -193,7 +193,7 @@ class Task:
         """The files beside a data file that are read together with it."""
         return []
 
-    def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> Examples:
+    def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> LabeledTrees:
         """All labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))
 
@@ -212,30 +212,32 @@ class Task:
         name: str = model.of(self.model).display_name
         return name
 
-    def targets(self, data: Examples) -> NDArray[Any]:
+    def targets(self, data: LabeledTrees) -> NDArray[Any]:
         """``(R,)`` the class of every row, or what else is to be predicted."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"], dtype=np.int64)
 
-    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+    def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
         """``(R,)`` which rows have a class."""
         mask: NDArray[np.bool_] = self._classes(data) >= 0
         return mask
 
-    def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model predicts them."""
         return rows_of(data.forest.offsets, ids) if self.nodes else ids
 
-    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+    def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The trees of the examples ``ids`` and the classes of their rows, int64."""
         batch, columns = data.batch(ids)
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
 
-    def groups(self, data: Examples) -> NDArray[np.int64]:
+    def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
-    def training_batches(self, data: Examples, settings: Any, batch_size: int) -> Batches | None:
+    def training_batches(
+        self, data: LabeledTrees, settings: Any, batch_size: int
+    ) -> Batches | None:
         """The batches of training, where the task makes them; None: examples in any order.
 
         Arguments:
@@ -245,7 +247,7 @@ class Task:
         """
         return None
 
-    def evaluation_batches(self, data: Examples, max_nodes: int) -> list[NDArray[Any]] | None:
+    def evaluation_batches(self, data: LabeledTrees, max_nodes: int) -> list[NDArray[Any]] | None:
         """The batches of evaluation, where the task makes them; None: examples in any order.
 
         Arguments:
@@ -255,15 +257,15 @@ class Task:
         return None
 
     def extend_vocabularies(
-        self, data: Examples, settings: DataSettings, paths: Sequence[Path]
+        self, data: LabeledTrees, settings: DataSettings, paths: Sequence[Path]
     ) -> None:
         """Add names in the files ``paths`` to the vocabularies of the training examples."""
 
-    def in_class_order(self, data: Examples, settings: Any) -> Examples:
+    def in_class_order(self, data: LabeledTrees, settings: Any) -> LabeledTrees:
         """The training examples with their classes in the order that the task wants."""
         return data
 
-    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
         """Initialise a new model from the training examples ``data``, such as by word vectors."""
 
     def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
@@ -286,13 +288,16 @@ class Task:
         return dict(zip(("loss", "prediction", "probability"), columns))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters: ``table`` as counted in a paper, ``cell``, and ``model``."""
+        """Count parameters: those of the ``aggregator``, of the ``cell`` and of the ``model``.
+
+        Word vectors count only for the model. A model without an aggregator has None for it.
+        """
         total = sum(p.numel() for p in model.parameters())
         words = {
             id(p): p.numel()
             for p in chain(self.word_parameters(model), fine_tuned_parameters(model))
         }
-        return {"table": None, "cell": total - sum(words.values()), "model": total}
+        return {"aggregator": None, "cell": total - sum(words.values()), "model": total}
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes.
@@ -301,7 +306,7 @@ class Task:
         """
         return ()
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example.
 
         ``example`` (its number), ``prediction`` (a class's name) and ``probability``; where rows
@@ -319,7 +324,7 @@ class Task:
                 line["nodes"] = names[start:stop]
             yield line
 
-    def majority(self, data: Examples) -> dict[str, int]:
+    def majority(self, data: LabeledTrees) -> dict[str, int]:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
         if not self.has_majority:
             return {}
@@ -330,7 +335,7 @@ class Task:
         return classes
 
     def baselines(
-        self, settings: Any, splits: Any, test: Examples | None
+        self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
         """What simple models without trees reach, by their names; by default there are none.
 
@@ -342,14 +347,14 @@ class Task:
         return {}
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """The metrics of ``outputs`` on ``data``.
 
         ``accuracy`` is over the rows of ``accuracy_over``, ``loss`` is the mean over all rows with
-        a class, and ``majority`` is the accuracy of always predicting the most frequent class of
-        the training examples. If rows are nodes, both are also reported for roots and for all
-        nodes.
+        a class, and ``majority_accuracy`` is the accuracy of always predicting the most frequent
+        class of the training examples. If rows are nodes, both accuracies are also reported for
+        roots and for all nodes.
 
         Raises:
             TreeError: there are no rows with a class.
@@ -364,14 +369,14 @@ class Task:
             if labeled[rows].any():
                 parts[f"{kind}_accuracy"] = accuracy(predicted[rows], targets[rows])
                 always = np.full(len(rows), majority[kind])
-                parts[f"{kind}_majority"] = accuracy(always, targets[rows])
+                parts[f"{kind}_majority_accuracy"] = accuracy(always, targets[rows])
         if f"{self.accuracy_over}_accuracy" not in parts:
             raise TreeError("expected examples with classes, got none; accuracy needs them")
         report = {
             "accuracy": parts[f"{self.accuracy_over}_accuracy"],
             "loss": float(outputs["loss"][labeled].mean()),
             "examples": len(data),
-            "majority": parts[f"{self.accuracy_over}_majority"],
+            "majority_accuracy": parts[f"{self.accuracy_over}_majority_accuracy"],
             **({**parts, "nodes": int(labeled.sum())} if self.nodes else {}),
         }
         if self.breakdown is not None:
@@ -392,7 +397,7 @@ class Task:
         """
         return False
 
-    def _classes(self, data: Examples) -> NDArray[np.int64]:
+    def _classes(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The targets, which are classes unless methods of the task say otherwise.
 
         Raises:
@@ -407,7 +412,7 @@ class Task:
             )
         return targets
 
-    def _roots(self, data: Examples) -> NDArray[np.int64]:
+    def _roots(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The row of each example."""
         return data.forest.roots if self.nodes else np.arange(len(data))
 

@@ -18,7 +18,7 @@ from dgltrees.models.readout import Attention, Mean, Root
 from dgltrees.settings import Count, Fraction, Options, Part, chosen
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,14 @@ class TreeTask(Task):
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters.
 
-        ``table`` is that of one aggregation of the cell, as counted in the tables of the tensor
-        Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of a
-        bidirectional encoder, the upward one); ``model`` that of the whole model.
+        ``aggregator`` is that of one aggregation of the cell, as counted in the tables of the
+        tensor Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of
+        a bidirectional encoder, the upward one); ``model`` that of the whole model.
         """
         encoder: Any = model.encoder
         counts = count_parameters(encoder.cell)
         total = sum(p.numel() for p in model.parameters())
-        return {"table": counts["paper"], "cell": counts["total"], "model": total}
+        return {"aggregator": counts["paper"], "cell": counts["total"], "model": total}
 
 
 def cell_name(model: Options) -> str:
@@ -118,7 +118,7 @@ class SupervisedSettings(DataSettings):
     """Learn from the labels of all nodes, or of the root alone."""
 
 
-def root_labels(data: Examples) -> Examples:
+def root_labels(data: LabeledTrees) -> LabeledTrees:
     """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
     forest = data.forest
     target = np.where(forest.parent < 0, forest.columns["target"], -1)

@@ -14,7 +14,7 @@ from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.device import OneDevice
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import total
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def run_model(
     model: nn.Module,
     task: Task,
-    data: Examples,
+    data: LabeledTrees,
     fabric: Fabric | OneDevice,
     *,
     max_nodes: int = 20_000,
@@ -62,7 +62,11 @@ def run_model(
 
 
 def _run_batch(
-    model: nn.Module, task: Task, data: Examples, fabric: Fabric | OneDevice, ids: NDArray[np.int64]
+    model: nn.Module,
+    task: Task,
+    data: LabeledTrees,
+    fabric: Fabric | OneDevice,
+    ids: NDArray[np.int64],
 ) -> dict[str, Tensor]:
     """The output columns of the rows of examples ``ids``.
 

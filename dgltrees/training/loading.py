@@ -17,18 +17,18 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.streaming import batches_of_similar
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Batches, Task
-from dgltrees.trees import BatchSampler, Examples, TreeBatch
+from dgltrees.trees import BatchSampler, LabeledTrees, TreeBatch
 from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.sampler import GroupSampler
 from dgltrees.trees.segments import run_offsets
 
 
-def whole_groups(task: Task, data: Examples) -> NDArray[np.int64] | None:
+def whole_groups(task: Task, data: LabeledTrees) -> NDArray[np.int64] | None:
     """The group of each example, ``(E,)``, where batches hold whole ones; otherwise None."""
     return task.groups(data) if task.whole_groups else None
 
 
-def training_sampler(settings: Settings, data: Examples) -> Batches:
+def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
     """The batches of every epoch.
 
     Arguments:
@@ -55,7 +55,7 @@ def training_sampler(settings: Settings, data: Examples) -> Batches:
     return GroupSampler(np.where(task.labeled(data), groups, -1), data.sizes, **options)
 
 
-def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArray[Any]]:
+def evaluation_batches(task: Task, data: LabeledTrees, max_nodes: int) -> list[NDArray[Any]]:
     """Batches with every example once and at most ``max_nodes`` nodes, unless one is larger.
 
     Raises:
@@ -108,7 +108,7 @@ class Loader:
             they are needed.
     """
 
-    def __init__(self, task: Task, data: Examples, workers: int) -> None:
+    def __init__(self, task: Task, data: LabeledTrees, workers: int) -> None:
         self.task, self.data, self.workers = task, data, workers
         self.chunks: list[Sequence[NDArray[Any]]] = []
         if workers and isinstance(data.forest, DiskForest):
@@ -145,7 +145,7 @@ class _Chunks(Dataset[list[tuple[TreeBatch, Tensor]]]):
     pickle cannot send these.
     """
 
-    def __init__(self, task: Task, data: Examples) -> None:
+    def __init__(self, task: Task, data: LabeledTrees) -> None:
         self.task, self.data = replace(task, formats={}), data
 
     def __getitem__(self, chunk: Sequence[NDArray[Any]]) -> list[tuple[TreeBatch, Tensor]]:

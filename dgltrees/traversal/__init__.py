@@ -4,7 +4,7 @@ from dgltrees.traversal.functions import is_traced
 from dgltrees.traversal.levels import run
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.schedule import Level, Schedule
-from dgltrees.traversal.topo import Cell, prop_nodes_topo, schedule_of, traverse
+from dgltrees.traversal.topo import Cell, prop_nodes_topo, run_cell, schedule_of
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import accepts_indexed, compiled_states, compiled_way
 
@@ -22,6 +22,6 @@ __all__ = [
     "make_schedule",
     "prop_nodes_topo",
     "run",
+    "run_cell",
     "schedule_of",
-    "traverse",
 ]

@@ -1,4 +1,4 @@
-"""The topological traversal: ``prop_nodes_topo`` for functions, ``traverse`` for cells."""
+"""The topological traversal: ``prop_nodes_topo`` for functions, ``run_cell`` for cells."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def prop_nodes_topo(
     backend: str = "levels",
     group_by: str | None = None,
     slots: int | None = None,
-    fused: bool = True,
+    compile: bool = True,
     checkpoint: bool = False,
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
@@ -135,7 +135,7 @@ def prop_nodes_topo(
         backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
             traversal, with time proportional to nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        fused, checkpoint: see :func:`traverse`.
+        compile, checkpoint: see :func:`run_cell`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
@@ -163,7 +163,7 @@ def prop_nodes_topo(
                 "without reduce_func; for a top-down pass reverse the edges: batch.reversed()"
             )
         cell = cast(Cell, message_func)
-        states = traverse(cell, batch, backend=backend, fused=fused, checkpoint=checkpoint)
+        states = run_cell(cell, batch, backend=backend, compile=compile, checkpoint=checkpoint)
     else:
         with tree_in_errors(batch):
             states = _run(
@@ -175,7 +175,7 @@ def prop_nodes_topo(
                 group_by=group_by,
                 slots=slots,
                 reverse=reverse,
-                fused=fused,
+                compile=compile,
                 checkpoint=checkpoint,
             )
     for name, column in states.items():
@@ -184,7 +184,7 @@ def prop_nodes_topo(
         graph.refresh_graph()
 
 
-def traverse(
+def run_cell(
     cell: Cell,
     graph: Graph,
     ndata: Mapping[str, Tensor | IndexedRows] | None = None,
@@ -192,7 +192,7 @@ def traverse(
     *,
     backend: str = "levels",
     outputs: Sequence[str] | None = None,
-    fused: bool = True,
+    compile: bool = True,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     """Run a cell over a graph and return the states of its nodes; the graph is not changed.
@@ -206,9 +206,8 @@ def traverse(
         edata: fields of the edges, each ``(E, ...)``; default: those of the graph.
         backend: ``"levels"`` or ``"dgl"``, see :func:`prop_nodes_topo`.
         outputs: the names of the fields to return; default: all fields that the cell returns.
-        fused: use the fast implementation of the cell's class if it has one that applies, otherwise
-            compile its functions if possible (see :func:`dgltrees.explain_compile`). Compiled code
-            has no second derivative; it raises RuntimeError if one is requested.
+        compile: run the cell as compiled code if possible (see :func:`dgltrees.compile_report`).
+            Compiled code has no second derivative; it raises RuntimeError if one is requested.
         checkpoint: save memory by running the three functions again in the backward pass, one
             segment of levels after another. Values, gradients and dropout are the same; compiled
             code is not used. Only for backend ``"levels"``.
@@ -225,7 +224,7 @@ def traverse(
     fields = batch.ndata if ndata is None else ndata
     check_fields("node", fields, batch.num_nodes)
     with tree_in_errors(batch):
-        own = fused and backend == "levels" and edata is None and not checkpoint
+        own = compile and backend == "levels" and edata is None and not checkpoint
         second = own and goes_second(cell)
         if own and not second:
             states = compiled_states(cell, batch, fields)
@@ -241,7 +240,7 @@ def traverse(
             slots=getattr(cell, "slots", None),
             prepare=getattr(cell, "prepare", None),
             outputs=outputs,
-            fused=fused,
+            compile=compile,
             checkpoint=checkpoint,
             second=partial(compiled_states, cell, batch, fields) if second else None,
         )
@@ -309,7 +308,7 @@ def _run(
     reverse: bool = False,
     prepare: Prepare | None = None,
     outputs: Sequence[str] | None = None,
-    fused: bool = False,
+    compile: bool = False,
     checkpoint: bool = False,
     second: Callable[[], dict[str, Tensor] | None] | None = None,
 ) -> dict[str, Tensor]:
@@ -332,7 +331,7 @@ def _run(
         )
         return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
-    if fused and update is not None and not (reverse or checkpoint):
+    if compile and update is not None and not (reverse or checkpoint):
 
         def generic(
             graph: TreeBatch, fields: Mapping[str, Tensor], edges: Mapping[str, Tensor]

@@ -1,9 +1,9 @@
-"""Trees as arrays: forests, batches of them as graphs, data sets, samplers and vocabularies."""
+"""Trees as arrays: forests, batches for a model, data sets, samplers and vocabularies."""
 
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.examples import Examples, TreePairs
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees, TreePairs
 from dgltrees.trees.sampler import BatchSampler
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["BatchSampler", "Examples", "Forest", "TreeBatch", "TreePairs", "Vocabulary"]
+__all__ = ["BatchSampler", "Forest", "LabeledTrees", "TreeBatch", "TreePairs", "Vocabulary"]

@@ -27,13 +27,14 @@ _CPU = torch.device("cpu")
 class Cache:
     """Results that depend only on the structure of a batch, each computed once.
 
-    Every batch has one as ``batch.cache``. Batches of the same structure share it: those that
-    ``batch.to``, ``batch.with_data`` and ``batch.pin_memory`` return.
+    Every batch has one as ``batch.cache``. Batches with the same structure share it, such as those
+    that ``batch.to``, ``batch.with_data`` and ``batch.pin_memory`` return.
 
-    >>> from dgltrees.trees import Forest
-    >>> batch = Forest.build([-1, 0, 0]).batch()
-    >>> batch.cache.get("in_degree", lambda: torch.bincount(batch.dst, minlength=batch.num_nodes))
-    tensor([2, 0, 0])
+    Example:
+        >>> from dgltrees.trees import Forest
+        >>> batch = Forest.build([-1, 0, 0]).batch()
+        >>> batch.cache.get("in_degree", lambda: torch.bincount(batch.dst, minlength=3))
+        tensor([2, 0, 0])
     """
 
     def __init__(self) -> None:
@@ -47,16 +48,19 @@ class Cache:
         values: Values = (),
         device: str | torch.device | None = None,
     ) -> T:
-        """The cached result of ``make()``, which is only called the first time.
+        """Return the result of ``make()``, which is called only the first time.
 
         Arguments:
-            key: the name of the result and the options it depends on, such as
+            key: the name of the result and the options that it depends on, such as
                 ``("schedule", slots)``.
             make: computes the result on the CPU; the result may be None.
-            values: arrays (or None) that the result depends on besides the structure; there is one
-                result for each combination of their values.
-            device: the device to which the result's method ``to`` moves it, once per device; None
-                for no move.
+            values: arrays (or None) that the result depends on in addition to the structure. Each
+                combination of values has its own result.
+            device: the device to which the method ``to`` of the result moves it, once per device;
+                None to leave it where it is.
+
+        Returns:
+            the cached result, on ``device`` if one is given.
         """
         entries = self._entries.setdefault(key, [])
         entry = next((entry for entry in entries if entry.depends_on(values)), None)
@@ -76,11 +80,11 @@ class _Entry(NamedTuple):
     by_device: dict[torch.device, Any]
 
     def depends_on(self, values: Values) -> bool:
-        """Whether the result was computed for ``values``."""
+        """Return whether the result was computed for ``values``."""
         return all(map(_equal, self.values, values))
 
     def on(self, device: torch.device) -> Any:
-        """The result on a device."""
+        """Return the result on a device."""
         if device not in self.by_device:
             result = self.by_device[_CPU]
             self.by_device[device] = None if result is None else result.to(device)
@@ -94,26 +98,35 @@ def _equal(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
 
 
 class TreeBatch:
-    """One graph of several trees (or other acyclic graphs), with node and edge tensors.
+    """One graph of several trees (or of other acyclic graphs), with node and edge tensors.
 
-    ``N`` nodes, ``E`` edges, ``T`` trees. The structure (edges and sizes) is always on the CPU;
-    the node and edge tensors are where :meth:`to` puts them, so CUDA works with a DGL built for
-    the CPU.
+    A batch has ``T`` trees, ``N`` nodes and ``E`` edges. Its structure (edges and sizes) is always
+    on the CPU. Only the node and edge tensors move with :meth:`to`, so a GPU needs no CUDA build of
+    DGL. :meth:`Forest.batch <dgltrees.trees.forest.Forest.batch>` makes batches.
 
     Arguments:
-        src: ``(E,)`` int64, the node each edge leaves.
-        dst: ``(E,)`` int64, the node each edge enters. The mailbox of a node holds its messages in
-            the order of its edges here.
-        sizes: ``(T,)`` int64, the number of nodes of each tree; the nodes of the first tree come
-            first, and so on.
+        src: ``(E,)`` int64, the node that each edge leaves.
+        dst: ``(E,)`` int64, the node that each edge enters. The mailbox of a node holds its
+            messages in the order of its edges here.
+        sizes: ``(T,)`` int64, the number of nodes of each tree. The nodes of the first tree come
+            first, then those of the second, and so on.
         ndata: node tensors, each ``(N, ...)``.
         edata: edge tensors, each ``(E, ...)``.
-        depth: ``(N,)``, the number of edges between each node and its root; None if it was not
-            computed or a node has several parents.
+        depth: ``(N,)``, the number of edges between each node and its root; None if unknown, or if
+            a node has several parents.
 
     Attributes:
         cache: results that depend only on the structure, such as schedules
-            (:class:`~dgltrees.trees.batch.Cache`); shared by all batches of the same structure.
+            (:class:`~dgltrees.trees.batch.Cache`).
+
+    Example:
+        >>> from dgltrees.trees import Forest
+        >>> forest = Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5], columns={"x": range(5)})
+        >>> batch = forest.batch()
+        >>> batch.src, batch.dst  # edges from child to parent
+        (tensor([1, 2, 4]), tensor([0, 0, 3]))
+        >>> batch.ndata["x"]
+        tensor([0, 1, 2, 3, 4])
     """
 
     def __init__(
@@ -136,10 +149,16 @@ class TreeBatch:
 
     @classmethod
     def from_graph(cls, graph: DGLGraph) -> TreeBatch:
-        """A batch with the edges, sizes and data of a homogeneous DGL graph, batched or not.
+        """Make a batch from a homogeneous DGL graph, batched or not.
+
+        Arguments:
+            graph: the graph; its edges, batch sizes, node data and edge data are used.
+
+        Returns:
+            the batch.
 
         Raises:
-            TreeError: it is no such graph.
+            TreeError: the argument is no such graph.
         """
         if not getattr(graph, "is_homogeneous", False):
             several = hasattr(graph, "is_homogeneous")
@@ -185,7 +204,7 @@ class TreeBatch:
     def roots(self) -> Tensor:
         """``(T,)`` int64 on :attr:`device`: the root of each tree, the node that no edge leaves.
 
-        Graphs that are not trees may have several, so that there are more than ``T``.
+        An acyclic graph that is not a tree may have several roots; then there are more than ``T``.
         """
         depth: NDArray[Any] | None = self.depth
         if depth is None:
@@ -195,12 +214,12 @@ class TreeBatch:
 
     @cached_property
     def tree_of_node(self) -> Tensor:
-        """``(N,)`` int64 on :attr:`device`: the tree each node belongs to."""
+        """``(N,)`` int64 on :attr:`device`: the index of the tree that each node belongs to."""
         return owner(self.sizes).to(self.device, non_blocking=True)
 
     @cached_property
     def graph(self) -> DGLGraph:
-        """The batch as one DGL graph on the CPU, with the CPU's tensors as its data.
+        """The batch as a DGL graph on the CPU, which shares the node and edge tensors on the CPU.
 
         Raises:
             ConfigError: DGL is not installed.
@@ -216,12 +235,12 @@ class TreeBatch:
         return graph
 
     def refresh_graph(self) -> None:
-        """Copy the node tensors to :attr:`graph`, if it exists already."""
+        """Copy the node tensors to :attr:`graph`, if that was already built."""
         if "graph" in self.__dict__ and self.device.type == "cpu":
             self.graph.ndata.update(self.ndata)
 
     def _like(self, ndata: Mapping[str, Tensor], edata: Mapping[str, Tensor]) -> TreeBatch:
-        """A batch with the same structure and cache, and other data."""
+        """Return a batch with the same structure and cache, and other data."""
         batch = TreeBatch(
             self.src, self.dst, self.sizes, ndata=ndata, edata=edata, depth=self.depth
         )
@@ -231,11 +250,25 @@ class TreeBatch:
         return batch
 
     def with_data(self, ndata: Mapping[str, Tensor]) -> TreeBatch:
-        """The same batch with other node tensors, each ``(N, ...)``."""
+        """Return the same batch with other node tensors.
+
+        Arguments:
+            ndata: node tensors, each ``(N, ...)``; they replace all node tensors.
+
+        Returns:
+            a batch that shares structure, edge tensors and cache with this one.
+        """
         return self._like(ndata, self.edata)
 
     def on_host(self, tensor: Tensor) -> Tensor:
-        """An integer tensor on the CPU; one that :meth:`to` moved is not copied back."""
+        """Return an integer tensor on the CPU.
+
+        Arguments:
+            tensor: the tensor. If :meth:`to` moved it, the original is returned without a copy.
+
+        Returns:
+            the tensor on the CPU.
+        """
         if tensor.device.type == "cpu":
             return tensor
         for pair in self._moved:
@@ -244,10 +277,13 @@ class TreeBatch:
         return tensor.cpu()
 
     def reversed(self) -> TreeBatch:
-        """The same batch with ``src`` and ``dst`` exchanged: edges from parent to child.
+        """Return the same batch with edges from parent to child: ``src`` and ``dst`` are exchanged.
 
-        :attr:`roots` stay the roots of the trees. All reversed batches of one structure share a
-        cache, so that a traversal of them is planned once.
+        :attr:`roots` do not change. All reversed batches of one structure share a cache, so a
+        traversal of them is planned once.
+
+        Returns:
+            a batch that shares the tensors of this one.
         """
         batch = TreeBatch(self.dst, self.src, self.sizes, ndata=self.ndata, edata=self.edata)
         batch.cache = self.cache.get("reversed", Cache)
@@ -257,9 +293,14 @@ class TreeBatch:
         return batch
 
     def to(self, device: str | torch.device) -> TreeBatch:
-        """The same batch with node and edge tensors on ``device``; itself if they are there.
+        """Return the same batch with node and edge tensors on a device.
 
-        Copies from page-locked memory (:meth:`pin_memory`) do not block.
+        Arguments:
+            device: the device. Copies from page-locked memory (:meth:`pin_memory`) do not block.
+
+        Returns:
+            a batch with the same structure and cache, or this batch if all tensors are on the
+            device.
         """
         tensors = (*self.ndata.values(), *self.edata.values())
         if tensors and all(tensor.device == torch.device(device) for tensor in tensors):
@@ -276,7 +317,7 @@ class TreeBatch:
         return batch
 
     def pin_memory(self) -> TreeBatch:
-        """The same batch with node and edge tensors in page-locked memory, for copies to a GPU."""
+        """Return the same batch with tensors in page-locked memory, for faster copies to a GPU."""
         return self._like(
             {name: tensor.pin_memory() for name, tensor in self.ndata.items()},
             {name: tensor.pin_memory() for name, tensor in self.edata.items()},
@@ -307,7 +348,7 @@ def _unpickle(
 
 
 class _Moved(NamedTuple):
-    """A tensor on the CPU, its copy on a device, and both versions when it was copied."""
+    """A tensor on the CPU, its copy on a device, and both versions at the time of the copy."""
 
     original: Tensor
     moved: Tensor
@@ -318,10 +359,10 @@ class _Moved(NamedTuple):
         return cls(original, moved, (_version(original), _version(moved)))
 
     def still_equal(self) -> bool:
-        """Whether neither tensor has been written to since the copy."""
+        """Return whether neither tensor has been written to since the copy."""
         return self.versions == (_version(self.original), _version(self.moved))
 
 
 def _version(tensor: Tensor) -> int:
-    """How often a tensor has been written to; 0 for inference tensors, which do not count."""
+    """Count the writes to a tensor; 0 for inference tensors, which have no version counter."""
     return 0 if tensor.is_inference() else tensor._version

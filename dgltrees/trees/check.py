@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 
 def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.int64]:
-    """``values`` as an array of one dimension, int64.
+    """Convert values to an int64 array of one dimension.
 
     Arguments:
         values: the integers.
         name: their name in the errors, such as ``"parents"``.
         file: the file they were read from, for the errors.
+
+    Returns:
+        a new int64 array.
 
     Raises:
         TreeError: they are not integers, are too large, or do not have one dimension.
@@ -46,16 +49,19 @@ def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.
 
 
 def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> NDArray[np.int64]:
-    """The ids that a number, several numbers or a mask choose, ``(B,)``; their range is unchecked.
+    """Convert an index, several indices or a mask to an array of ids; their range is not checked.
 
     Arguments:
-        ids: the numbers, or a mask ``(count,)`` of truth values.
-        count: the number of all.
-        what: what they are the ids of, for the errors.
+        ids: the indices, or a boolean mask ``(count,)``.
+        count: the number of items to choose from.
+        what: the name of an item in the errors.
+
+    Returns:
+        ``(B,)`` int64 ids.
 
     Raises:
-        IndexError: a mask has not ``count`` values.
-        TreeError: the ids are neither integers nor truth values.
+        IndexError: a mask does not have ``count`` values.
+        TreeError: the ids are neither integers nor booleans.
     """
     with suppress(ValueError, OverflowError):  # no array, which integers refuses
         mask = np.asarray(ids)
@@ -69,10 +75,17 @@ def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> NDArray[np.int
 
 
 def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[str, NDArray[Any]]:
-    """Each column as an array.
+    """Convert each column to an array.
+
+    Arguments:
+        columns: the columns by name.
+        file: the file they were read from, for the errors.
+
+    Returns:
+        the arrays by name.
 
     Raises:
-        TreeError: the rows of a column are not alike.
+        TreeError: the rows of a column differ in shape.
     """
     arrays: dict[str, NDArray[Any]] = {}
     for name, column in columns.items():
@@ -80,7 +93,7 @@ def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[
             arrays[name] = np.asarray(column)
         except (ValueError, OverflowError) as error:
             raise TreeError(
-                f"expected column {name!r} to hold rows that are alike, got: {error}", file=file
+                f"expected column {name!r} to hold rows of one shape, got: {error}", file=file
             ) from None
     return arrays
 
@@ -91,7 +104,7 @@ def check_columns(
     vocabs: Mapping[str, Vocabulary],
     file: PathLike | None,
 ) -> None:
-    """Check that each column has a row per node, of numbers or text, or ids of its vocabulary.
+    """Check that each column has one row per node, which holds numbers, strings or valid ids.
 
     Raises:
         TreeError: a column does not.
@@ -103,12 +116,12 @@ def check_columns(
 
         rows = len(column) if column.ndim else 0
         if rows != num_nodes:
-            raise error(f"have a row per node, {num_nodes}, got {rows} rows")
+            raise error(f"have {num_nodes} rows, one per node, got {rows} rows")
         if column.dtype.kind not in "biufcUS":
-            raise error(f"hold numbers or text, got {column.dtype}")
+            raise error(f"hold numbers or strings, got {column.dtype}")
         if name in vocabs and column.size:
             if column.dtype.kind not in "iu":
-                raise error(f"hold ids of its vocabulary, integers, got {column.dtype}")
+                raise error(f"hold integers, the ids of its vocabulary, got {column.dtype}")
             low, high = int(column.min()), int(column.max())
             if low < -1 or high >= len(vocabs[name]):
                 raise error(
@@ -118,7 +131,15 @@ def check_columns(
 
 
 def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of earlier siblings of each node in node order, ``(N,)``; 0 at roots."""
+    """Assign positions to the children of each node in node order.
+
+    Arguments:
+        parent: ``(N,)`` the parent of each node within its tree, -1 at a root.
+        offsets: ``(T + 1,)`` the first node of each tree.
+
+    Returns:
+        ``(N,)`` the number of earlier siblings of each node; 0 at roots.
+    """
     up = parent + np.repeat(offsets[:-1], np.diff(offsets))
     pos = cumcount(np.where(parent < 0, -1, up))
     pos[parent < 0] = 0
@@ -158,12 +179,12 @@ def check_trees(
     file: PathLike | None,
     lines: Sequence[int] | None,
 ) -> None:
-    """Check that parents and positions form a tree in every segment, given checked offsets.
+    """Check that parents and positions form a tree in every segment; the offsets must be valid.
 
     The arguments are those of :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
     Raises:
-        TreeError: at the first node that breaks a rule.
+        TreeError: with line, tree and node of the first node that breaks a rule.
     """
     if len(pos) != len(parent):
         raise TreeError(f"expected {len(parent)} positions, got {len(pos)}", file=file)

@@ -1,4 +1,4 @@
-"""Kinds of the columns of custom trees: by their values, or as a user says."""
+"""Kinds of the columns of custom trees: inferred from their values, or chosen by the user."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 SUBWORDS = "subwords"
-"""The kind of a column of texts that a pretrained encoder reads while it is trained."""
+"""The kind of a text column whose pretrained encoder is fine-tuned."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One input column.
+    """An input column of a model.
 
     Attributes:
         name: its name in the data.
-        kind: what it holds; a text whose encoder is trained too is :data:`SUBWORDS`.
-        size: entries of a vector, or of a text's vector by a pretrained encoder; 1 otherwise.
+        kind: one of :data:`KINDS`, or :data:`SUBWORDS` for a text whose encoder is fine-tuned.
+        size: the number of entries of a vector, or of the vector that a pretrained encoder gives
+            for a text; otherwise 1.
     """
 
     name: str
@@ -36,19 +37,26 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether it is a number or a vector."""
+        """Whether the column holds numbers or vectors."""
         return self.kind in ("number", "log", "vector")
 
     @property
     def named(self) -> bool:
-        """Whether it is read as ids of names: of categories, or of (sub-)words of texts."""
+        """Whether the column becomes ids: of categories, of words or of subwords."""
         return self.kind in ("category", SUBWORDS) or (self.kind == "text" and self.size == 1)
 
 
 def name_of(value: Any) -> str | None:
-    """A value as the name of a category or class; None where it is missing (None or NaN).
+    """Convert a value to the name of a category or class.
 
-    Numbers keep all their digits, whole ones without a point; truth values are true and false.
+    Numbers keep all their digits, and those without a fraction are written as integers. Booleans
+    are ``true`` and ``false``.
+
+    Arguments:
+        value: the value.
+
+    Returns:
+        the name; None if the value is missing (None or NaN).
     """
     if value is None or value != value:
         return None
@@ -60,25 +68,28 @@ def name_of(value: Any) -> str | None:
 
 
 Kind = Literal["category", "number", "log", "vector", "text", "none"]
-"""What a column holds: one of many names; a number; a number whose logarithm counts; a list of
-numbers; words. A column of kind ``none`` is not read."""
+"""Kinds of columns: one of several names; a number; a number that is used on a logarithmic scale; a
+list of numbers; words. ``none`` leaves a column out."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
-_HEAVY_TAIL = 100.0  # a largest value so many times the median calls for logarithms
-_FEW_NAMES = 20  # with so few different values, names with spaces are categories still
+_HEAVY_TAIL = 100.0  # a largest value this many times the median calls for logarithms
+_FEW_NAMES = 20  # up to this many different values, names with spaces are still categories
 
 
 def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, ...]:
-    """What each node column holds, by its values.
+    """Infer the kind of each node column from its values.
 
-    Names are a category, or a text where they are many and most have several words. Numbers are
-    ``log`` where none is negative and the largest is more than 100 times the median of those above
-    zero; a matrix is a vector for each node.
+    Strings are categories. They are texts if they have more than 20 different values and most of
+    these contain several words. Numbers have kind ``log`` if none is negative and the largest is
+    more than 100 times the median of the positive ones. A matrix has a vector for each node.
 
     Arguments:
         forest: the trees.
         without: columns to leave out, such as targets.
+
+    Returns:
+        the columns with their kinds.
     """
     return tuple(
         Column(name, infer_kind(values, forest.vocabs.get(name)), _size(values))
@@ -88,11 +99,14 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
 
 
 def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
-    """What a column holds, by the rules of :func:`infer_columns`.
+    """Infer the kind of a column, by the rules of :func:`infer_columns`.
 
     Arguments:
-        values: its values, ids of names where there is a vocabulary.
-        vocab: the names.
+        values: the values; ids if there is a vocabulary.
+        vocab: the vocabulary of the ids.
+
+    Returns:
+        one of :data:`KINDS`.
     """
     values = np.asarray(values)
     if vocab is not None:
@@ -114,17 +128,20 @@ def choose_columns(
     wanted: Sequence[str] | Mapping[str, str] | None,
     without: Sequence[str] = (),
 ) -> tuple[Column, ...]:
-    """The input columns that a user asks for.
+    """Choose the input columns and their kinds.
 
     Arguments:
         forest: the trees.
-        wanted: the names of the columns; or kinds by name, where ``none`` leaves a column out and
-            columns that are not named are as inferred; None for all as inferred.
-        without: columns that are no inputs, such as targets and groups.
+        wanted: the names of the columns; or a mapping from names to kinds, where ``none`` leaves a
+            column out and other columns keep their inferred kinds; None for all columns.
+        without: columns that are not inputs, such as targets and groups.
+
+    Returns:
+        the input columns.
 
     Raises:
-        TreeError: there is no such column, or no column at all, or it cannot be of that kind.
-        ConfigError: there is no such kind.
+        TreeError: a column does not exist or cannot have its kind, or no column is left.
+        ConfigError: a kind does not exist.
     """
     inferred = {each.name: each for each in infer_columns(forest, without)}
     asked = [] if wanted is None else list(wanted)

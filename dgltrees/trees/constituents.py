@@ -1,8 +1,8 @@
-"""The constituents that end and begin before each word of a sentence.
+"""Constituents of sentences as two numbers per word: how many end and how many begin before it.
 
-Two numbers for each word are a whole tree over the words: before it first constituents end, then
-others begin, since one without a word says nothing. What is open after the last word ends there.
-Constituents of one word, and those of a single other constituent, do not count.
+These numbers describe the whole tree over the words. Before a word, constituents first end, then
+others begin. All that are open after the last word end there. Constituents of one word, and those
+that contain only one other constituent, are ignored.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import Ints, inverse, offsets_of, owner, running_sum
 
 MERGES, SPLITS = "merges", "splits"
-"""The node columns of sentences with the constituents that end and then begin before each word."""
+"""The node columns of sentences: how many constituents end and begin before each word."""
 
 
 def bracket_counts(brackets: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
-    """The constituents of bracketed sentences that end and begin before each word, ``(N,)`` each.
+    """Count the constituents of bracketed sentences that end and begin before each word.
 
     Arguments:
         brackets: ``(L,)``, 1 for an opening bracket, -1 for a closing one, 0 for a word, sentence
             after sentence.
         sizes: ``(T,)`` the number of brackets and words of each sentence.
 
+    Returns:
+        two arrays ``(N,)``: constituents that end and constituents that begin before each word.
+
     Raises:
-        TreeError: with the sentence as tree: a bracket is not closed, or not opened.
+        TreeError: a bracket is not closed, or not opened; the error names the sentence as tree.
     """
     items, lengths = np.asarray(brackets, np.int64), np.asarray(sizes, np.int64)
     sentence, depth = owner(lengths), running_sum(items, lengths)
@@ -53,18 +56,18 @@ def bracket_counts(brackets: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
 
 
 def _since(counts: Ints, first: NDArray[np.bool_]) -> Ints:
-    """How much counts grow from each word of a sentence to the next; the first from 0."""
+    """Return how much counts grow from each word of a sentence to the next; the first from 0."""
     return counts - np.where(first, 0, np.roll(counts, 1))
 
 
 def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
-    """The leaves of trees in order, and the constituents that end and begin before each.
+    """Find the leaves of trees in order and count the constituents that end and begin before each.
 
     Arguments:
-        forest: constituent trees whose leaves are the words, as in the format ``mrg``.
+        forest: constituency trees whose leaves are the words, as in the format ``mrg``.
 
     Returns:
-        three arrays, ``(N,)`` each.
+        three arrays ``(N,)``: the nodes of the leaves, and the two counts.
     """
     ranks, subtree_sizes = preorder(forest)
     by_rank = inverse(ranks)

@@ -33,19 +33,26 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Forest:
-    """``T`` rooted ordered trees with ``N`` nodes in all, as arrays.
+    """``T`` rooted ordered trees with ``N`` nodes in total, as flat arrays (not a random forest).
 
-    The arrays may be memory-mapped. The constructor trusts them; :meth:`build` checks them.
+    The arrays may be memory-mapped. The constructor does not check them; :meth:`build` does.
 
     Arguments:
         parent: ``(N,)`` int32, the parent of each node by its index *within its tree*, -1 at a
             root.
-        pos: ``(N,)`` int32, the position of each node among the children of its parent, from 0. A
-            position without a child is a missing child. 0 at a root.
+        pos: ``(N,)`` int32, the position of each node among the children of its parent, from 0; 0
+            at a root. A position without a node is a missing child.
         offsets: ``(T + 1,)`` int64; tree ``t`` has the nodes ``offsets[t]:offsets[t + 1]``.
         columns: node data, each ``(N, ...)``.
-        vocabs: the vocabularies of the columns that hold ids of names, by column; an id of -1 means
-            that there is no name.
+        vocabs: the vocabularies of the columns that hold ids of names, by column; the id -1 means
+            that the name is missing.
+
+    Example:
+        >>> forest = Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5])
+        >>> len(forest), forest.num_nodes, forest.sizes
+        (2, 5, array([3, 2]))
+        >>> forest[1]
+        Forest(1 tree, 2 nodes, columns: none)
     """
 
     parent: NDArray[np.int32]
@@ -67,20 +74,34 @@ class Forest:
         file: PathLike | None = None,
         lines: Sequence[int] | None = None,
     ) -> Forest:
-        """Check the arrays and build a forest from them.
+        """Check arrays and build a forest from them.
 
         Arguments:
-            parent, pos, offsets, columns, vocabs: see the class. By default there is one tree, and
-                the children of a node have the positions 0, 1, ... in the order of the nodes.
-            max_children: the number of child positions of a node; None for any.
+            parent: ``(N,)`` the parent of each node within its tree, -1 at a root.
+            pos: ``(N,)`` the position of each node among its siblings; default: 0, 1, ... in the
+                order of the nodes.
+            offsets: ``(T + 1,)`` the first node of each tree, then ``N``; default: one tree.
+            columns: node data, each ``(N, ...)``: numbers, strings, or ids of a vocabulary.
+            vocabs: the vocabularies of columns that hold ids.
+            max_children: the number of child positions of a node; None for any number.
             file: the file that the trees were read from, for the errors.
             lines: ``(T,)`` the line of each tree in that file, for the errors.
 
+        Returns:
+            the forest.
+
         Raises:
-            TreeError: with file, line, tree and node: a tree is empty or has not exactly one root,
-                a parent is out of range, there is a cycle, a position is out of range or occurs
-                twice, a column does not have ``N`` rows of numbers or text, or has an id that is
-                not in its vocabulary.
+            TreeError: a tree is empty or does not have exactly one root; a parent is out of range
+                or part of a cycle; a position is out of range or occurs twice; a column does not
+                have ``N`` rows of numbers or strings, or has an id that is not in its vocabulary.
+
+        Example:
+            >>> forest = Forest.build([-1, 0, 0], columns={"cost": [3.5, 1.0, 2.0]})
+            >>> forest
+            Forest(1 tree, 3 nodes, columns: cost (float64))
+            >>> Forest.build([-1, 0, 5])
+            Traceback (most recent call last):
+            dgltrees.errors.TreeError: tree 0, node 2: expected a parent between 0 and 2, ... got 5
         """
         parents = integers(parent, "parents", file)
         bounds = integers([0, len(parents)] if offsets is None else offsets, "offsets", file)
@@ -110,11 +131,18 @@ class Forest:
         columns: Mapping[str, NDArray[Any]],
         vocabs: Mapping[str, Vocabulary],
     ) -> Forest:
-        """A forest of a walk in preorder, which knows the depth of each node; nothing is checked.
+        """Make a forest from the result of a walk in preorder; nothing is checked.
 
         Arguments:
-            parent, pos, offsets, columns, vocabs: see the class.
+            parent: ``(N,)``, see the class.
+            pos: ``(N,)``, see the class.
+            offsets: ``(T + 1,)``, see the class.
             depth: ``(N,)`` the number of edges between each node and its root.
+            columns: see the class.
+            vocabs: see the class.
+
+        Returns:
+            the forest, whose depths need not be computed.
         """
         rows = [np.fromiter(each, np.int32, len(each)) for each in (parent, pos, depth)]
         forest = cls(rows[0], rows[1], np.array(offsets, np.int64), columns, vocabs)
@@ -129,27 +157,53 @@ class Forest:
         columns: Sequence[str] | Mapping[str, Any] = (),
         **options: Any,
     ) -> Forest:
-        """A forest of objects that link to their children, such as nested dictionaries.
+        """Build a forest from objects that link to their children, such as nested dictionaries.
 
-        ``Forest.from_objects(plans, "Plans", ["Node Type", "Total Cost"])`` has a tree per plan, a
-        node per object, and columns of ids (with a vocabulary) for texts, of numbers for numbers,
-        and ``(N, k)`` for vectors; -1 and NaN where an object has no value.
+        Each root object becomes a tree and each object a node. Strings become ids with a
+        vocabulary, numbers stay numbers, and lists of ``k`` numbers become ``(N, k)``. A missing
+        value is -1 (ids) or NaN (numbers).
 
         Arguments:
             roots: the root object of each tree.
-            children: the key, attribute, index or function that gives the children of an object, or
+            children: the key, attribute, index or function that gives the children of an object; or
                 a list of these, one for each child.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions.
-            options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``; these and
-                the errors are those of :func:`~dgltrees.trees.builders.objects.from_objects`.
+            options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``, see
+                :func:`~dgltrees.trees.builders.objects.from_objects`.
+
+        Returns:
+            the forest.
+
+        Raises:
+            TreeError: see :func:`~dgltrees.trees.builders.objects.from_objects`.
+
+        Example:
+            >>> plan = {"op": "join", "inputs": [{"op": "scan", "rows": 10}, {"op": "scan"}]}
+            >>> forest = Forest.from_objects([plan], "inputs", ["op", "rows"])
+            >>> forest
+            Forest(1 tree, 3 nodes, columns: op (2 names), rows (float64))
+            >>> forest.columns["rows"]
+            array([nan, 10., nan])
         """
         return _shortcuts.from_objects(roots, children, columns, **options)
 
     def to_objects(self, tree: int = 0, children: str = "children") -> dict[str, Any]:
-        """One tree as nested dictionaries, which :meth:`from_objects` reads back.
+        """Convert a tree to nested dictionaries, which :meth:`from_objects` can read.
 
-        Arguments and errors: :func:`~dgltrees.trees.builders.objects.to_objects`.
+        Arguments:
+            tree: the index of the tree.
+            children: the key for the list of children.
+
+        Returns:
+            the root.
+
+        Raises:
+            TreeError: see :func:`~dgltrees.trees.builders.objects.to_objects`.
+
+        Example:
+            >>> Forest.build([-1, 0], columns={"x": [1, 2]}).to_objects()
+            {'x': 1, 'children': [{'x': 2}]}
         """
         return _shortcuts.to_objects(self, tree, children)
 
@@ -157,14 +211,17 @@ class Forest:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int | slice | ArrayLike) -> Forest:
-        """A forest of some trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``.
+        """Select trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``.
 
         Arguments:
-            index: a number, negative from the end; a slice; an array of numbers; or a mask ``(T,)``
-                of truth values.
+            index: an integer (negative: from the end), a slice, an array of integers, or a boolean
+                mask ``(T,)``.
+
+        Returns:
+            a forest of the selected trees.
 
         Raises:
-            IndexError: there is no such tree, or a mask has not ``T`` values.
+            IndexError: a tree does not exist, or a mask does not have ``T`` values.
             TreeError: the index is none of these.
         """
         if isinstance(index, slice):
@@ -172,7 +229,7 @@ class Forest:
         return self.select(index)
 
     def __iter__(self) -> Iterator[Forest]:
-        """The trees one by one, each as a forest of its own."""
+        """Iterate over the trees, each as a forest with one tree."""
         return map(self.tree, range(len(self)))
 
     def __repr__(self) -> str:
@@ -183,12 +240,12 @@ class Forest:
         )
 
     def _repr_html_(self) -> str:
-        """What Jupyter shows: the numbers of trees and nodes, the columns, and the first tree."""
+        """Return HTML for Jupyter: the numbers of trees and nodes, columns, and the first tree."""
         return _shortcuts.forest_html(self)
 
     @property
     def column_types(self) -> dict[str, str]:
-        """What each column holds, in words: ``5 names``, ``int64``, ``float32 x 300``."""
+        """The content of each column as text: ``5 names``, ``int64``, ``float32 x 300``."""
         return {
             name: _count(len(self.vocabs[name]), "name")
             if name in self.vocabs
@@ -198,7 +255,7 @@ class Forest:
 
     @property
     def num_nodes(self) -> int:
-        """``N``, the number of nodes of all trees."""
+        """``N``, the total number of nodes."""
         return len(self.parent)
 
     @cached_property
@@ -208,18 +265,18 @@ class Forest:
 
     @cached_property
     def tree_of_node(self) -> NDArray[np.int64]:
-        """``(N,)`` the tree each node belongs to."""
+        """``(N,)`` the index of the tree that each node belongs to."""
         return owner(self.sizes)
 
     @cached_property
     def global_parent(self) -> NDArray[np.int64]:
-        """``(N,)`` the parent's index among all nodes, -1 at a root."""
+        """``(N,)`` the index of each node's parent among all nodes, -1 at a root."""
         shifted = self.parent + np.repeat(self.offsets[:-1], self.sizes)
         return np.where(self.parent < 0, -1, shifted)
 
     @cached_property
     def roots(self) -> NDArray[np.int64]:
-        """``(T,)`` the root of each tree as an index among all nodes."""
+        """``(T,)`` the index of each root among all nodes."""
         return np.flatnonzero(self.parent < 0)
 
     @cached_property
@@ -252,19 +309,21 @@ class Forest:
     def with_columns(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary] | None = None
     ) -> Forest:
-        """The same trees with other columns; what is known of their structure stays known.
+        """Replace the columns; everything computed about the structure is kept.
 
         Arguments:
             columns: node data, each ``(N, ...)``.
-            vocabs: the vocabularies of those that hold ids of names; by default these of the
-                forest.
+            vocabs: the vocabularies of columns that hold ids; default: those of this forest.
+
+        Returns:
+            a forest of the same trees.
         """
         forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
         forest.__dict__.update({**self.__dict__, **forest.__dict__})  # all else is of the structure
         return forest
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The nodes of the trees ``ids`` ``(B,)``, and the offsets ``(B + 1,)`` between them."""
+        """Return the nodes of the trees ``ids`` ``(B,)``, and their offsets ``(B + 1,)``."""
         if len(ids) == len(self) and (ids == np.arange(len(ids))).all():  # all of them
             return np.arange(self.num_nodes), self.offsets
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
@@ -279,14 +338,17 @@ class Forest:
         return ranges(self.offsets.take(ids), sizes), offsets_of(sizes)
 
     def select(self, ids: ArrayLike) -> Forest:
-        """A forest of the trees ``ids``, in that order; an id may occur more than once.
+        """Select trees in a given order; a tree may occur more than once.
 
         Arguments:
-            ids: numbers, negative from the end, or a mask ``(T,)`` of truth values.
+            ids: integers (negative: from the end), or a boolean mask ``(T,)``.
+
+        Returns:
+            a forest of the selected trees.
 
         Raises:
-            IndexError: an id is out of range, or a mask has not ``T`` values.
-            TreeError: the ids are neither.
+            IndexError: an id is out of range, or a mask does not have ``T`` values.
+            TreeError: the ids are neither integers nor booleans.
         """
         rows, offsets = self._rows(chosen_ids(ids, len(self)))
         columns = {name: column[rows] for name, column in self.columns.items()}
@@ -298,7 +360,14 @@ class Forest:
         return chosen
 
     def name_counts(self, column: str) -> NDArray[np.int64]:
-        """How often each name of the vocabulary of a column occurs, ``(names,)``."""
+        """Count the nodes that have each name of a column.
+
+        Arguments:
+            column: a column with a vocabulary.
+
+        Returns:
+            ``(names,)`` int64 counts.
+        """
         ids, names = self.columns[column], len(self.vocabs[column])
         counts = np.zeros(names, np.int64)
         for block in blocks(len(ids)):
@@ -308,11 +377,14 @@ class Forest:
     def renamed(
         self, tables: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
     ) -> Forest:
-        """The same trees with other ids of names.
+        """Replace the ids of names.
 
         Arguments:
             tables: by column, the new id of each old one; -1 stays.
             vocabs: the vocabularies of the new ids.
+
+        Returns:
+            a forest of the same trees.
         """
         columns = dict(self.columns)
         for name, table in tables.items():
@@ -320,14 +392,20 @@ class Forest:
         return self.with_columns(columns, vocabs)
 
     def tree(self, index: int) -> Forest:
-        """A forest that holds only the tree ``index``."""
+        """Return a forest that holds only the tree ``index``."""
         return self.select([index])
 
     @staticmethod
     def concat(forests: Sequence[Forest]) -> Forest:
-        """One forest of all trees of ``forests``.
+        """Join forests into one.
 
-        Rows of several ids (``(N, P)`` with a vocabulary) become as long as the longest, by -1.
+        Rows of several ids (``(N, P)`` with a vocabulary) are padded with -1 to the longest.
+
+        Arguments:
+            forests: forests with the same columns and vocabularies.
+
+        Returns:
+            one forest of all trees.
 
         Raises:
             TreeError: ``forests`` is empty, or their columns or vocabularies differ.
@@ -356,16 +434,28 @@ class Forest:
         )
 
     def batch(self, ids: ArrayLike | None = None) -> TreeBatch:
-        """One graph of the trees ``ids`` (by default all), with edges from child to parent.
+        """Make one graph of several trees, with edges from child to parent.
 
-        The nodes are those of the first tree in the order of the forest, then those of the second,
-        and so on. The edges into a node, and so the messages in its mailbox, are in the order of
-        the children's positions. Node data are the columns, edge data ``pos``; integers are int64.
+        The nodes of the first tree come first, in the order of the forest, then those of the
+        second, and so on. The edges into a node, and so the messages in its mailbox, are in the
+        order of the children's positions. Node data are the columns, edge data ``pos``; integers
+        are int64.
 
-        Arguments and errors are those of :meth:`select`.
+        Arguments:
+            ids: the trees, see :meth:`select`; default: all.
+
+        Returns:
+            the batch, on the CPU.
 
         Raises:
-            TreeError: a column holds text.
+            IndexError: see :meth:`select`.
+            TreeError: see :meth:`select`; or a column holds strings.
+
+        Example:
+            >>> forest = Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5])
+            >>> batch = forest.batch([1, 0])
+            >>> batch.sizes, batch.src, batch.dst
+            (tensor([2, 3]), tensor([1, 3, 4]), tensor([0, 2, 2]))
         """
         chosen = np.arange(len(self)) if ids is None else chosen_ids(ids, len(self))
         rows, offsets = self._rows(chosen)
@@ -385,12 +475,20 @@ class Forest:
         )
 
     def save(self, folder: PathLike) -> None:
-        """Write the arrays to ``folder`` as ``.npy`` files, and the vocabularies as text.
+        """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
 
-        ``forest.json`` has the names of all, and their checksums.
+        The file ``forest.json`` lists the names and checksums of all files.
+
+        Arguments:
+            folder: the folder; it is created if it does not exist.
 
         Raises:
-            TreeError: a column does not hold numbers or text.
+            TreeError: a column does not hold numbers or strings.
+
+        Example:
+            >>> Forest.build([-1, 0, 0]).save("trees")
+            >>> Forest.load("trees")
+            Forest(1 tree, 3 nodes, columns: none)
         """
         folder = Path(folder)
         check_columns(self.columns, self.num_nodes, {}, folder)
@@ -398,15 +496,17 @@ class Forest:
 
     @classmethod
     def load(cls, folder: PathLike, *, mmap: bool = True) -> Forest:
-        """Read the forest that :meth:`save` wrote to ``folder``; its checksums are compared.
+        """Load the forest that :meth:`save` wrote, after comparing the checksums.
 
         Arguments:
             folder: the folder.
             mmap: memory-map the arrays instead of reading them.
 
+        Returns:
+            the forest.
+
         Raises:
-            TreeError: the folder does not hold a forest, or one that is damaged or of another
-                version.
+            TreeError: the folder holds no forest, one of another version, or a damaged one.
         """
         folder = Path(folder)
         structure, columns, vocabs = load_arrays(folder, mmap=mmap)
@@ -426,7 +526,7 @@ class Forest:
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:
-    """The rows of all parts; rows of several ids are filled up with -1, which is no name."""
+    """Stack the rows of all parts; rows of several ids are padded with -1."""
     if not are_ids or parts[0].ndim < 2:
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
@@ -439,11 +539,11 @@ def _count(number: int, what: str) -> str:
 
 
 def _tensor(name: str, column: NDArray[Any]) -> torch.Tensor:
-    """A column as a tensor; integers become int64, the dtype of indices in torch."""
+    """Convert a column to a tensor; integers become int64, torch's dtype of indices."""
     if column.dtype.kind in "US":
         raise TreeError(
-            f"expected column {name!r} to hold numbers, which is what a batch holds, got text; "
-            "give the names ids with a Vocabulary"
+            f"expected numbers in column {name!r} of a batch, got strings; encode them with a "
+            "Vocabulary"
         )
     if column.dtype.kind in "iu":
         column = column.astype(np.int64)

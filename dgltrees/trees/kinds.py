@@ -1,4 +1,4 @@
-"""The kinds of edges and operations in the graphs of the papers."""
+"""Kinds of edges and operations in the graphs of the papers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 
 class EdgeType(IntEnum):
-    """The source of a generated dependent (head or sibling), and its side of the head.
+    """The type of the edge to a generated dependent: its source (head or sibling) and its side.
 
-    The four types of edges along which a dependency tree is generated: Zhang, Lu & Lapata,
+    A dependency tree is generated along these four types of edges: Zhang, Lu & Lapata,
     "Top-down Tree Long Short-Term Memory Networks", NAACL 2016, section 2.1.
     """
 

@@ -16,32 +16,33 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.trees.check import integers
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import blocks, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 _IN_MEMORY = 2**20
-"""Nodes of a selection that is in memory; a larger one is on disk again."""
+"""The largest number of nodes of a selection in memory; a larger one is written to disk."""
 _PART = 10_000  # trees that a selection copies at a time
 
 
 @dataclass(frozen=True)
 class DiskForest(Forest):
-    """A forest whose arrays of nodes are memory-mapped files without a name.
+    """A forest whose node arrays are memory-mapped, unnamed temporary files.
 
-    The files go with the last array that reads them, at the latest with the process. In memory are
-    the offsets, 8 bytes a tree, and the pages of files that the operating system has room for.
+    The files are deleted when no array uses them any more, at the latest when the process ends.
+    Only the offsets are in memory, 8 bytes per tree, and the pages that the operating system
+    caches.
 
     Arguments:
         parent, pos, offsets, columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
-        folder: where the files of selections go.
+        folder: the folder for the files of large selections.
     """
 
     folder: PathLike = "."
 
     def select(self, ids: ArrayLike) -> Forest:
-        """A forest of the trees ``ids``, see :meth:`Forest.select`; a large one is on disk too."""
+        """Select trees, see :meth:`Forest.select`; a large selection is on disk too."""
         chosen = np.atleast_1d(integers(ids, "tree ids", None))
         if int(self.sizes.take(chosen).sum()) <= _IN_MEMORY:
             return super().select(chosen)
@@ -51,7 +52,7 @@ class DiskForest(Forest):
     def renamed(
         self, tables: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
     ) -> Forest:
-        """The same trees with other ids, on disk too; see :meth:`Forest.renamed`."""
+        """Replace ids, see :meth:`Forest.renamed`; the result is on disk too."""
         columns = dict(self.columns)
         for name, table in tables.items():
             rows = self.columns[name]
@@ -62,12 +63,15 @@ class DiskForest(Forest):
         return self.with_columns(columns, vocabs)
 
 
-def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
-    """All examples of ``parts``, which are read one at a time, with their trees on disk.
+def examples_on_disk(parts: Iterable[LabeledTrees], folder: PathLike) -> LabeledTrees:
+    """Join the parts of a data set, with the trees on disk; the parts are read one at a time.
 
     Arguments:
         parts: at least one, with the same columns and vocabularies, which may still grow.
-        folder: where temporary files go; it is made where there is none.
+        folder: the folder for temporary files; it is created if it does not exist.
+
+    Returns:
+        one data set of all examples.
 
     Raises:
         ConfigError: the folder cannot be written to.
@@ -82,7 +86,7 @@ def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
             f"{error.strerror}"
         ) from None
     columns: dict[str, list[NDArray[Any]]] = {}
-    last: list[Examples] = []
+    last: list[LabeledTrees] = []
 
     def forests() -> Iterator[Forest]:
         for part in parts:
@@ -99,7 +103,7 @@ def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
 def _written(
     forests: Iterable[Forest], folder: PathLike, vocabs: Mapping[str, Vocabulary] | None
 ) -> DiskForest:
-    """One forest on disk of at least one; with the vocabularies of the last, or those given."""
+    """Write forests as one forest on disk, with the given vocabularies or those of the last one."""
     files: dict[str, _Rows] = {}
     sizes: list[NDArray[np.int64]] = []
     in_order, names = True, vocabs or {}
@@ -122,13 +126,13 @@ def _written(
 
 @contextmanager
 def _rows_in(folder: PathLike) -> Iterator[_Rows]:
-    """A new file without a name."""
+    """Open a new unnamed file."""
     with tempfile.TemporaryFile(dir=Path(folder)) as file:
         yield _Rows(file)
 
 
 class _Rows:
-    """Rows of an array that go to a file, of the dtype of the first."""
+    """Rows of an array that are written to a file, with the dtype of the first."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.count = file, 0
@@ -142,7 +146,7 @@ class _Rows:
         self.count += len(rows)
 
     def mapped(self) -> NDArray[Any]:
-        """All rows as an array that is read from the file, which may then be closed."""
+        """Return all rows as a memory-mapped array; the file may then be closed."""
         if not self.count:
             return self.example
         self.file.flush()

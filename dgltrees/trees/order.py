@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
-    """``(N,)`` int32: the number of edges between each node and its root; -1 if there is a cycle.
+    """Count the edges between each node and its root.
 
     Pointer doubling: after round k every node has the index of its ancestor 2^k edges above, or of
     its root, and the number of edges between them. There are log2(depth) rounds.
 
     Arguments:
-        parent: ``(N,)`` the parent of each node, -1 at a root; -1 in the result is for nodes whose
-            ancestors end in a cycle.
+        parent: ``(N,)`` the parent of each node, -1 at a root.
+
+    Returns:
+        ``(N,)`` int32 depths; -1 for nodes whose ancestors form a cycle.
     """
     is_root = parent < 0
     depth = (~is_root).astype(np.int32)
@@ -40,12 +42,15 @@ def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
 def parents_of_depths(
     depth: NDArray[np.int64], starts: NDArray[np.int64], error: Callable[[str, int], TreeError]
 ) -> NDArray[np.int64]:
-    """``(N,)`` the row of each row's parent, which is the last one before it that is less deep.
+    """Find the parent of each row: the last row before it that is less deep.
 
     Arguments:
         depth: ``(N,)`` the depth of each node; the nodes of each tree are in preorder.
-        starts: ``(T,)`` the first row of each tree, its root, whose depth may be any.
+        starts: ``(T,)`` the first row of each tree, its root, which may have any depth.
         error: makes an error from a message and a row.
+
+    Returns:
+        ``(N,)`` the row of each parent, -1 at roots.
 
     Raises:
         TreeError: a node is more than one level below the row before, or above its root.
@@ -67,7 +72,15 @@ def parents_of_depths(
 
 
 def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two arrays ``(N,)``: each node's place in preorder among all nodes; its subtree's size."""
+    """Rank the nodes in preorder and count the nodes of their subtrees.
+
+    Arguments:
+        forest: the trees.
+
+    Returns:
+        two arrays ``(N,)``: the rank of each node in preorder among all nodes, and the size of its
+        subtree.
+    """
     up, depth = forest.global_parent, forest.depth
     order = np.lexsort((forest.pos, up, depth))
     bounds = np.flatnonzero(np.diff(depth[order])) + 1
@@ -86,15 +99,18 @@ def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: NDArray[np.int64]) -> NDArray[Any]:
-    """The sum, minimum, ... of the values in the subtree of each node, ``(N,)``.
+    """Reduce the values in the subtree of each node, such as to their sum or minimum.
 
     Pointer doubling: after round k the result of a node covers its descendants less than 2^k edges
     below; each descendant exactly 2^k edges below has the results of the next 2^k.
 
     Arguments:
         ufunc: an associative and commutative function: ``np.add``, ``np.minimum``, ...
-        values: ``(N,)``; the result has the same dtype.
+        values: ``(N,)`` the value of each node.
         parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
+
+    Returns:
+        ``(N,)`` the results, with the dtype of the values.
     """
     result: NDArray[Any] = values.copy()
     nodes = np.flatnonzero(parent >= 0)

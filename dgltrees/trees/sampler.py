@@ -1,4 +1,4 @@
-"""Batches of trees of similar depth and size, and of whole groups of examples."""
+"""Batches of trees of similar depth and size, and batches of whole groups of examples."""
 
 from __future__ import annotations
 
@@ -15,26 +15,30 @@ from dgltrees.trees.segments import offsets_of, rows_of, starts, within
 
 
 class BatchSampler:
-    """The batches of each epoch, as ids of examples; the same seed and epoch give the same batches.
+    """Sampler of batches of examples; the same seed and epoch give the same batches.
 
     The time of a batch grows with its nodes and with the depth of its deepest tree. So the examples
     are shuffled, divided into pools of several batches, sorted by depth and size within each pool,
-    and cut into batches; the batches of all pools are then shuffled.
+    and cut into batches. The batches of all pools are then shuffled.
 
     Arguments:
         sizes: ``(E,)`` the number of nodes of each example.
-        depths: ``(E,)``, the depth of each example; without it pools are sorted by size only.
-        weights: ``(E,)``, as how many examples each counts; by default as one.
-        batch_size: the largest number of examples in a batch; one that counts as more is a batch by
-            itself.
-        max_nodes: the largest number of nodes in a batch; a larger example is a batch by
-            itself.
+        depths: ``(E,)`` the depth of each example; without it pools are sorted by size only.
+        weights: ``(E,)`` the number of examples that each example counts as; default: 1.
+        batch_size: the largest number of examples in a batch. An example that counts as more is a
+            batch of its own.
+        max_nodes: the largest number of nodes in a batch. A larger example is a batch of its own.
         shuffle: if False, the examples are cut into batches in their order, unsorted.
         pool: the number of batches in a pool; with 1 every batch is a random sample.
-        seed: the seed of the random numbers, used together with the epoch.
+        seed: the seed of the random numbers, which is used together with the epoch.
 
     Raises:
         ConfigError: neither ``batch_size`` nor ``max_nodes`` is given, or one is not positive.
+
+    Example:
+        >>> sampler = BatchSampler(sizes=[3, 5, 4, 3], batch_size=2, shuffle=False)
+        >>> [batch.tolist() for batch in sampler]
+        [[0, 1], [2, 3]]
     """
 
     def __init__(
@@ -62,7 +66,11 @@ class BatchSampler:
         self.shuffle, self.pool, self.seed, self.epoch = shuffle, pool, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch whose batches :meth:`batches` returns."""
+        """Set the epoch whose batches :meth:`batches` returns.
+
+        Arguments:
+            epoch: the epoch, from 0.
+        """
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
@@ -72,7 +80,11 @@ class BatchSampler:
         return len(self.batches())
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """The batches of the epoch; each is the ids ``(B,)`` of its examples."""
+        """Return the batches of the epoch.
+
+        Returns:
+            the ids ``(B,)`` int64 of the examples of each batch.
+        """
         ids = np.arange(len(self.sizes))
         if not self.shuffle:
             return self._cut(ids)
@@ -85,7 +97,7 @@ class BatchSampler:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def _pool_size(self) -> int:
-        """The number of examples in a pool."""
+        """Return the number of examples in a pool."""
         if self.batch_size is not None:
             return max(1, int(self.batch_size * self.pool / _mean(self.weights)))
         return max(1, int((self.max_nodes or 1) / _mean(self.sizes))) * self.pool
@@ -110,27 +122,25 @@ class BatchSampler:
 
 
 def _mean(amounts: NDArray[np.int64] | None) -> float:
-    """The mean of what counts; 1 where there is nothing."""
+    """Return the mean, at least 1; 1 if there is nothing."""
     return 1.0 if amounts is None or not len(amounts) else max(1.0, float(amounts.mean()))
 
 
 class GroupSampler:
-    """The batches of each epoch, of whole groups of examples.
+    """Sampler of batches of whole groups of examples.
 
-    Groups are to it what examples are to a :class:`~dgltrees.trees.sampler.BatchSampler`: of
-    similar depth and size where ``pool`` says so, as many in a batch as the limits of examples and
-    nodes allow, and a larger group is a batch by itself. The examples of a group stand side by side
-    in their batch.
+    It treats groups as :class:`~dgltrees.trees.sampler.BatchSampler` treats examples: a batch holds
+    groups of similar depth and size, as many as the limits of examples and nodes allow, and a
+    larger group is a batch of its own. The examples of a group are next to each other.
 
     Arguments:
-        groups: ``(E,)`` the number of each example's group, in any order; -1 for an example that is
-            in no batch.
+        groups: ``(E,)`` the number of each example's group, in any order; -1 leaves an example out.
         sizes: ``(E,)`` the number of nodes of each example.
-        depths: ``(E,)``, the depth of each example; a group is as deep as its deepest.
-        options: ``batch_size`` and the other arguments of the sampler.
+        depths: ``(E,)`` the depth of each example; the deepest one is the depth of its group.
+        options: ``batch_size`` and the other arguments of the ``BatchSampler``.
 
     Raises:
-        ConfigError: see the sampler.
+        ConfigError: see ``BatchSampler``.
     """
 
     def __init__(
@@ -151,23 +161,35 @@ class GroupSampler:
         self.sampler = BatchSampler(nodes, depths=depths, weights=counts, **options)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch whose batches :meth:`batches` returns."""
+        """Set the epoch whose batches :meth:`batches` returns.
+
+        Arguments:
+            epoch: the epoch, from 0.
+        """
         self.sampler.set_epoch(epoch)
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """The batches of the epoch; each is the ids ``(B,)`` of its examples."""
+        """Return the batches of the epoch.
+
+        Returns:
+            the ids ``(B,)`` int64 of the examples of each batch.
+        """
         return [self.order[rows_of(self.offsets, ids)] for ids in self.sampler.batches()]
 
 
 def higher_and_lower(values: Tensor, groups: Tensor) -> tuple[Tensor, Tensor]:
-    """All pairs of rows of one group whose first has the higher value, each side ``(P,)``.
+    """Find all pairs of rows of one group in which the first has the higher value.
 
     Arguments:
         values: ``(R,)``, none of them NaN.
         groups: ``(R,)`` the number of each row's group, in any order.
 
-    >>> higher_and_lower(torch.tensor([2, 1, 5, 2]), torch.tensor([0, 0, 1, 0]))
-    (tensor([0, 3]), tensor([1, 1]))
+    Returns:
+        the first and the second rows of the ``P`` pairs, ``(P,)`` each.
+
+    Example:
+        >>> higher_and_lower(torch.tensor([2, 1, 5, 2]), torch.tensor([0, 0, 1, 0]))
+        (tensor([0, 3]), tensor([1, 1]))
     """
     order = values.argsort(stable=True)
     order = order[groups[order].argsort(stable=True)]

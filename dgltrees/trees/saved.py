@@ -1,4 +1,4 @@
-"""Forests in folders: arrays that can be memory-mapped, names, and checksums of all of them."""
+"""Forests in folders: memory-mappable arrays, vocabularies, and checksums of all files."""
 
 from __future__ import annotations
 
@@ -64,10 +64,17 @@ def save_forest(forest: Forest, folder: Path) -> None:
 def load_arrays(
     folder: Path, *, mmap: bool
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, Vocabulary]]:
-    """What :func:`save_forest` wrote: the structure, the columns and the vocabularies, by name.
+    """Read the structure, the columns and the vocabularies that :func:`save_forest` wrote.
+
+    Arguments:
+        folder: the folder.
+        mmap: memory-map the arrays instead of reading them.
+
+    Returns:
+        Structure, columns and vocabularies, each by name.
 
     Raises:
-        TreeError: the folder does not hold a forest, one of another version, or a damaged one.
+        TreeError: the folder holds no forest, one of another version, or a damaged one.
     """
     try:
         index = _index(folder)
@@ -90,8 +97,9 @@ def load_arrays(
             name: Vocabulary.load(path_of(_vocabulary_file(name))) for name in index["vocabs"]
         }
     except FileNotFoundError as error:
+        name = Path(error.filename).name
         raise TreeError(
-            f"expected a folder that Forest.save wrote, got none: {error.filename} is missing",
+            f"expected a folder that Forest.save wrote, got one without {name}",
             file=folder,
         ) from None
     except TreeError:
@@ -107,7 +115,7 @@ def load_arrays(
 
 
 def _index(folder: Path) -> dict[str, Any]:
-    """The content of ``forest.json``, checked."""
+    """Read and check ``forest.json``."""
     check_is_file(folder / _INDEX)
     index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     version = index["version"]
@@ -135,7 +143,7 @@ def _vocabulary_file(name: str) -> str:
 
 
 def _array(path: Path, mmap: bool) -> NDArray[Any]:
-    """The array in a ``.npy`` file; files of other kinds, which numpy loads too, are errors."""
+    """Read the array of a ``.npy`` file; other files that numpy can load are errors."""
     if mmap:
         mapped: NDArray[Any] = open_memmap(path, mode="r")
         return mapped

@@ -1,4 +1,4 @@
-"""What further data are read by, so that they are read like those of training."""
+"""Schema of data: further data are encoded in the same way as the training data."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
 NUMBERS = "(numbers)"
-"""The node column of a read forest that has all numbers and vectors side by side."""
+"""The node column of an encoded forest that holds all numbers and vectors, concatenated."""
 
 TextReader = Callable[[Sequence[str]], NDArray[Any]]
-"""Gives the ``(T, size)`` vectors of T texts; or ``(T, P)`` the ids of their sub-words."""
+"""Function from T texts to their ``(T, size)`` vectors, or to the ``(T, P)`` ids of subwords."""
 
 _TEXT_WORDS = 32
-"""Words of a text that are read at most."""
+"""The number of words after which a text is cut off."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LARGEST = np.finfo(np.float64).max
 
 
 class Schema(Mapping[str, Vocabulary]):
-    """What further data are read by: vocabularies, by column, and the columns that a model reads.
+    """Vocabularies, input columns and targets of a model; they encode further data.
 
     Arguments:
-        vocabs: names behind ids; ``"target"`` are the classes.
-        inputs: the columns that a model reads.
-        targets: the columns that it predicts.
+        vocabs: the vocabularies by column; ``"target"`` has the classes.
+        inputs: the input columns of the model.
+        targets: the names of the columns that it predicts.
     """
 
     def __init__(
@@ -60,45 +60,58 @@ class Schema(Mapping[str, Vocabulary]):
 
     @property
     def numbers(self) -> tuple[Column, ...]:
-        """The numbers and vectors, in the order of the column :data:`NUMBERS`."""
+        """The columns of numbers and vectors, in the order of the column :data:`NUMBERS`."""
         return tuple(each for each in self.inputs if each.numeric)
 
     def to_dict(self) -> dict[str, Any]:
-        """Inputs and targets as plain values, for a text file; vocabularies have files."""
+        """Convert inputs and targets, but not the vocabularies, to plain values for a text file.
+
+        Returns:
+            a dictionary for :meth:`from_dict`.
+        """
         inputs = [{"name": c.name, "kind": c.kind, "size": c.size} for c in self.inputs]
         return {"inputs": inputs, "targets": list(self.targets)}
 
     @classmethod
     def from_dict(cls, vocabs: Mapping[str, Vocabulary], values: Mapping[str, Any]) -> Schema:
-        """The schema of what :meth:`to_dict` gave, with its vocabularies."""
+        """Restore a schema from the values of :meth:`to_dict`.
+
+        Arguments:
+            vocabs: the vocabularies by column.
+            values: the values.
+
+        Returns:
+            the schema.
+        """
         inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
-        """A forest with the columns of this schema alone, as a model reads them.
+        """Encode the columns of a forest for a model; other columns are dropped.
 
-        A category has ids of this schema's vocabulary, -1 where it is missing. A text has
-        ``(N, 32)`` ids of words, -1 beyond its end; or, if its column has a size, ``(N, size)``
-        vectors, zeros where it is missing; or, if an encoder is trained on it, ``(N, P)`` ids of
-        sub-words, -1 beyond its end. The numbers and vectors are the float64 matrix
-        :data:`NUMBERS`, NaN where they are missing. A column that the forest does not have is
-        missing everywhere.
+        A category becomes ids of this schema's vocabulary, -1 where it is missing. A text becomes
+        ``(N, 32)`` ids of words, padded with -1. If its column has a size, it becomes ``(N, size)``
+        vectors, zeros where it is missing. If its encoder is fine-tuned, it becomes ``(N, P)`` ids
+        of subwords, padded with -1. Numbers and vectors become one float64 matrix :data:`NUMBERS`,
+        NaN where they are missing. A column that the forest does not have is missing everywhere.
 
         Arguments:
             forest: the trees.
-            read_texts: gives the ``(T, size)`` vectors of T texts, or the ``(T, P)`` ids of their
-                sub-words.
+            read_texts: encodes texts, see :data:`TextReader`.
+
+        Returns:
+            a forest of the same trees.
 
         Raises:
-            TreeError: with tree and column: the forest has none of the columns, or one that holds
-                something else; a number is infinite; a name is not in a frozen vocabulary without
-                an unknown name.
+            TreeError: the forest has none of the columns, or one of another kind; a number is
+                infinite; or a name is not in a frozen vocabulary that has no unknown name.
+            ConfigError: a text column needs an encoder, and there is none or one of another size.
         """
         names = [each.name for each in self.inputs]
         if not set(names) & set(forest.columns):
             raise TreeError(
-                f"expected trees with the columns {', '.join(names)}, got trees with "
-                f"{', '.join(forest.columns) or 'no columns'}; give trees like those of training"
+                f"expected trees with the columns of the training data, {', '.join(names)}, got "
+                f"trees with {', '.join(forest.columns) or 'no columns'}"
             )
         columns: dict[str, NDArray[Any]] = {}
         vocabs: dict[str, Vocabulary] = {}
@@ -118,7 +131,7 @@ class Schema(Mapping[str, Vocabulary]):
     def _encoded(
         self, texts: Sequence[str | None], column: Column, read_texts: TextReader | None
     ) -> NDArray[Any]:
-        """A row for each text of a column, as :meth:`read` has it."""
+        """Encode the texts of a column as rows, see :meth:`read`."""
         if column.kind == SUBWORDS or not column.named:
             return _read_by_encoder(texts, column, read_texts)
         vocab = self.vocabs[column.name]
@@ -135,7 +148,7 @@ class Schema(Mapping[str, Vocabulary]):
 
     @cached_property
     def _least(self) -> NDArray[np.float64]:
-        """``(K,)`` the least value of each number that is read."""
+        """``(K,)`` the smallest allowed value of each number."""
         least = [0.0 if each.kind == "log" else -_LARGEST for each in self.numbers]
         return np.repeat(least, [each.size for each in self.numbers])
 
@@ -149,7 +162,7 @@ class Schema(Mapping[str, Vocabulary]):
         row = int(broken[:, number].argmax())
         wanted, got = "finite numbers", "an infinite one"
         if np.isfinite(numbers[row, number]):
-            wanted, got = "numbers of at least 0 (its kind is log)", "a negative one"
+            wanted, got = "numbers of at least 0 (because its kind is log)", "a negative one"
         tree, node = locate(forest.offsets, row)
         raise TreeError(
             f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the "
@@ -162,10 +175,12 @@ class Schema(Mapping[str, Vocabulary]):
 def _distinct_names(
     forest: Forest, column: Column
 ) -> tuple[Sequence[str | None], NDArray[np.int64]]:
-    """The different names in a column, None for a missing one, and ``(N,)`` which each node has.
+    """Return the different names in a column, and ``(N,)`` the index of each node's name.
+
+    A missing name is None.
 
     Raises:
-        TreeError: the column holds numbers or vectors, and not names.
+        TreeError: the column holds numbers or vectors instead of names.
     """
     if column.name not in forest.columns:
         return [None], np.zeros(forest.num_nodes, np.int64)
@@ -188,7 +203,7 @@ def _distinct_names(
 
 
 def _is_empty(forest: Forest, name: str) -> bool:
-    """Whether a column has no value at all, and so could hold anything."""
+    """Return whether a column has no value at all, and so fits any kind."""
     values = np.asarray(forest.columns[name])
     if name in forest.vocabs:
         return not (values >= 0).any()
@@ -198,7 +213,7 @@ def _is_empty(forest: Forest, name: str) -> bool:
 def _read_by_encoder(
     texts: Sequence[str | None], column: Column, read_texts: TextReader | None
 ) -> NDArray[Any]:
-    """The ids of sub-words of texts, -1 where there is none; or their vectors, zeros for None.
+    """Encode texts as ids of subwords, padded with -1; or as vectors, zeros for None.
 
     Raises:
         ConfigError: there is no encoder, or one whose vectors have another size.
@@ -208,16 +223,16 @@ def _read_by_encoder(
     if column.kind == SUBWORDS:
         if rows is None:
             raise ConfigError(
-                f"expected a pretrained encoder that reads column {column.name!r}, as in training, "
-                "got none; name it with data.pretrained"
+                f"missing the pretrained encoder for column {column.name!r}; name it with "
+                f"{called('data.pretrained')}"
             )
         table = np.full((len(texts), rows.shape[1]), -1, np.int32)
     else:
         if rows is None or rows.shape != (len(named), column.size):
             raise ConfigError(
-                f"expected an encoder whose vectors of texts have size {column.size}, as in "
-                f"training, got {'none' if rows is None else f'one of size {rows.shape[1]}'}; name "
-                "it with data.pretrained"
+                f"expected an encoder with vectors of size {column.size}, as in training, got "
+                f"{'none' if rows is None else f'size {rows.shape[1]}'}; name it with "
+                f"{called('data.pretrained')}"
             )
         table = np.zeros((len(texts), column.size), np.float32)
     table[[text is not None for text in texts]] = rows
@@ -225,7 +240,7 @@ def _read_by_encoder(
 
 
 def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
-    """``(N, size)`` the values of a number or vector, NaN where they are missing.
+    """Return the ``(N, size)`` values of a number or vector, NaN where they are missing.
 
     Raises:
         TreeError: the column holds names, or vectors of another size.

@@ -1,7 +1,7 @@
-"""Ragged arrays: the rows of some segments (trees, sentences, levels), one after the other.
+"""Ragged arrays: the rows of several segments (trees, sentences, levels), concatenated.
 
-``T`` segments of ``sizes`` ``(T,)`` rows have ``N = sizes.sum()`` rows in all. Their offsets are
-``(T + 1,)``: segment ``t`` is the rows ``offsets[t]:offsets[t + 1]``. Of the sizes [2, 0, 3]:
+``T`` segments of ``sizes`` ``(T,)`` rows have ``N = sizes.sum()`` rows in total. Their offsets are
+``(T + 1,)``: segment ``t`` is the rows ``offsets[t]:offsets[t + 1]``. For the sizes [2, 0, 3]:
 
 =============== ==================
 starts          [0, 2, 2]
@@ -31,7 +31,7 @@ Array = TypeVar("Array", NDArray[Any], Tensor)
 
 
 def blocks(rows: int, size: int = 2**20) -> Iterator[slice]:
-    """Slices of at most ``size`` rows, one after the other, for arrays that are larger than memory.
+    """Iterate over slices of at most ``size`` rows, for arrays that are larger than memory.
 
     >>> list(blocks(5, 3))
     [slice(0, 3, None), slice(3, 5, None)]
@@ -40,7 +40,7 @@ def blocks(rows: int, size: int = 2**20) -> Iterator[slice]:
 
 
 def starts(sizes: Array) -> Array:
-    """The first row of each segment, ``(T,)``: the sum of the sizes before it.
+    """Return the first row of each segment, ``(T,)``: the sum of the sizes before it.
 
     Arguments:
         sizes: ``(T,)`` array or tensor.
@@ -53,7 +53,7 @@ def starts(sizes: Array) -> Array:
 
 
 def lasts(sizes: Array) -> Array:
-    """The last row of each segment, ``(T,)``; of an empty one the row before it.
+    """Return the last row of each segment, ``(T,)``; for an empty one the row before it.
 
     Arguments:
         sizes: ``(T,)`` array or tensor.
@@ -66,7 +66,7 @@ def lasts(sizes: Array) -> Array:
 
 
 def offsets_of(sizes: ArrayLike) -> Ints:
-    """``(T + 1,)`` int64: the first row of each segment, and at the end the number of rows.
+    """Return the first row of each segment and the number of rows, ``(T + 1,)`` int64.
 
     Arguments:
         sizes: ``(T,)``.
@@ -81,7 +81,7 @@ def offsets_of(sizes: ArrayLike) -> Ints:
 
 
 def owner(sizes: Array) -> Array:
-    """The segment of each row, ``(N,)``.
+    """Return the segment of each row, ``(N,)``.
 
     Arguments:
         sizes: ``(T,)`` array or tensor.
@@ -95,7 +95,7 @@ def owner(sizes: Array) -> Array:
 
 
 def within(sizes: Array) -> Array:
-    """The place of each row in its segment, from 0, ``(N,)``.
+    """Return the index of each row in its segment, ``(N,)``.
 
     Arguments:
         sizes: ``(T,)`` array or tensor.
@@ -111,11 +111,11 @@ def within(sizes: Array) -> Array:
 
 
 def ranges(begins: NDArray[Any], sizes: NDArray[Any]) -> Ints:
-    """The integers ``begins[t]``, ``begins[t] + 1``, ... of each segment, ``(N,)``.
+    """Return the integers ``begins[t]``, ``begins[t] + 1``, ... of each segment, ``(N,)``.
 
     Arguments:
         begins: ``(T,)`` the first integer of each segment.
-        sizes: ``(T,)``, the number of integers of each segment.
+        sizes: ``(T,)`` the number of integers of each segment.
 
     >>> ranges(np.array([10, 5]), np.array([2, 3]))
     array([10, 11,  5,  6,  7])
@@ -125,7 +125,7 @@ def ranges(begins: NDArray[Any], sizes: NDArray[Any]) -> Ints:
 
 
 def rows_of(offsets: Ints, ids: NDArray[Any]) -> Ints:
-    """The rows ``offsets[t]:offsets[t + 1]`` of the segments ``ids``, one after the other.
+    """Concatenate the rows ``offsets[t]:offsets[t + 1]`` of the segments ``ids``.
 
     Arguments:
         offsets: ``(T + 1,)``.
@@ -138,7 +138,7 @@ def rows_of(offsets: Ints, ids: NDArray[Any]) -> Ints:
 
 
 def locate(offsets: ArrayLike, row: int) -> tuple[int, int]:
-    """The segment of one row, and its place in that segment.
+    """Return the segment of one row, and its index in that segment.
 
     Arguments:
         offsets: ``(T + 1,)``.
@@ -153,7 +153,7 @@ def locate(offsets: ArrayLike, row: int) -> tuple[int, int]:
 
 
 def mask_of(sizes: Tensor, width: int) -> Tensor:
-    """``(T, width)`` bool: the cells of a padded table that hold a row of their segment.
+    """Return a mask ``(T, width)`` of the cells of a padded table that hold a row of their segment.
 
     Arguments:
         sizes: ``(T,)`` tensor.
@@ -168,7 +168,7 @@ def mask_of(sizes: Tensor, width: int) -> Tensor:
 
 
 def inverse(permutation: Array) -> Array:
-    """The inverse of a permutation: ``inverse(p)[p[i]] == i``, ``(N,)``.
+    """Invert a permutation: ``inverse(p)[p[i]] == i``, ``(N,)``.
 
     Arguments:
         permutation: ``(N,)`` array or tensor; each of 0 to N - 1 occurs once.
@@ -185,7 +185,7 @@ def inverse(permutation: Array) -> Array:
 
 
 def run_offsets(*keys: NDArray[Any]) -> Ints:
-    """The offsets ``(R + 1,)`` of the ``R`` runs, the longest slices in which no key changes.
+    """Return the offsets ``(R + 1,)`` of the ``R`` runs: longest slices in which no key changes.
 
     Arguments:
         keys: one or more arrays, each ``(N,)``.
@@ -201,7 +201,7 @@ def run_offsets(*keys: NDArray[Any]) -> Ints:
 
 
 def cumcount(keys: NDArray[Any]) -> Ints:
-    """The number of earlier entries that are equal to each entry, ``(N,)``.
+    """Count the earlier entries that are equal to each entry, ``(N,)``.
 
     Arguments:
         keys: ``(N,)``, in any order.
@@ -216,7 +216,7 @@ def cumcount(keys: NDArray[Any]) -> Ints:
 
 
 def running_sum(values: NDArray[Any], sizes: NDArray[Any]) -> Ints:
-    """The sum of the values of a segment up to each row, that row included, ``(N,)``.
+    """Add up the values of each segment until each row, that row included, ``(N,)``.
 
     Arguments:
         values: ``(N,)`` integers or booleans.

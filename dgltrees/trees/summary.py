@@ -1,4 +1,4 @@
-"""What is in columns and trees: counts, names, ranges, shapes, and what looks wrong."""
+"""Summaries of columns and trees: counts, names, ranges, shapes, and warnings."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import is_number
 
-_ENOUGH = 20  # values, before their being all different or mostly numbers says something
+_ENOUGH = 20  # the fewest values for a warning that they are all different
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What a column holds.
+    """Summary of the values of a column.
 
     Attributes:
-        name: of the column.
+        name: the name of the column.
         kind: ``category``, ``number``, ``log``, ``vector`` or ``text``, see
             :func:`~dgltrees.trees.columns.infer_columns`.
         count: the number of values.
-        missing: the number of rows without one.
-        distinct: the number of different values; of vectors not counted, 0.
-        frequent: the most frequent names, each with its number of rows; none for numbers.
-        range: the smallest number, the median, the largest; None for names or where there is none.
-        size: entries of a vector; 1 otherwise.
-        warnings: what looks wrong.
+        missing: the number of rows without a value.
+        distinct: the number of different values; 0 for vectors, which are not compared.
+        frequent: the most frequent names, each with its number of rows; empty for numbers.
+        range: the smallest number, the median and the largest; None for names, or without values.
+        size: the entries of a vector; otherwise 1.
+        warnings: sentences on what may be wrong, without the name of the column.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ColumnSummary:
 
     @property
     def words(self) -> str:
-        """Names with their shares, or the range of numbers, in a line."""
+        """One line of text: the names with their shares, or the range of the numbers."""
         if self.range is not None:
             low, median, high = (f"{number:.6g}" for number in self.range)
             vector = f"vectors of {self.size}, " if self.kind == "vector" else ""
@@ -65,14 +65,21 @@ def summarize_column(
     kind: str | None = None,
     most: int = 4,
 ) -> ColumnSummary:
-    """The summary of a column.
+    """Summarize the values of a column.
 
     Arguments:
-        name: of the column.
-        values: ``(n,)`` numbers, texts, or ids of names, -1 for none; or vectors ``(n, k)``.
-        vocab: the names of ids.
-        kind: what the column holds; by default as inferred.
-        most: the number of frequent names to count.
+        name: the name of the column.
+        values: ``(n,)`` numbers, strings, or ids of names (-1: missing); or vectors ``(n, k)``.
+        vocab: the vocabulary of the ids.
+        kind: the kind of the column; default: inferred.
+        most: the largest number of frequent names to list.
+
+    Returns:
+        the summary.
+
+    Example:
+        >>> summarize_column("op", np.array(["scan", "join", "scan"])).words
+        '2 names: scan 67%, join 33%'
     """
     values = np.asarray(values)
     if vocab is None and values.dtype.kind in "OUS":
@@ -87,16 +94,17 @@ def summarize_column(
     count, distinct = int(counts.sum()), int((counts > 0).sum())
     warnings = []
     if distinct == 1 and count == len(values):
-        warnings.append("has the same name everywhere and tells nothing")
+        warnings.append("has the same name in all rows, so it carries no information")
     elif kind == "category" and count >= _ENOUGH and distinct > 0.9 * count:
         warnings.append(
-            f"has {distinct} different names in {count} values: an identifier tells a model nothing"
+            f"has {distinct} different names in {count} values, so it may be an identifier, which "
+            "does not help a model"
         )
     numeric = sum(int(n) for n, text in zip(counts, vocab.names) if n and is_number(text))
     if count > numeric > count / 2:
         warnings.append(
-            f"holds names of which {numeric / count:.0%} look like numbers; if it should hold "
-            "numbers, correct the others or make them empty"
+            f"holds names, but {numeric / count:.0%} of them look like numbers; if it should hold "
+            "numbers, correct the others or leave them empty"
         )
     missing = len(values) - count
     return ColumnSummary(name, kind, count, missing, distinct, frequent, warnings=tuple(warnings))
@@ -114,24 +122,24 @@ def _numbers(name: str, values: NDArray[Any], kind: str) -> ColumnSummary:
     distinct = 0 if numbers.ndim > 1 else len(np.unique(finite))
     warnings = []
     if not np.isinf(numbers).any() and not missing and low == high:
-        warnings.append(f"is {low:g} everywhere and tells nothing")
+        warnings.append(f"is {low:g} in all rows, so it carries no information")
     if np.isinf(numbers).any():
-        warnings.append("has infinite numbers, which no model reads; correct them")
+        warnings.append("has infinite numbers, which models reject; correct them")
     if count >= _ENOUGH and distinct == count == high - low + 1:
-        warnings.append("counts its rows: an identifier tells a model nothing")
+        warnings.append("numbers its rows, so it is an identifier, which does not help a model")
     limits = low, float(np.median(finite)), high
     return ColumnSummary(name, kind, count, missing, distinct, (), limits, size, tuple(warnings))
 
 
 @dataclass(frozen=True)
 class ShapeSummary:
-    """The shapes of some trees; each triple is smallest, median and largest.
+    """Summary of the shapes of trees; each triple is minimum, median and maximum.
 
     Attributes:
-        trees, nodes: their numbers.
+        trees, nodes: the numbers of trees and nodes.
         size: nodes of a tree.
         depth: edges from the root of a tree to its deepest node.
-        arity: children of a node that has some; zeros where none has.
+        arity: children of a node that has children; zeros if no node has any.
     """
 
     trees: int
@@ -142,7 +150,19 @@ class ShapeSummary:
 
 
 def summarize_shapes(forest: Forest) -> ShapeSummary:
-    """The shapes of the trees of a forest."""
+    """Summarize the shapes of the trees of a forest.
+
+    Arguments:
+        forest: the trees.
+
+    Returns:
+        the summary.
+
+    Example:
+        >>> from dgltrees.trees import Forest
+        >>> summarize_shapes(Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5]))
+        ShapeSummary(trees=2, nodes=5, size=(2, 3, 3), depth=(1, 1, 1), arity=(1, 2, 2))
+    """
     degree = forest.degree[forest.degree > 0]
     triples = (_triple(values) for values in (forest.sizes, forest.depths, degree))
     return ShapeSummary(len(forest), forest.num_nodes, *triples)

@@ -1,4 +1,4 @@
-"""Vocabularies: names and their ids."""
+"""Vocabularies: mappings from names to integer ids."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ _HALF = re.compile("[\ud800-\udfff]")
 class Vocabulary:
     """A mapping from names to ids 0, 1, ... in the order of the names.
 
-    Until it is frozen, a vocabulary assigns the next id to every new name that it encodes.
+    A vocabulary assigns the next id to every new name that it encodes, until it is frozen.
 
     Arguments:
-        names: the first names; duplicates count once.
-        unknown: the name that a frozen vocabulary encodes instead of any other name, such as
-            ``<unk>``; it is added to the names. Without it an unknown name is an error.
+        names: the first names; a duplicate is ignored.
+        unknown: the name, such as ``<unk>``, that replaces unknown names when a frozen vocabulary
+            encodes them; it is added to the names. Default: an unknown name is an error.
         frozen: whether the vocabulary is complete, so that no name is added.
+
+    Example:
+        >>> vocab = Vocabulary(["join", "scan"], unknown="<unk>", frozen=True)
+        >>> vocab.encode(["scan", "sort", None])
+        array([ 1,  2, -1], dtype=int32)
+        >>> vocab.decode([0, 2])
+        ['join', '<unk>']
     """
 
     def __init__(
@@ -57,15 +64,25 @@ class Vocabulary:
         return f"Vocabulary({len(self)} names: {shown})"
 
     def freeze(self) -> Vocabulary:
-        """Add no more names from now on; return the vocabulary itself."""
+        """Add no more names from now on.
+
+        Returns:
+            This vocabulary.
+        """
         self.frozen = True
         return self
 
     def encode(self, names: Sequence[str | None]) -> NDArray[np.int32]:
-        """The ids of ``names``, ``(len(names),)`` int32; -1 for None, which is no name.
+        """Convert names to ids.
+
+        Arguments:
+            names: the names; None is a missing name.
+
+        Returns:
+            ``(len(names),)`` int32 ids; -1 for None.
 
         Raises:
-            TreeError: the vocabulary is frozen, has no ``unknown``, and a name is not in it.
+            TreeError: a name is not in a frozen vocabulary that has no ``unknown``.
         """
         if not self.frozen:
             for name in dict.fromkeys(names):
@@ -81,14 +98,20 @@ class Vocabulary:
             shown = ", ".join(map(repr, self.names[:10])) + (", ..." if len(self) > 10 else "")
             raise TreeError(
                 f"expected one of the {len(self)} known names ({shown}), got {error.args[0]!r}; "
-                "correct the data, or use a vocabulary that has it or an unknown name"
+                "correct the data, or use a vocabulary that has this name or an unknown name"
             ) from None
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The names of ``ids``.
+        """Convert ids to names.
+
+        Arguments:
+            ids: the ids.
+
+        Returns:
+            the names.
 
         Raises:
-            TreeError: an id is out of range, such as -1, which stands for no name.
+            TreeError: an id is out of range, such as -1, the id of a missing name.
         """
         names = []
         for i in ids:
@@ -98,22 +121,32 @@ class Vocabulary:
         return names
 
     def save(self, path: PathLike) -> None:
-        """Write the vocabulary as text, see :meth:`to_text`."""
+        """Write the vocabulary to a file, see :meth:`to_text`."""
         with replacing(path) as file:
             file.write(self.to_text())
 
     def to_text(self) -> str:
-        """The vocabulary as text: a header, then one JSON string per line."""
+        """Convert the vocabulary to text.
+
+        Returns:
+            a header line, then one JSON string per line.
+        """
         lines = [f"{_HEADER} {json.dumps({'unknown': self.unknown})}", *map(_line, self.names)]
         return "\n".join(lines) + "\n"
 
     @classmethod
     def load(cls, path: PathLike) -> Vocabulary:
-        """Read the vocabulary that :meth:`save` wrote; it is frozen.
+        """Load the vocabulary that :meth:`save` wrote.
+
+        Arguments:
+            path: the file.
+
+        Returns:
+            the vocabulary, frozen.
 
         Raises:
-            TreeError: with file and line: the file is not a vocabulary, a line is not a JSON
-                string, or a name occurs twice.
+            TreeError: the file is not a vocabulary, a line is not a JSON string, or a name occurs
+                twice; the error names file and line.
         """
         names: list[str] = []
 
@@ -143,20 +176,20 @@ class Vocabulary:
                 names.append(name)
         vocabulary = cls(names, unknown=unknown, frozen=True)
         if len(vocabulary) != len(names):
-            raise TreeError("expected every name once, got a name twice", file=path)
+            raise TreeError("expected different names, got a name twice", file=path)
         return vocabulary
 
 
 def _line(name: str) -> str:
-    """A name as a JSON string that UTF-8 can write: halves of characters are escaped."""
+    """Return a name as a JSON string that UTF-8 can write: halves of characters are escaped."""
     return json.dumps(name, ensure_ascii=_HALF.search(name) is not None)
 
 
 def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> None:
-    """Check that all vocabularies are for columns.
+    """Check that every vocabulary belongs to a column.
 
     Raises:
-        ConfigError: one is for another.
+        ConfigError: one does not.
     """
     other = vocabs.keys() - set(columns)
     if other:
@@ -167,7 +200,7 @@ def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> No
 
 
 def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[str, Vocabulary]:
-    """A vocabulary for each of ``columns``: that of ``vocabs``, or else a new one.
+    """Return a vocabulary for each column: that of ``vocabs``, or else a new one.
 
     Raises:
         ConfigError: ``vocabs`` has a vocabulary for another column.
@@ -180,12 +213,15 @@ def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[s
 def encode_names(
     names: Sequence[str | None], vocab: Vocabulary, error: Callable[[str, int], TreeError]
 ) -> NDArray[np.int32]:
-    """The ids of names, -1 for None, of the shape ``(len(names),)``.
+    """Convert names to ids, with errors that locate the name.
 
     Arguments:
-        names: the names.
+        names: the names; None is a missing name.
         vocab: their vocabulary.
-        error: makes the error that is raised from its message and the index of a name.
+        error: makes the error to raise from a message and the index of a name.
+
+    Returns:
+        ``(len(names),)`` int32 ids; -1 for None.
 
     Raises:
         TreeError: a name is not in a frozen vocabulary.

@@ -14,7 +14,7 @@ ROOT = "<root>"
 """The word of node 0 of a dependency tree."""
 
 UNKNOWN = "<unk>"
-"""The unknown word, which stands for every word that is not in a vocabulary."""
+"""The unknown word, which replaces every word that is not in a vocabulary."""
 
 END = "<eos>"
 """The word at the end of each line of running text."""
@@ -27,15 +27,18 @@ def frequent_words(
     column: str = "word",
     keep: Sequence[str] = (ROOT,),
 ) -> Vocabulary:
-    """A frozen vocabulary of the words of at least ``min_count`` nodes, and ``<unk>``.
+    """Make a frozen vocabulary of frequent words and ``<unk>``.
 
-    The words are in the order of the forests' vocabulary; ``<unk>`` comes last.
+    The words are in the order of the forests' vocabulary; ``<unk>`` is the last.
 
     Arguments:
         forests: forests with the same vocabulary; a generator is allowed.
-        min_count: the smallest count of a word.
+        min_count: the smallest number of nodes that have a word.
         column: the node column of the words.
         keep: words to include regardless of their count.
+
+    Returns:
+        the vocabulary.
 
     Raises:
         TreeError: there is no forest, a forest has no vocabulary of this column, or they differ.
@@ -60,12 +63,15 @@ def frequent_words(
 
 
 def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = False) -> Forest:
-    """The same forest with its columns encoded by other vocabularies.
+    """Encode the columns of a forest with other vocabularies.
 
     Arguments:
         forest: the forest.
         vocabs: the new vocabularies, by column; other columns are not changed.
         lower: change the names of column ``word`` to lower case.
+
+    Returns:
+        a forest of the same trees.
 
     Raises:
         TreeError: a column has no vocabulary so far, or a name of it is not in the new vocabulary,
@@ -87,7 +93,7 @@ def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = Fa
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number, as Python writes them."""
+    """Return whether a word is a number in Python's notation."""
     try:
         float(word)
     except ValueError:

@@ -17,20 +17,20 @@ from torch import Tensor
 
 from dgltrees.bench.cases import CASES
 from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.trees import TreeBatch
 
 
 def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the three functions and checkpoints."""
     x = model.embed(batch.ndata["token"])
-    return traverse(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
+    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
 
 
 MEASURED: Mapping[str, Contender] = {
     **{
         name: CONTENDERS[name]
-        for name in ("dgl", "levels, fused=False", "levels")
+        for name in ("dgl", "levels, compile=False", "levels")
         if name in CONTENDERS
     },
     "levels, checkpoint": Contender("levels, checkpoint", checkpoint_way),

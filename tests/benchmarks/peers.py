@@ -28,7 +28,7 @@ def torch_geometric() -> Contender:
     """A message passing layer, run once a level."""
 
     def states(model: Model, batch: TreeBatch) -> Tensor:
-        return pyg.traverse(model.cell, batch, {"x": model.embed(batch.ndata["token"])})["h"]
+        return pyg.run_cell(model.cell, batch, {"x": model.embed(batch.ndata["token"])})["h"]
 
     return Contender(f"torch_geometric {version('torch_geometric')}", states)
 

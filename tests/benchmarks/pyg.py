@@ -100,7 +100,7 @@ def layer_of(cell: BaseCell) -> Layer:
     return LAYERS[type(cell)](cell)
 
 
-def traverse(cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Fields:
+def run_cell(cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Fields:
     """The states of all nodes."""
     layer, fields = layer_of(cell), cell.prepare(ndata)
     level, src, dst = levels_of(batch), batch.src.numpy(), batch.dst.numpy()

@@ -9,7 +9,7 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
-from dgltrees import Forest, traverse
+from dgltrees import Forest, run_cell
 from dgltrees.bench.cases import Case
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled import way
@@ -20,7 +20,7 @@ from tests.cells.compiled.user_cells import CELLS
 ALL = {**CELLS, "child_sum": ChildSumTreeLSTM}
 WAYS: dict[str, dict[str, Any]] = {
     "dgl": {"backend": "dgl"},
-    "generic": {"fused": False},
+    "generic": {"compile": False},
     "compiled": {},
 }
 PEERS = "dgl", "torch_geometric"
@@ -38,9 +38,9 @@ def step(contender: str, cell: nn.Module, forest: Forest, x: Tensor) -> Tensor:
     """Forwards and backwards; returns the sum of the roots' states."""
     batch = forest.batch()
     if contender in WAYS:
-        states = traverse(cell, batch, {"x": x}, **WAYS[contender])  # type: ignore[arg-type]
+        states = run_cell(cell, batch, {"x": x}, **WAYS[contender])  # type: ignore[arg-type]
     else:
-        states = pyg.traverse(cell, batch, {"x": x})
+        states = pyg.run_cell(cell, batch, {"x": x})
     loss = states["h"][batch.roots].sum()
     loss.backward()
     return loss
@@ -65,4 +65,4 @@ def test_cells_of_users(
     group = f"{name}, {hidden}, {case.name}"
     measure(benchmark, group, contender, forest.num_nodes, step, contender, cell, forest, x)
     if contender == "compiled":
-        assert way.explain_compile(cell).endswith("is compiled")
+        assert way.compile_report(cell).endswith("is compiled")

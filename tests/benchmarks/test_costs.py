@@ -13,7 +13,7 @@ from dgltrees.bench.contenders import VOCABULARY, Contender, Model
 from tests.benchmarks.cases import caterpillars
 from tests.benchmarks.memory import MEASURED, peak
 
-OURS = [CONTENDERS[name] for name in ("levels, fused=False", "levels, no numba", "levels")]
+OURS = [CONTENDERS[name] for name in ("levels, compile=False", "levels, no numba", "levels")]
 
 ours = pytest.mark.parametrize("contender", OURS, ids=lambda contender: contender.name)
 

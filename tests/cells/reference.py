@@ -274,14 +274,14 @@ class Recursion:
             memory = memory + torch.sigmoid(f) * memories[j]
         return torch.sigmoid(o) * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
 
-    def SLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+    def NTILSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell, size = self.cell, self.cell.hidden_size
         if not self.children[v]:
             return cell.leaf.weight @ self.x[v] + cell.leaf.bias, self.x.new_zeros(size)
         h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
-        return self.s_lstm(h, c)
+        return self.nti_lstm(h, c)
 
-    def s_lstm(self, h: list[Tensor], c: list[Tensor]) -> tuple[Tensor, ...]:
+    def nti_lstm(self, h: list[Tensor], c: list[Tensor]) -> tuple[Tensor, ...]:
         """Equations (1) to (6) of Munkhdalai and Yu, for the children's states and memories."""
         cell, size, L = self.cell, self.cell.hidden_size, self.cell.max_children
         U, P = cell.U.view(L, size, 3 + L, size), cell.P.view(L, size, 1 + L, size)
@@ -292,10 +292,10 @@ class Recursion:
         o = torch.sigmoid(normal(cell.norm_o, (a[-2] + memory @ cell.V)[None])[0])
         return o * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
 
-    def SelectiveSLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+    def SelectiveNTILSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell = self.cell
         if not self.children[v]:
-            return self.SLSTM(v)
+            return self.NTILSTM(v)
         h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
         places = [j for j, _ in self.children[v]]
         m = [score_of(cell.score, h[j], cell.q) for j in places]
@@ -307,9 +307,9 @@ class Recursion:
                 p = [m_j - tau if m_j > tau else 0 * m_j for m_j in m]
         for j, p_j in zip(places, p):
             h[j], c[j] = p_j / max(p) * h[j], p_j / max(p) * c[j]
-        return self.s_lstm(h, c)
+        return self.nti_lstm(h, c)
 
-    def ChainerSLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+    def ChainerNTILSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell, size = self.cell, self.cell.hidden_size
         memory, out = self.x.new_zeros(size), self.x.new_zeros(size)
         if not self.children[v]:
@@ -321,7 +321,7 @@ class Recursion:
             out = out + o
         return torch.sigmoid(out) * torch.tanh(memory), memory
 
-    def AttentiveNode(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+    def NTIAttention(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell, s = self.cell, self.cell.score
         if not self.children[v]:
             return (cell.leaf.weight @ self.x[v] + cell.leaf.bias,)

@@ -17,7 +17,7 @@ from dgltrees.cells import (
     make_cell,
 )
 from dgltrees.cells.aggregators import FactorisedAggregator
-from dgltrees.cells.attentive import ScoreName
+from dgltrees.cells.nti_attention import ScoreName
 from dgltrees.settings import options_of
 
 OF_MODELS = {
@@ -99,14 +99,14 @@ def _rows() -> list[Row]:
     for cell in ("child_sum", "nary"):
         rows.append(Row(cell))
         rows.append(Row(cell, {"layer_norm": True}))
-    rows.append(Row("s_lstm"))
-    rows.append(Row("s_lstm", {"layer_norm": True}))
-    rows.append(Row("chainer_s_lstm"))
-    rows.append(Row("anf", {"layer_norm": True}))
+    rows.append(Row("nti_lstm"))
+    rows.append(Row("nti_lstm", {"layer_norm": True}))
+    rows.append(Row("chainer_nti_lstm"))
+    rows.append(Row("nti_attention", {"layer_norm": True}))
     for score in get_args(ScoreName):
-        rows.append(Row("anf", {"score": score}))
-        rows.append(Row("anf", {"score": score, "query": "given"}))
-        rows.append(Row("selective_s_lstm", {"score": score}))
+        rows.append(Row("nti_attention", {"score": score}))
+        rows.append(Row("nti_attention", {"score": score, "query": "given"}))
+        rows.append(Row("selective_nti_lstm", {"score": score}))
     for layers in (1, 2):
         rows.append(Row("left_dependents", {"layers": layers}))
         for left_size in (0, LEFT):

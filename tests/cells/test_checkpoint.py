@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, prop_nodes_topo
 from dgltrees.cells import BaseCell
 from dgltrees.errors import ConfigError
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.traversal.levels import segments
 from dgltrees.traversal.views import Edges, Nodes
 from tests.cells.table import TABLE, Row
@@ -28,7 +28,7 @@ def gradients(cell: BaseCell, forest: Forest, checkpoint: bool) -> dict[str, Ten
     x, op = world(forest)
     x.requires_grad_()
     batch, ndata = graph(cell, forest, x, op)
-    found = traverse(cell, batch, ndata, fused=False, checkpoint=checkpoint)
+    found = run_cell(cell, batch, ndata, compile=False, checkpoint=checkpoint)
     sum((h * torch.linspace(-1, 2, h.numel()).view_as(h)).sum() for h in found.values()).backward()
     grads = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return {**found, **grads, "x": x.grad}
@@ -82,7 +82,7 @@ def test_a_field_that_leaves_do_not_make_is_what_was_prepared() -> None:
     found = []
     for backend, checkpoint in (("dgl", False), ("levels", False), ("levels", True)):
         x = torch.linspace(-1, 1, forest.num_nodes, dtype=torch.float64).requires_grad_()
-        made = traverse(Partly(), forest.batch(), {"x": x}, backend=backend, checkpoint=checkpoint)
+        made = run_cell(Partly(), forest.batch(), {"x": x}, backend=backend, checkpoint=checkpoint)
         (made["h"] * made["c"]).sum().backward()
         found.append((made["h"], made["c"], x.grad))
     assert_close(found[1], found[0])
@@ -101,7 +101,7 @@ def test_less_is_kept() -> None:
             return tensor
 
         with saved_tensors_hooks(pack, lambda tensor: tensor):
-            traverse(cell, forest.batch(), {"x": x, "op": op}, fused=False, checkpoint=checkpoint)
+            run_cell(cell, forest.batch(), {"x": x, "op": op}, compile=False, checkpoint=checkpoint)
         kept[checkpoint] = sum(sizes)
     assert kept[True] < kept[False] / 10
 
@@ -121,4 +121,4 @@ def test_dgl_has_none() -> None:
     cell, forest = Row("child_sum").make(), chain(3)
     x, op = world(forest)
     with pytest.raises(ConfigError, match="expected backend 'levels' with checkpoint=True"):
-        traverse(cell, forest.batch(), {"x": x}, backend="dgl", checkpoint=True)
+        run_cell(cell, forest.batch(), {"x": x}, backend="dgl", checkpoint=True)

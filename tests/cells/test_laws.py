@@ -15,7 +15,7 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, prop_nodes_topo
 from dgltrees._dgl import dgl
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, RRNetCell
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from tests.cells.reference import Recursion, given_query, given_states, operations_of
 from tests.cells.sequences import graph_of
 from tests.cells.table import (
@@ -66,18 +66,18 @@ def encode(
     x: Tensor,
     op: Tensor,
     backend: str = "levels",
-    fused: bool = True,
+    compile: bool = True,
 ) -> Tensor:
     batch, ndata = graph(cell, forest, x, op)
-    return traverse(cell, batch, ndata, backend=backend, fused=fused)["h"]
+    return run_cell(cell, batch, ndata, backend=backend, compile=compile)["h"]
 
 
 def gradients(
-    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, fused: bool = True
+    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, compile: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
     cell.zero_grad()
     x = x.clone().requires_grad_()
-    h = encode(cell, forest, x, op, backend, fused)
+    h = encode(cell, forest, x, op, backend, compile)
     (h * torch.linspace(-1, 2, h.numel(), dtype=h.dtype).view_as(h)).sum().backward()
     found = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return h.detach(), {**found, "x": x.grad}
@@ -153,7 +153,7 @@ def test_levels_equal_dgl(row: Row) -> None:
     x, op = world(forest)
     slow = gradients(cell, forest, x, op, "dgl")
     assert_close(gradients(cell, forest, x, op, "levels"), slow)
-    assert_close(gradients(cell, forest, x, op, "levels", fused=False), slow)
+    assert_close(gradients(cell, forest, x, op, "levels", compile=False), slow)
 
 
 @every_row
@@ -167,8 +167,8 @@ def test_a_batch_equals_its_trees(row: Row) -> None:
 
 
 @every_row
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, fused: bool) -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, compiled: bool) -> None:
     cell, forest = row.make(), random_forest(np.random.default_rng(3), 1, 20, row.children)
     batch, ndata = graph(cell, forest, *world(forest))
     new = torch.randperm(batch.num_nodes)  # node v becomes new[v]
@@ -177,8 +177,8 @@ def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, fused: bool) -> 
     edata = {name: field[edges] for name, field in batch.edata.items()}
     renumbered = TreeBatch(*ends, batch.sizes, edata=edata)
     moved = {name: field[back] for name, field in ndata.items()}
-    h = traverse(cell, renumbered, moved, fused=fused)["h"]
-    assert_close(h[new], traverse(cell, batch, ndata, fused=fused)["h"])
+    h = run_cell(cell, renumbered, moved, compile=compiled)["h"]
+    assert_close(h[new], run_cell(cell, batch, ndata, compile=compiled)["h"])
 
 
 def prop_nodes_topo_of_dgl(graph: dgl.DGLGraph, cell: BaseCell) -> None:
@@ -198,7 +198,7 @@ def test_a_cell_runs_as_it_is_however_it_is_called(row: Row) -> None:
     cell, forest = row.make(), sample(row.children)
     batch, ndata = graph(cell, forest, *world(forest))
     ndata = {name: field for name, field in ndata.items() if name in cell.input_fields}
-    expected = traverse(cell, batch, ndata, backend="dgl")
+    expected = run_cell(cell, batch, ndata, backend="dgl")
     for propagate in (prop_nodes_topo_of_dgl, prop_nodes_topo_of_functions, prop_nodes_topo):
         whole = batch.with_data(ndata).graph
         propagate(whole, cell)
@@ -236,7 +236,7 @@ def test_gradcheck(row: Row) -> None:
 
     def encoding(x: Tensor, *values: Tensor) -> Tensor:
         with torch.nn.utils.stateless._reparametrize_module(cell, dict(zip(names, values))):
-            return encode(cell, forest, x, op, fused=False)
+            return encode(cell, forest, x, op, compile=False)
 
     values = [p.detach().clone().requires_grad_() for p in cell.parameters()]
     assert torch.autograd.gradcheck(encoding, (x.requires_grad_(), *values), fast_mode=True)
@@ -299,14 +299,14 @@ def test_depth_2000_backward(row: Row) -> None:
     for name, gradient in found.items():
         assert torch.isfinite(gradient).all(), name
         # One child alone has the weight 1, however it scores; and a chain has no merges.
-        if row.cell not in ("anf", "selective_s_lstm", "rrnet"):
+        if row.cell not in ("nti_attention", "selective_nti_lstm", "rrnet"):
             assert gradient.abs().max() > 0, name
 
 
 def test_a_star_of_100000_children() -> None:
     cell, forest = Row("child_sum").make(), star(100_000)
     x = torch.ones(100_001, INPUT, dtype=torch.float64)
-    state = traverse(cell, forest.batch(), {"x": x})
+    state = run_cell(cell, forest.batch(), {"x": x})
     h, c = state["h"][1], state["c"][1]  # all leaves are alike
     i, o, u, f = (x[0] @ cell.W + cell.b).view(4, -1)
     i, o, u = torch.stack([i, o, u]) + (100_000 * h @ cell.U).view(3, -1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeBatch, TreeError, explain_compile, traverse
+from dgltrees import ConfigError, TreeBatch, TreeError, compile_report, run_cell
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.trees.kinds import Flow
@@ -56,7 +56,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def going(way: str) -> Iterator[dict[str, Any]]:
-    """The arguments of ``traverse`` for a way; within the context, cells may be compiled."""
+    """The arguments of ``run_cell`` for a way; within the context, cells may be compiled."""
     with compiling() if way == "compiled" else nullcontext():
         yield WAYS.get(way, {})
 
@@ -95,7 +95,7 @@ def by_the_reference(cell: RRNetCell, drawn: Sequences, ndata: Fields) -> Fields
 
 
 def encode(cell: RRNetCell, drawn: Sequences, ndata: Fields, **how: Any) -> Fields:
-    return traverse(cell, graph_of(drawn), ndata, outputs=cell.state_fields, **how)
+    return run_cell(cell, graph_of(drawn), ndata, outputs=cell.state_fields, **how)
 
 
 def gradients(cell: RRNetCell, made: Fields, ndata: Fields) -> Fields:
@@ -155,15 +155,15 @@ def test_every_way_equals_every_other(options: dict[str, Any], more: tuple[str, 
             assert_close(made, expected, msg=lambda text, name=name: f"{name}: {text}")
             found = gradients(cell, made, ndata)
         assert_close(found, expected_gradients, msg=lambda text, name=name: f"{name}: {text}")
-    assert not available() or explain_compile(cell) == "RRNetCell is compiled"
+    assert not available() or compile_report(cell) == "RRNetCell is compiled"
 
 
 @pytest.mark.parametrize("wanted", ["h", "c", "down"])
 def test_each_output_has_its_own_gradient(wanted: str) -> None:
     cell, ndata = make(), tracked(fields(flat(SAMPLE)[0], *GIVEN, "mask"))
     found = [
-        gradients(cell, {wanted: encode(cell, SAMPLE, ndata, fused=fused)[wanted]}, ndata)
-        for fused in (True, False)
+        gradients(cell, {wanted: encode(cell, SAMPLE, ndata, compile=compiled)[wanted]}, ndata)
+        for compiled in (True, False)
     ]
     assert_close(*found)
 
@@ -192,7 +192,7 @@ def test_a_merge_with_another_split_is_another_merge(how: dict[str, Any]) -> Non
     src, returns = batch.src.clone(), batch.edata["pos"] == Flow.RETURN
     src[returns] = src[returns].flip(0)
     other = TreeBatch(src, batch.dst, batch.sizes, edata=batch.edata)
-    before, after = (traverse(cell, each, ndata, **how)["h"] for each in (batch, other))
+    before, after = (run_cell(cell, each, ndata, **how)["h"] for each in (batch, other))
     first = drawn[0].index(MERGE)
     assert_close(after[:first], before[:first])
     assert ((after - before)[first:].abs().amax(1) > 1e-3).all()
@@ -207,7 +207,7 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
     found = []
     for pos, last, top in (([0, 0, 0, 1], 1, 3), ([0, 0, 1, 0], 3, 1)):
         batch = TreeBatch(src, dst, torch.tensor([5]), edata={"pos": torch.tensor(pos)})
-        h, c, down = traverse(cell, batch, ndata, outputs=("h", "c", "down"), **how).values()
+        h, c, down = run_cell(cell, batch, ndata, outputs=("h", "c", "down"), **how).values()
         h_m = merged(cell, h[last], down[top])
         assert_close(h[4], unit(cell, F_4, h_m, c[last], x)[0])
         found.append(h[4])
@@ -219,8 +219,8 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
 def test_what_no_operation_reaches_learns_nothing() -> None:
     cell, drawn = make(), spelled("RR", "R")
     ndata = fields(flat(drawn)[0])
-    for fused in (True, False):
-        found = gradients(cell, encode(cell, drawn, ndata, fused=fused), ndata)
+    for compiled in (True, False):
+        found = gradients(cell, encode(cell, drawn, ndata, compile=compiled), ndata)
         assert found["W"][1].abs().max() > 0
         for name in ("W", "U", "b"):
             assert found[name][[0, 2, 3]].abs().max() == 0
@@ -347,7 +347,7 @@ def test_prefixes_can_be_shared() -> None:
     batch = TreeBatch(src, dst, torch.tensor([6]), edata={"pos": pos})
     shared = {"x": x[[0, 1, 2, 3, 4, 9]], "op": op}
     for how in WAYS.values():
-        assert_close(traverse(cell, batch, shared, **how)["h"], expected[[0, 1, 2, 3, 4, 9]])
+        assert_close(run_cell(cell, batch, shared, **how)["h"], expected[[0, 1, 2, 3, 4, 9]])
 
 
 def edges(*triples: tuple[int, int, int]) -> dict[str, Tensor]:
@@ -359,32 +359,32 @@ BROKEN = {
     "a merge without RETURN": (
         "SM",
         edges((0, 1, 0), (1, 2, 0)),
-        r"into a MERGE one RETURN edge too, .* into this MERGE; make the",
+        r"one RETURN edge into a MERGE, .* into this MERGE; build the",
     ),
     "a merge without NEXT": (
         "SM",
         edges((0, 1, 0), (1, 2, 1)),
-        "expected into every step one NEXT edge, .* into this MERGE",
+        "expected one NEXT edge into every step, .* into this MERGE",
     ),
     "a step without an edge": (
         "SRR",
         edges((0, 1, 0), (2, 3, 0)),
-        "expected into every step one NEXT edge, .* into this RECUR",
+        "expected one NEXT edge into every step, .* into this RECUR",
     ),
     "a RETURN into a recur": (
         "SR",
         edges((0, 1, 0), (1, 2, 0), (1, 2, 1)),
-        "expected into every step one NEXT edge, .* into this RECUR",
+        "expected one NEXT edge into every step, .* into this RECUR",
     ),
     "a RETURN from a recur": (
         "RM",
         edges((0, 1, 0), (1, 2, 0), (1, 2, 1)),
-        "expected RETURN edges from SPLIT or OPEN alone, got one from RECUR; make the graph with",
+        "expected RETURN edges only from SPLIT or OPEN, got one from RECUR; build the graph with",
     ),
     "an edge into OPEN": (
         "OR",
         edges((0, 1, 0), (1, 2, 0)),
-        "no edge into START and OPEN, got others into this OPEN",
+        "no edge into START and OPEN, got others into this OPEN; build",
     ),
     "two steps before one": (
         "RRR",
@@ -415,24 +415,24 @@ def test_edges_that_are_not_those_of_sequences(
     sizes = torch.tensor([len(op)])
     batch = TreeBatch(made["src"], made["dst"], sizes, edata={"pos": made["pos"]})
     with going(how) as arguments, pytest.raises(TreeError, match=message):
-        traverse(make(**options), batch, fields(op), **arguments)
+        run_cell(make(**options), batch, fields(op), **arguments)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"op": None}, r"integer node field 'op' of shape \(N,\), .* got \['x'\]; make the graph"),
+        ({"op": None}, r"integer node field 'op' of shape \(N,\), .* got \['x'\]; build the graph"),
         ({"op": torch.zeros(3)}, r"integer node field 'op' .* got torch.float32 \(3,\)"),
         ({"op": torch.zeros(3, 1).long()}, r"integer node field 'op' .* got torch.int64 \(3, 1\)"),
         ({"op": torch.tensor([0, 2, 5])}, r"expected operations \(START 0, .*\) .* got 5"),
         ({"op": torch.tensor([0, 2, -1])}, r"expected operations \(START 0, .*\) .* got -1"),
         ({"op": torch.tensor([0, 2])}, "'op' to have 3 rows, one per node, got 2"),
-        ({"x": None}, r"expected a node field 'x' of shape \(N, 3\), got only \['op'\]"),
-        ({"x": torch.zeros(3, M + 1)}, r"expected the node field 'x' to be \(N, 3\), got \(3, 4\)"),
+        ({"x": None}, r"missing node field 'x' of shape \(N, 3\), .* fields are \['op'\]"),
+        ({"x": torch.zeros(3, M + 1)}, r"field 'x' to have the shape \(N, 3\), got \(3, 4\)"),
         ({"x": torch.zeros(2, M)}, "'x' to have 3 rows, one per node, got 2"),
         ({"x": torch.zeros(4, M)}, "'x' to have 3 rows, one per node, got 4"),
-        ({"h": torch.zeros(3, D + 1)}, r"field 'h' to be \(3, 4\), as many rows .* got \(3, 5\)"),
-        ({"mask": torch.zeros(3, 1)}, r"node field 'mask' to be \(3, 4\), .* got \(3, 1\)"),
+        ({"h": torch.zeros(3, D + 1)}, r"field 'h' to have the shape \(3, 4\), .* got \(3, 5\)"),
+        ({"mask": torch.zeros(3, 1)}, r"field 'mask' to have the shape \(3, 4\), .* got \(3, 1\)"),
         ({"down": torch.zeros(1, D)}, "'down' to have 3 rows, one per node, got 1"),
         ({"down_c": torch.zeros(D)}, "'down_c' to have 3 rows, one per node, got 4"),
     ],

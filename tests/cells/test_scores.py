@@ -10,9 +10,9 @@ from dgltrees.cells.compiled import fused_scores
 KINDS = ["mlp", "dot", "map"]
 
 
-def world(kind: str, fused: bool = True) -> tuple[Score, torch.Tensor, torch.Tensor]:
+def world(kind: str, compiled: bool = True) -> tuple[Score, torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    score = Score(3, kind, fused=fused).double()
+    score = Score(3, kind, compile=compiled).double()
     s, q = torch.randn(2, 5, 3).double(), torch.randn(2, 4, 3).double()
     return score, s.requires_grad_(), q.requires_grad_()
 
@@ -31,8 +31,8 @@ def test_all_scores_are_those_of_the_pairs(kind: str) -> None:
 def test_blocks_change_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(fused_scores.BLOCK, "cpu", block)
     found = []
-    for fused in (True, False):
-        score, s, q = world("mlp", fused)
+    for compiled in (True, False):
+        score, s, q = world("mlp", compiled)
         every = score.every(score.keys(s), score.queries(q))
         total = (every * torch.linspace(-1, 1, every.numel()).double().view_as(every)).sum()
         found.append([every, *torch.autograd.grad(total, [s, q, *score.parameters()])])
@@ -40,11 +40,11 @@ def test_blocks_change_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_second_derivative_needs_the_plain_way() -> None:
-    for fused in (True, False):
-        score, s, q = world("mlp", fused)
+    for compiled in (True, False):
+        score, s, q = world("mlp", compiled)
         total = score.every(score.keys(s), score.queries(q)).pow(2).sum()
-        if fused:
-            with pytest.raises(RuntimeError, match="expected one derivative of a fused cell"):
+        if compiled:
+            with pytest.raises(RuntimeError, match="expected one derivative of a compiled cell"):
                 torch.autograd.grad(total, s, create_graph=True)
         else:
             (once,) = torch.autograd.grad(total, s, create_graph=True)

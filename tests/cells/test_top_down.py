@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, Forest, TreeBatch, TreeError, traverse
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError, run_cell
 from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
 from tests.worlds import random_forest
 
@@ -32,10 +32,10 @@ FOREST = random_forest(np.random.default_rng(0), 3, 12, 4)
 
 
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
-@pytest.mark.parametrize("fused", [True, False])
-def test_root_has_the_initial_state(backend: str, fused: bool) -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_root_has_the_initial_state(backend: str, compiled: bool) -> None:
     cell = top_down(layers=2)
-    made = traverse(cell, *world(FOREST), backend=backend, fused=fused)
+    made = run_cell(cell, *world(FOREST), backend=backend, compile=compiled)
     for name in ("h", "c"):
         assert made[name].shape == (FOREST.num_nodes, 2, D)
         assert (made[name][FOREST.roots] == 0.01).all()
@@ -46,7 +46,7 @@ def test_root_has_the_initial_state(backend: str, fused: bool) -> None:
 def test_growing_nodes_take_the_steps_of_grown_ones(options: dict[str, Any]) -> None:
     cell, (batch, ndata) = top_down(**options), world(FOREST)
     ndata["left"] = torch.randn(FOREST.num_nodes, 2).double()
-    states = traverse(cell, batch, ndata)
+    states = run_cell(cell, batch, ndata)
     src, dst = batch.src.flip(0), batch.dst.flip(0)
     fields = {name: field[dst] for name, field in ndata.items()}
     h, c = cell.advance(fields, states["h"][src], states["c"][src])
@@ -60,19 +60,19 @@ def test_the_type_of_an_edge_counts_below_it_alone() -> None:
     batch, ndata = world(forest)
     other = {**ndata, "etype": torch.tensor([0, 2, 1, 1, 0])}
     cell = top_down()
-    before, after = (traverse(cell, batch, fields)["h"] for fields in (ndata, other))
+    before, after = (run_cell(cell, batch, fields)["h"] for fields in (ndata, other))
     changed = (before != after).any(2).any(1)
     assert changed.tolist() == [False, True, True, False, False]
     shared = top_down(shared=True)
-    assert_close(traverse(shared, batch, ndata), traverse(shared, batch, other))
+    assert_close(run_cell(shared, batch, ndata), run_cell(shared, batch, other))
 
 
 def test_left_dependents_are_read_at_right_edges_alone() -> None:
     cell, (batch, ndata) = top_down(left_size=2), world(FOREST)
     left = torch.where(ndata["etype"] == 1, 0.5, torch.nan).double()
     left = left[:, None].expand(-1, 2).contiguous().requires_grad_()
-    for fused in (True, False):
-        h = traverse(cell, batch, {**ndata, "left": left}, fused=fused)["h"]
+    for compiled in (True, False):
+        h = run_cell(cell, batch, {**ndata, "left": left}, compile=compiled)["h"]
         assert torch.isfinite(h).all()
         (gradient,) = torch.autograd.grad(h.sum(), left)
         used = (gradient != 0).any(1)
@@ -104,15 +104,15 @@ def test_errors() -> None:
     cell, (batch, ndata) = top_down(left_size=2), world(FOREST)
     left = torch.zeros(FOREST.num_nodes, 2).double()
     with pytest.raises(TreeError, match=r"integer node field 'etype' .* got \['left', 'x'\]"):
-        traverse(cell, batch, {"x": ndata["x"], "left": left})
+        run_cell(cell, batch, {"x": ndata["x"], "left": left})
     with pytest.raises(TreeError, match=r"field 'left' of shape \(N, 2\), .* got \['etype', 'x'\]"):
-        traverse(cell, batch, ndata)
+        run_cell(cell, batch, ndata)
     with pytest.raises(TreeError, match=r"tree 0, node 2: .* 0 to 3 \(LEFT, .* NX-RIGHT\), got 7"):
         wrong = ndata["etype"].clone()
         wrong[2] = 7
-        traverse(cell, batch, {**ndata, "left": left, "etype": wrong})
+        run_cell(cell, batch, {**ndata, "left": left, "etype": wrong})
     with pytest.raises(TreeError, match=r"one edge into a node, .* batch\.reversed\(\)"):
-        traverse(top_down(), FOREST.batch(), ndata)
+        run_cell(top_down(), FOREST.batch(), ndata)
     with pytest.raises(ConfigError, match="layers to be a whole number of at least 1, got 0"):
         top_down(layers=0)
     with pytest.raises(ConfigError, match="left_size to be a whole number of .* 0, got -1"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dgltrees.cli import main
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 from tests.training.samples import CLASSIFY, PLANS_FILE
 
 Capture = pytest.CaptureFixture[str]

@@ -8,12 +8,12 @@ import pytest
 
 from dgltrees.draw import draw_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import Layout, guess_format
+from dgltrees.formats import RecordLayout, guess_format
 from tests.formats.table import SAMPLES
 from tests.trees.nested import write
 
 LINES = {
-    "logic": (
+    "lrt": (
         "<\t( not a )\t( b ( or c ) )",
         "example 0, tree 0 (target <)\nnot\n└─ a\n\nexample 0, tree 1 (target <)\nor\n├─ b\n└─ c",
     ),
@@ -169,7 +169,7 @@ def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
 def test_a_layout_says_where_the_trees_stand(tmp_path: Path) -> None:
     path = tmp_path / "plans.jsonl"
     path.write_text('{"plan": {"op": "join", "inputs": [{"op": "scan"}]}, "seconds": 3}\n')
-    layout = Layout(tree="plan", children="inputs")
+    layout = RecordLayout(tree="plan", children="inputs")
     assert draw_file(path, layout=layout) == "tree 0\njoin\n└─ scan"
     with pytest.raises(ConfigError, match="this format reads"):
-        draw_file(path, layout=Layout(depth="level"))
+        draw_file(path, layout=RecordLayout(depth="level"))

@@ -190,8 +190,12 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert again.get_params() == model.get_params()
         assert (again.result_, again.history_) == (model.result_, model.history_)
-    with pytest.raises(ConfigError, match="a folder that is not there yet, got .*; delete it"):
+    with pytest.raises(ConfigError, match="a new folder, got .*; write overwrite=True to replace"):
         model.save(tmp_path / "model")
+    with pytest.raises(ConfigError, match="a new folder, got .*; choose another folder"):
+        model.save(tmp_path, overwrite=True)
+    model.save(tmp_path / "model", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
     other = TreeClassifier if kind is TreeRegressor else TreeRegressor
     with pytest.raises(ConfigError, match=f"expected a {other.__name__} .* got a {kind.__name__}"):
         other.load(tmp_path / "model")
@@ -232,7 +236,7 @@ def test_nothing_is_written_unless_a_folder_is_named(
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConfigError, match="expected a run in a directory, got one in memory"):
         _ = again.run_.directory
-    assert repr(again.run_) == "LoadedRun(task='regress', model='child_sum')"
+    assert repr(again.run_) == "TrainedModel(task='regress', model='child_sum')"
 
 
 def test_a_run_directory_can_be_named(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ SAMPLES = {
         b"3\t[MAX 1 3\n",
         "expected a ']' for every '['",
     ),
-    "logic": Sample(
+    "lrt": Sample(
         "#\ta\tb\n<\t( not ( a ( and b ) ) )\t( not c )\n\n^\ta\t( not a )\n",
         3,
         b"#\t( or a )\tb\n",
@@ -104,7 +104,7 @@ CHAINS = {
     "dp": "".join(f"a\tNN\t{head}\n" for head in range(MANY)),
     "inex": "1:" + "3(" * MANY + "3($)" + ")" * MANY,
     "listops": "1\t" + "( ( [MAX " * MANY + "1" + " ) ] )" * MANY + "\n",
-    "logic": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY + "\n",
+    "lrt": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY + "\n",
     "mrg": "(S " * MANY + "(S a)" + ")" * MANY,
     "sst": "(2 " * MANY + "(2 a)" + ")" * MANY,
 }

@@ -14,14 +14,14 @@ from pyarrow import feather, parquet
 from dgltrees import TreeError
 from dgltrees.formats import (
     FORMATS,
-    Layout,
+    RecordLayout,
     guess_format,
     read,
     write_arrow,
     write_parquet,
 )
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from tests.trees.nested import Tree, arrays, assert_same, names_of, nested, size
 
 ROWS = {
@@ -131,7 +131,7 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
 def test_another_name_and_any_type_as_names(tmp_path: Path) -> None:
     rows = {"up": ROWS["parent"], "at": [[1, None, 3], [4]]}
     forest = read(
-        save(tmp_path / "a.arrow", rows), "arrow", layout=Layout(parent="up", names=("at",))
+        save(tmp_path / "a.arrow", rows), "arrow", layout=RecordLayout(parent="up", names=("at",))
     ).forest
     assert names_of(forest, "at") == ["1", None, "3", "4"]
 
@@ -163,7 +163,7 @@ def test_any_forest_is_written_and_read_back(
         st.lists(st.none() | st.text(max_size=3), min_size=len(trees), max_size=len(trees))
     )
     beside = {"line": np.arange(1, len(trees) + 1), "y": numbers[: len(trees)].astype(float)}
-    examples = Examples(forest, {**beside, "text": texts})
+    examples = LabeledTrees(forest, {**beside, "text": texts})
     write(examples, tmp_path / "trees")
     assert_same(read(tmp_path / "trees", "arrow"), examples)
 
@@ -171,7 +171,7 @@ def test_any_forest_is_written_and_read_back(
 def test_columns_that_clash(tmp_path: Path) -> None:
     forest = Forest.build([-1], columns={"x": [1]})
     with pytest.raises(TreeError, match="expected every column once, got 'x' twice among"):
-        write_parquet(Examples(forest, {"x": np.ones(1)}), tmp_path / "a.parquet")
+        write_parquet(LabeledTrees(forest, {"x": np.ones(1)}), tmp_path / "a.parquet")
     with pytest.raises(TreeError, match="expected single trees, got 2 per example"):
-        write_arrow(Examples(Forest.concat([forest, forest]), arity=2), tmp_path / "a.arrow")
+        write_arrow(LabeledTrees(Forest.concat([forest, forest]), arity=2), tmp_path / "a.arrow")
     assert not list(tmp_path.iterdir())

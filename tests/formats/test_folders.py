@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format
+from dgltrees.formats import FORMATS, RecordLayout, guess_format
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of
 
 
@@ -48,7 +48,7 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
     np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
     assert "label" not in examples.columns
-    names = FORMATS["folder"].read(folder, layout=Layout(names=("score",)))
+    names = FORMATS["folder"].read(folder, layout=RecordLayout(names=("score",)))
     assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
 
 
@@ -56,7 +56,7 @@ def test_attributes_of_xml_are_nodes_or_said(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text('<a><b c="3">x</b></a>')
     with pytest.warns(UserWarning, match="attributes of XML elements are not read; with attribut"):
         assert FORMATS["folder"].read(tmp_path).forest.num_nodes == 2
-    forest = FORMATS["folder"].read(tmp_path, layout=Layout(attributes=True)).forest
+    forest = FORMATS["folder"].read(tmp_path, layout=RecordLayout(attributes=True)).forest
     assert names_of(forest, "label") == ["a", "b", "@c"]
     assert names_of(forest, "value") == [None, "x", "3"]
 
@@ -66,7 +66,7 @@ def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "good" / "plans.jsonl").write_text('{"plan": {"x": 1, "Plans": [{"x": 2}]}}\n')
     (tmp_path / "one.jsonl").write_text('{"plan": {"x": 3}, "label": "own"}\n')
     (tmp_path / "table.csv").write_text("key,parent,x\n1,,4\n2,1,5\n")
-    layout = Layout(tree="plan", children="Plans", node_id="key")
+    layout = RecordLayout(tree="plan", children="Plans", node_id="key")
     examples = FORMATS["folder"].read(tmp_path, layout=layout)
     assert examples.columns["label"].tolist() == ["good", "own", None]
     assert examples.forest.columns["x"].tolist() == [1, 2, 3, 4, 5]
@@ -114,11 +114,11 @@ def test_saved_forests(tmp_path: Path) -> None:
     forest = Forest.build([-1, 0, -1], offsets=[0, 2, 3], columns={"x": [1, 2, 3]})
     form = FORMATS["forest"]
     assert form.write is not None
-    form.write(Examples(forest), tmp_path)
+    form.write(LabeledTrees(forest), tmp_path)
     assert guess_format(tmp_path) == "forest"
     for trees in (1, 2, 100):
         chunks = list(form.chunks(tmp_path, trees))
         assert max(map(len, chunks)) <= trees
-        assert_same(gather(chunks), Examples(forest))
+        assert_same(gather(chunks), LabeledTrees(forest))
     with pytest.raises(TreeError, match="expected trees alone, got 1 per example and the example"):
-        form.write(Examples(forest, {"y": np.ones(2)}), tmp_path / "b")
+        form.write(LabeledTrees(forest, {"y": np.ones(2)}), tmp_path / "b")

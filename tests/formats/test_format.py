@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read
+from dgltrees.formats import FORMATS, RecordLayout, guess_format, read
 from dgltrees.formats.lines import gather
 from tests.formats.table import CHAINS, MANY, SAMPLES, STARS
 from tests.trees.nested import assert_same, write
@@ -109,6 +109,8 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
 def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
     path = write(tmp_path, SAMPLES["mrg"].text)
     assert_same(read(path), FORMATS["mrg"].read(path))
+    with pytest.raises(ConfigError, match="got 'csv'; leave it out, since the format of .csv"):
+        read(path, "csv")
     with pytest.raises(ConfigError, match="expected format to be one of jsonl, .*, got 'penn'"):
         read(path, "penn")
     with pytest.raises(ConfigError, match=r"got 'conlu'; did you mean conllu\?"):
@@ -116,7 +118,7 @@ def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Pat
     with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
         read(path, lower=True)
     with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):
-        read(path, layout=Layout(tree="a"))
+        read(path, layout=RecordLayout(tree="a"))
     with pytest.raises(ConfigError, match="expected the path of a file, .*, got None; write"):
         read(None)  # type: ignore[arg-type]
     for missing, cure in (("none.mrg", "none.mrg$"), ("*.none", "; read takes no patterns")):

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read, write_jsonl
+from dgltrees.formats import FORMATS, RecordLayout, guess_format, read, write_jsonl
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of, write
 
-PLANS = Layout(children="Plans", tree="Plan")
+PLANS = RecordLayout(children="Plans", tree="Plan")
 PLAN = {
     "Plan": {
         "Node Type": "Join",
@@ -52,7 +52,7 @@ def test_a_plan_with_its_time(tmp_path: Path) -> None:
 
 
 def test_pairs_of_trees_and_what_stands_beside_them(tmp_path: Path) -> None:
-    layout = Layout(tree=["a", "q.b"])
+    layout = RecordLayout(tree=["a", "q.b"])
     records = [
         {"a": {"n": 1, "children": [{"n": 2}]}, "q": {"b": {"n": 3}, "kind": "x"}, "score": 0.5},
         {"a": {"n": 4}, "q": {"b": {"n": 5, "children": [{"n": 6}]}, "kind": "y"}, "score": 2},
@@ -82,7 +82,9 @@ def test_wrong_pairs_are_named_by_their_line(tmp_path: Path, record: Any, messag
     right = {"a": {"n": 1}, "q": {"b": {"n": 2}}}
     with pytest.raises(TreeError, match=message):
         read(
-            write(tmp_path, lines(right, right, record)), "jsonl", layout=Layout(tree=["a", "q.b"])
+            write(tmp_path, lines(right, right, record)),
+            "jsonl",
+            layout=RecordLayout(tree=["a", "q.b"]),
         )
 
 
@@ -115,19 +117,39 @@ def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ([PLAN, {"Plan": {"Rows": "x"}}], PLANS, ":2: expected column 'Rows' to hold numbers, as"),
         ([PLAN, {"Plan": {"Buffers": 3}}], PLANS, ":2: expected column 'Buffers' to hold objects"),
-        ([{"v": [1, 2]}, {"v": [1]}], Layout(), ":2: expected column 'v' to hold vectors of 2 num"),
-        ([{"n": 1}, {"n": 10**400}], Layout(), ":2: expected column 'n' to hold numbers, as in li"),
-        ([{"a": {"b": 1}, "a.b": 2}], Layout(), ":1: expected every key once, got 'a.b' both"),
-        ([{}, 3], Layout(), ":2: expected an object for the root, got 3"),
+        (
+            [{"v": [1, 2]}, {"v": [1]}],
+            RecordLayout(),
+            ":2: expected column 'v' to hold vectors of 2 num",
+        ),
+        (
+            [{"n": 1}, {"n": 10**400}],
+            RecordLayout(),
+            ":2: expected column 'n' to hold numbers, as in li",
+        ),
+        (
+            [{"a": {"b": 1}, "a.b": 2}],
+            RecordLayout(),
+            ":1: expected every key once, got 'a.b' both",
+        ),
+        ([{}, 3], RecordLayout(), ":2: expected an object for the root, got 3"),
         ([PLAN, {"Plans": 1}], PLANS, ":2: expected the root under 'Plan', got the keys Plans"),
         ([PLAN, {"Plan": []}], PLANS, ":2: expected an object for the root under 'Plan', got []"),
-        ([{"children": [{}, 2]}], Layout(), ":1: expected an object for each node, got 2"),
-        ([{"children": {}}], Layout(), ":1: expected a list of nodes under 'children', got {}"),
-        ([{}, PLAN["Plan"]], Layout(), ":2: expected nodes with their children under 'children', "),
+        ([{"children": [{}, 2]}], RecordLayout(), ":1: expected an object for each node, got 2"),
+        (
+            [{"children": {}}],
+            RecordLayout(),
+            ":1: expected a list of nodes under 'children', got {}",
+        ),
+        (
+            [{}, PLAN["Plan"]],
+            RecordLayout(),
+            ":2: expected nodes with their children under 'children', ",
+        ),
     ],
 )
 def test_records_that_are_no_trees(
-    tmp_path: Path, records: list[Any], layout: Layout, message: str
+    tmp_path: Path, records: list[Any], layout: RecordLayout, message: str
 ) -> None:
     path = write(tmp_path, lines(*records))
     for trees in (1, 100):
@@ -151,14 +173,14 @@ def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:
 
 def test_columns_of_names_hold_anything(tmp_path: Path) -> None:
     path = write(tmp_path, lines({"code": 7}, {"code": "7b"}, {"code": [1]}, {"code": {"a": 1}}))
-    forest = read(path, "jsonl", layout=Layout(names=("code",))).forest
+    forest = read(path, "jsonl", layout=RecordLayout(names=("code",))).forest
     assert names_of(forest, "code") == ["7", "7b", "[1]", '{"a": 1}']
 
 
 def test_a_chain_is_written(tmp_path: Path) -> None:
     depth = 100_000
     chain = Forest.build(np.arange(-1, depth), columns={"n": np.arange(depth + 1)})
-    write_jsonl(Examples(chain), tmp_path / "chain.jsonl")
+    write_jsonl(LabeledTrees(chain), tmp_path / "chain.jsonl")
     text = (tmp_path / "chain.jsonl").read_text()
     assert text.startswith('{"n": 0, "children": [{"n": 1, "children": [')
     assert text.count("{") == text.count("}") == depth + 1
@@ -167,10 +189,13 @@ def test_a_chain_is_written(tmp_path: Path) -> None:
 def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     one = Forest.build([-1], columns={"children": [1]})
     for examples, message in (
-        (Examples(one), "expected 'children' for the children alone"),
-        (Examples(Forest.build([-1]), {"time": np.ones(1)}), "got the example columns time; name"),
+        (LabeledTrees(one), "expected 'children' for the children alone"),
         (
-            Examples(Forest.concat([one, one]), arity=2),
+            LabeledTrees(Forest.build([-1]), {"time": np.ones(1)}),
+            "got the example columns time; name",
+        ),
+        (
+            LabeledTrees(Forest.concat([one, one]), arity=2),
             "each of the 2 trees of an exam.*, got none",
         ),
     ):
@@ -206,7 +231,7 @@ NODES = st.recursive(
     )
 )
 def test_any_records_are_written_and_read_back(tmp_path: Path, records: list[Any]) -> None:
-    path, layout = write(tmp_path, lines(*records)), Layout(tree="tree")
+    path, layout = write(tmp_path, lines(*records)), RecordLayout(tree="tree")
     whole = read(path, "jsonl", layout=layout)
     assert_same(gather(FORMATS["jsonl"].chunks(path, 1, layout)), whole)
     write_jsonl(whole, tmp_path / "again", layout)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read
+from dgltrees.formats import FORMATS, RecordLayout, guess_format, read
 from dgltrees.formats.format import TABLES
 from dgltrees.formats.lines import gather
 from tests.trees.nested import Tree, arrays, assert_same, names_of, nested, write
@@ -22,7 +22,11 @@ PLANS = (
 
 def test_preorder_and_depth(tmp_path: Path) -> None:
     path = write(tmp_path, PLANS)
-    for layout in (Layout(), Layout(tree_id="query"), Layout(tree_id="query", depth="depth")):
+    for layout in (
+        RecordLayout(),
+        RecordLayout(tree_id="query"),
+        RecordLayout(tree_id="query", depth="depth"),
+    ):
         examples = read(path, "nodes", layout=layout)
         forest = examples.forest
         assert forest.parent.tolist() == [-1, 0, 1, 1, -1]
@@ -38,7 +42,7 @@ def test_preorder_and_depth(tmp_path: Path) -> None:
 
 def test_rows_sorted_by_node(tmp_path: Path) -> None:
     text = "tree,at,depth\na,3,1\na,1,0\na,2,1\n"
-    layout = Layout(tree_id="tree", node_id="at")
+    layout = RecordLayout(tree_id="tree", node_id="at")
     examples = read(write(tmp_path, text), "nodes", layout=layout)
     assert examples.forest.parent.tolist() == [-1, 0, 0]
     assert list(examples.forest.columns) == []
@@ -66,74 +70,74 @@ HEAD = "tree,id,parent,x\n"
     [
         (
             "tree,x\na,1\n",
-            Layout(),
+            RecordLayout(),
             ":1: expected a column with the parent of each node, or its dept",
         ),
         (
             "tree,parent\na,1\n",
-            Layout(),
+            RecordLayout(),
             ":1: expected a column with the id of each node among tree",
         ),
         (
             "tree,parent\na,1\n",
-            Layout(node_id="nr"),
+            RecordLayout(node_id="nr"),
             ":1: expected a column with 'nr' among tree, par",
         ),
-        (HEAD + "a,1,,1\na,1,,1\n", Layout(), ":3: expected every node once, got '1' again"),
+        (HEAD + "a,1,,1\na,1,,1\n", RecordLayout(), ":3: expected every node once, got '1' again"),
         (
             HEAD + "a,1,,1\na,2,3,1\n",
-            Layout(),
+            RecordLayout(),
             ":3: expected column 'parent' to hold the id of a n",
         ),
         (
             HEAD + "a,1,,1\nb,2,1,1\n",
-            Layout(),
+            RecordLayout(),
             ":3: expected column 'parent' to hold the id of a n",
         ),
         (
             HEAD + "a,1,,1\nb,1,,1\nb,2,,1\n",
-            Layout(),
+            RecordLayout(),
             ":3: in the tree of 'b': expected exactly one",
         ),
         (
             HEAD + "a,1,,1\na,2,3,1\na,3,2,1\n",
-            Layout(),
+            RecordLayout(),
             ":3: in the tree of 'a': expected every nod",
         ),
         (
             HEAD + "a,1,,1\nb,1,,1\na,2,1,1\n",
-            Layout(),
+            RecordLayout(),
             ":4: expected the rows of a tree one after t",
         ),
         (
             HEAD + "a,1,,1\nb,1,,x\n",
-            Layout(),
+            RecordLayout(),
             ":3: expected column 'x' to hold numbers, as in line",
         ),
         (
             HEAD + "a,1,,1\na,2\n",
-            Layout(),
+            RecordLayout(),
             ":3: expected 4 cells, as many as the first line has, go",
         ),
-        (HEAD + 'a,1,,"1\n', Layout(), ":2: expected a row of CSV, got: unexpected end"),
-        (b"depth\n0\n\n\xff\n", Layout(), ":4: expected UTF-8 text, got the byte 0xff"),
-        ("\nop,x\na,1\n", Layout(), ":2: expected a column with the parent of each node, or"),
-        ("depth,depth\n0,0\n", Layout(), ":1: expected every column once, got 'depth' twice"),
+        (HEAD + 'a,1,,"1\n', RecordLayout(), ":2: expected a row of CSV, got: unexpected end"),
+        (b"depth\n0\n\n\xff\n", RecordLayout(), ":4: expected UTF-8 text, got the byte 0xff"),
+        ("\nop,x\na,1\n", RecordLayout(), ":2: expected a column with the parent of each node, or"),
+        ("depth,depth\n0,0\n", RecordLayout(), ":1: expected every column once, got 'depth' twice"),
         (
             "depth\n0\n2\n",
-            Layout(),
+            RecordLayout(),
             ":3: expected rows in preorder, of a depth at most one more th",
         ),
         (
             "t,depth\na,1\na,0\n",
-            Layout(tree_id="t"),
+            RecordLayout(tree_id="t"),
             ":3: expected rows in preorder, of a depth not",
         ),
-        ("depth\n0\nx\n", Layout(), ":3: expected column 'depth' to hold integers, got 'x'"),
+        ("depth\n0\nx\n", RecordLayout(), ":3: expected column 'depth' to hold integers, got 'x'"),
     ],
 )
 def test_rows_that_are_no_trees(
-    tmp_path: Path, text: str | bytes, layout: Layout, message: str
+    tmp_path: Path, text: str | bytes, layout: RecordLayout, message: str
 ) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
@@ -143,20 +147,26 @@ def test_rows_that_are_no_trees(
 
 def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
     path = write(tmp_path, HEAD + "a,1,,1\nb,1,,x\n")
-    assert names_of(read(path, "nodes", layout=Layout(names=("x",))).forest, "x") == ["1", "x"]
+    assert names_of(read(path, "nodes", layout=RecordLayout(names=("x",))).forest, "x") == [
+        "1",
+        "x",
+    ]
 
 
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"reads \(tree_id, .*\), got children; leave it out"):
-        FORMATS["nodes"].read(write(tmp_path, PLANS), layout=Layout(children="Plans"))
+        FORMATS["nodes"].read(write(tmp_path, PLANS), layout=RecordLayout(children="Plans"))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
 def test_trees_across_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     path = write(tmp_path, PLANS)
-    whole = [read(path, "nodes", layout=layout) for layout in (Layout(), Layout(tree_id="query"))]
+    whole = [
+        read(path, "nodes", layout=layout)
+        for layout in (RecordLayout(), RecordLayout(tree_id="query"))
+    ]
     monkeypatch.setattr("dgltrees.formats.tables.Table.batches.__defaults__", (rows,))
-    for examples, layout in zip(whole, (Layout(), Layout(tree_id="query"))):
+    for examples, layout in zip(whole, (RecordLayout(), RecordLayout(tree_id="query"))):
         assert_same(gather(FORMATS["nodes"].chunks(path, 1, layout)), examples)
 
 
@@ -198,14 +208,14 @@ def test_any_depths(tmp_path: Path, trees: list[Tree]) -> None:
 def test_parquet(tmp_path: Path) -> None:
     from pyarrow import csv, feather, parquet
 
-    plain = read(write(tmp_path, PLANS), "nodes", layout=Layout(tree_id="query"))
+    plain = read(write(tmp_path, PLANS), "nodes", layout=RecordLayout(tree_id="query"))
     table = csv.read_csv(write(tmp_path, PLANS))
     parquet.write_table(table, tmp_path / "a.parquet")
     feather.write_feather(table, str(tmp_path / "a.arrow"))
     for suffix in TABLES[1:3]:
         path = tmp_path / f"a{suffix}"
         assert guess_format(path) == "nodes"
-        examples = read(path, "nodes", layout=Layout(tree_id="query"))
+        examples = read(path, "nodes", layout=RecordLayout(tree_id="query"))
         assert examples.columns["line"].tolist() == [1, 5]
         examples.columns["line"][:] += 1  # rows of a table from 1, lines of text behind a header
         assert_same(examples, plain)
@@ -236,7 +246,7 @@ def test_rows_of_parquet_that_are_no_trees(
 
     rows = {"tree": [1, 1, 1, 2], "node": [1, 2, 3, 1], "parent": [None, 1, 1, None], **column}
     names = ("x",) if b"a" in rows.get("x", ()) else ()
-    layout = Layout(depth="depth" if "depth" in rows else None, names=names)
+    layout = RecordLayout(depth="depth" if "depth" in rows else None, names=names)
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
     with pytest.raises(TreeError) as caught:
         read(tmp_path / "a.parquet", "nodes", layout=layout)
@@ -250,5 +260,5 @@ def test_ids_of_parquet_as_names(tmp_path: Path) -> None:
     ids = [2**60 + i for i in range(3)]
     rows = {"id": ids, "parent": [None, *ids[:2]]}
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
-    examples = read(tmp_path / "a.parquet", "nodes", layout=Layout(names=("parent",)))
+    examples = read(tmp_path / "a.parquet", "nodes", layout=RecordLayout(names=("parent",)))
     assert examples.forest.parent.tolist() == [-1, 0, 1]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.formats import Layout, guess_format, read
+from dgltrees.formats import RecordLayout, guess_format, read
 from tests.formats.test_jsonl import PLAN, lines
 from tests.trees.nested import assert_same, write
 
-LAYOUT = Layout(tree="json.Plan", children="Plans")
+LAYOUT = RecordLayout(tree="json.Plan", children="Plans")
 
 
 def table(path: Path) -> Path:
@@ -31,7 +31,7 @@ def test_plans_in_a_column(tmp_path: Path) -> None:
     plain = read(
         write(tmp_path, lines(PLAN, {"Plan": {"Rows": 1}})),
         "jsonl",
-        layout=Layout(tree="Plan", children="Plans"),
+        layout=RecordLayout(tree="Plan", children="Plans"),
     )
     assert examples.forest.columns.keys() == plain.forest.columns.keys()
     np.testing.assert_array_equal(examples.forest.parent, plain.forest.parent)
@@ -63,12 +63,21 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        (Layout(tree="plan"), "such as json or json.Plan, got plan; the columns are id, json, sql"),
-        (Layout(tree="json.plan"), ":2: expected the root under 'json.plan', got the keys Plan, "),
-        (Layout(), "expected nodes with their children under 'children', got lists of objects"),
+        (
+            RecordLayout(tree="plan"),
+            "such as json or json.Plan, got plan; the columns are id, json, sql",
+        ),
+        (
+            RecordLayout(tree="json.plan"),
+            ":2: expected the root under 'json.plan', got the keys Plan, ",
+        ),
+        (
+            RecordLayout(),
+            "expected nodes with their children under 'children', got lists of objects",
+        ),
     ],
 )
-def test_paths_that_lead_nowhere(tmp_path: Path, layout: Layout, message: str) -> None:
+def test_paths_that_lead_nowhere(tmp_path: Path, layout: RecordLayout, message: str) -> None:
     path = tmp_path / "plans.csv"
     path.write_text('id,json,sql\n1,"{""Plan"": 1, ""Plans"": [{}]}",\n')
     with pytest.raises(TreeError) as caught:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
-from dgltrees.formats import FORMATS, Layout, write_arrow, write_parquet
+from dgltrees.formats import FORMATS, RecordLayout, write_arrow, write_parquet
 from dgltrees.settings.catalog import preset_values
 from tests.training.samples import SAMPLES
 
@@ -29,7 +29,7 @@ _LONGEST = 3000
 SAMPLES_OF = {
     "jsonl": "plans/train.jsonl",
     "conllu": "ud/sample.conllu",
-    "logic": "lrt/train4",
+    "lrt": "lrt/train4",
     "mrg": "penn/sample.mrg",
 }
 TEXTS = {
@@ -42,8 +42,10 @@ TEXTS = {
 }
 READERS: dict[str, Callable[[Path], Any]] = {
     "preset": lambda path: preset_values(str(path)),
-    "rows": lambda path: FORMATS["rows"].read(path, layout=Layout(tree="tree")),
-    "jsonl": lambda path: FORMATS["jsonl"].read(path, layout=Layout(tree="plan", children="Plans")),
+    "rows": lambda path: FORMATS["rows"].read(path, layout=RecordLayout(tree="tree")),
+    "jsonl": lambda path: FORMATS["jsonl"].read(
+        path, layout=RecordLayout(tree="plan", children="Plans")
+    ),
 }
 SUFFIXES = {"nodes": ".csv", "rows": ".csv", "preset": ".yaml"}
 SPECIAL = [

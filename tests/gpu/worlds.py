@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees import Forest, TreeBatch, traverse
+from dgltrees import Forest, TreeBatch, run_cell
 from dgltrees.cells import BaseCell
 from tests.cells.sequences import flat, graph_of, spelled
 from tests.cells.table import INPUT, TABLE, Row
@@ -20,7 +20,7 @@ from tests.worlds import chain, random_forest
 
 WAYS: dict[str, dict[str, Any]] = {
     "own way": {},
-    "three functions": {"fused": False},
+    "three functions": {"compile": False},
     "checkpoint": {"checkpoint": True},
 }
 
@@ -80,7 +80,7 @@ def on(
 
 def step(cell: BaseCell, batch: TreeBatch, **way: Any) -> tuple[Tensor, dict[str, Tensor]]:
     """The states ``h``, and the gradients of a sum over them with a weight for each entry."""
-    h = traverse(cell, batch, batch.ndata, **way)["h"]
+    h = run_cell(cell, batch, batch.ndata, **way)["h"]
     weight = torch.linspace(-1, 2, h.numel(), dtype=h.dtype, device=h.device)
     (h * weight.view_as(h)).sum().backward()
     inputs = {f"input {name}": tensor for name, tensor in batch.ndata.items()}

@@ -11,7 +11,7 @@ from dgltrees import Forest
 from dgltrees.cells import make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import BidirectionalEncoder, OneHot, TreeEncoder, WordEmbedding
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from tests.backends import by_backend
 from tests.worlds import random_forest
 
@@ -44,14 +44,14 @@ def test_tree_encoder_is_the_traversal() -> None:
     encoder, batch = up(), world().batch()
     ndata = {"x": INPUT(batch), "op": batch.ndata["op"]}
     assert encoder.size == 3
-    assert_close(encoder(batch).states, traverse(encoder.cell, batch, ndata)["h"])
+    assert_close(encoder(batch).states, run_cell(encoder.cell, batch, ndata)["h"])
     assert set(batch.ndata) == {"value", "op"}
 
 
-def fusing(encoder: str, fused: bool) -> torch.nn.Module:
+def fusing(encoder: str, compiled: bool) -> torch.nn.Module:
     torch.manual_seed(0)
     cell = make_cell("child_sum", input_size=2, hidden_size=3)
-    up = TreeEncoder(WordEmbedding("value", 4, 2), cell, fused=fused)
+    up = TreeEncoder(WordEmbedding("value", 4, 2), cell, compile=compiled)
     if encoder == "up":
         return up
     return BidirectionalEncoder(up, make_cell("child_sum", input_size=3, hidden_size=2))
@@ -59,18 +59,18 @@ def fusing(encoder: str, fused: bool) -> torch.nn.Module:
 
 @pytest.mark.parametrize("encoder", ["up", "both"])
 def test_a_second_derivative_without_fusing(encoder: str) -> None:
-    """What the error of the fused way says to do can be done."""
+    """What the error of the compiled way says to do can be done."""
     batch = world().batch()
 
-    def penalty(fused: bool) -> torch.Tensor:
-        model = fusing(encoder, fused)
+    def penalty(compiled: bool) -> torch.Tensor:
+        model = fusing(encoder, compiled)
         weights = list(model.parameters())
         grads = torch.autograd.grad(model(batch).states.sum(), weights, create_graph=True)
         sum(g.square().sum() for g in grads).backward()
         return weights[0].grad
 
     assert penalty(False).abs().max() > 0
-    with pytest.raises(RuntimeError, match="run the cell with fused=False"):
+    with pytest.raises(RuntimeError, match="run the cell with compile=False"):
         penalty(True)
     assert_close(fusing(encoder, True)(batch).states, fusing(encoder, False)(batch).states)
 

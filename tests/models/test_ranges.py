@@ -33,7 +33,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (lambda **o: MLP(4, 3, **o), {"init": "zeros"}, "one of kaiming, xavier, uniform"),
     (lambda **o: PairHead(4, 3, **o), {"hidden": 0}, "a whole number of at least 1"),
     (lambda **o: WordEmbedding("word", size=4, **o), {"rows": 0}, "a whole number of at least 1"),
-    (trees, {"fused": "no"}, "true or false"),
+    (trees, {"compile": "no"}, "true or false"),
     (lambda **o: SequenceEncoder(WORDS, 4, **o), {"layers": 0}, "a whole number of at least 1"),
     (lambda **o: TransformerEncoder(WORDS, 4, **o), {"heads": 0}, "a whole number of at least 1"),
 ]

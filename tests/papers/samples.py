@@ -28,6 +28,6 @@ def small(preset: str, folder: Path) -> Settings:
     if name == "ptb":
         data, training = {"window": 7}, {"batch_size": 10}
     small = quick(preset, data, **training)
-    if name in ("snli", "wikiqa", "sst-phrases"):
+    if name in ("nli", "wikiqa", "sst-phrases"):
         small = with_model(small, hidden_size=4, embedding=4, head=[8])
     return small

@@ -15,16 +15,16 @@ from dgltrees.settings.layers import TrainingSettings, flat
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.processes import make_fabric
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 
-def build(task: Task, data: Examples, **model: Any) -> nn.Module:
+def build(task: Task, data: LabeledTrees, **model: Any) -> nn.Module:
     """The model with these settings, in the initial state of seed 0."""
     torch.manual_seed(0)
     return task.build(Options(task.model, flat(model), "model"), data.schema)
 
 
-def run(model: nn.Module, task: Task, data: Examples, max_nodes: int = 20_000) -> Columns:
+def run(model: nn.Module, task: Task, data: LabeledTrees, max_nodes: int = 20_000) -> Columns:
     """The output columns of a model for all rows of ``data``, on a processor."""
     fabric = make_fabric(TrainingSettings(accelerator="cpu"))
     return run_model(model, task, data, fabric, max_nodes=max_nodes)

@@ -10,7 +10,7 @@ import pytest
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import Splits, load_examples, load_splits
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 
 def _write(path: Path, *records: tuple[Any, Any, str]) -> str:
@@ -25,7 +25,7 @@ def _digits(tmp_path: Path, count: int = 50) -> str:
     return _write(tmp_path / "train.jsonl", *((i % 10, i % 10, f"c{i % 10}") for i in range(count)))
 
 
-def _values(data: Examples) -> list[int]:
+def _values(data: LabeledTrees) -> list[int]:
     """The digits at the roots."""
     return data.forest.columns["(numbers)"][data.forest.roots, 0].astype(int).tolist()
 
@@ -34,7 +34,7 @@ def _split(task: str, **settings: Any) -> Splits:
     return load_splits(get_task(task), get_task(task).data(tree="tree", **settings))
 
 
-def _lines(data: Examples | None) -> list[int]:
+def _lines(data: LabeledTrees | None) -> list[int]:
     """Which lines of :func:`_digits` with at most 10 of them the examples are."""
     assert data is not None
     return sorted(_values(data))
@@ -84,7 +84,7 @@ def test_several_files_share_their_names(tmp_path: Path) -> None:
     assert data.targets.decode(data.columns["target"]) == ["1", "2", "2", "3"]
 
 
-def _names(data: Examples) -> list[str | None]:
+def _names(data: LabeledTrees) -> list[str | None]:
     return data.forest.vocabs["is"].decode(data.forest.columns["is"])
 
 

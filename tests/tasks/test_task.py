@@ -13,7 +13,7 @@ from dgltrees.models.heads import class_nll
 from dgltrees.settings.tasks import TASKS, get_task
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from tests.installed import installed_tasks
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
@@ -22,7 +22,7 @@ FILES = installed_tasks(
     {
         "classify": "plans/train.jsonl",
         "listops": "listops/train.tsv",
-        "logic": "lrt/train4",
+        "lrt": "lrt/train4",
         "sst-tree": "sst/train.txt",
         "inex": "inex/inex05.train.elastic.tree",
         "boolsent": "boolsent/train.txt",
@@ -32,7 +32,7 @@ FILES = installed_tasks(
 _PLANS = {"tree": "plan", "children": "Plans"}
 
 
-def _data(name: str, **settings: Any) -> Examples:
+def _data(name: str, **settings: Any) -> LabeledTrees:
     task = get_task(name)
     layout = {**_PLANS, "target": "speed"} if name == "classify" else {}
     return load_examples(task, task.data(**layout, **settings), [SAMPLES / FILES[name]])
@@ -93,7 +93,7 @@ def test_a_perfect_model_has_accuracy_one_and_the_majority_its_share() -> None:
     counts = np.bincount(targets)
     report = task.report(data, predictions(targets), task.majority(data))
     assert report["accuracy"] == 1.0
-    assert report["majority"] == pytest.approx(counts.max() / counts.sum())
+    assert report["majority_accuracy"] == pytest.approx(counts.max() / counts.sum())
     report = task.report(data, predictions((targets + 1) % 2), task.majority(data))
     assert report["accuracy"] == 0.0
 
@@ -109,7 +109,7 @@ def test_examples_without_any_class_have_no_accuracy() -> None:
 class Numbers(Task):
     """A task with a number each, whose other methods take them for classes."""
 
-    def targets(self, data: Examples) -> Any:
+    def targets(self, data: LabeledTrees) -> Any:
         return np.linspace(0, 1, len(data))
 
 
@@ -133,7 +133,7 @@ _LSTM = {**_WORDS, "encoder": "lstm"}
 _PAIR = {**_LSTM, "head": [4]}
 _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "listops": ("listops/train.tsv", _SMALL),
-    "logic": ("lrt/train4", _SMALL),
+    "lrt": ("lrt/train4", _SMALL),
     "sst-tree": ("sst/train.txt", _SMALL),
     "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
     "boolsent": ("boolsent/train.txt", _SMALL),
@@ -147,11 +147,11 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "edge-classifier": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
-    "snli": ("sick/SICK_train_parsed.txt", _PAIR),
+    "nli": ("sick/SICK_train_parsed.txt", _PAIR),
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", _PAIR),
     "sst-phrases": ("sst/dev.txt", _PAIR),
     "mee": ("mee/train4.tsv", _LSTM),
-    "logic-sequence": ("lrt/train4", _PAIR),
+    "lrt-sequence": ("lrt/train4", _PAIR),
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""

@@ -16,7 +16,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.splits import load_examples, stream_unlabeled
 from dgltrees.tasks.task import Task
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 from tests.installed import installed_tasks
 from tests.tasks.build import build, run
 from tests.training.samples import SAMPLES
@@ -43,14 +43,14 @@ def _cut(pattern: str) -> Callable[[str], str]:
 Row = tuple[str, dict[str, Any], dict[str, Any], Callable[[str], str]]
 _STRIPPED: dict[str, Row] = {
     "listops": ("listops/train.tsv", {}, _SMALL, _cut(r"^\d\t")),
-    "logic": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
-    "logic-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
+    "lrt": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
+    "lrt-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
     "mee": ("mee/train4.tsv", {}, _LSTM, _cut(r"^\d+\t")),
     "boolsent": ("boolsent/train.txt", {}, _SMALL, _cut(r"[01]_")),
     "inex": ("inex/inex05.train.elastic.tree", {}, {**_SMALL, "max_children": 32}, _cut(r"^\d+:")),
     "sst-tree": ("sst/dev.txt", {}, _SMALL, _cut(r"(?<=\()\d ")),
     "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _cut(r"(?<=\()\d ")),
-    "snli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
+    "nli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _cut(r"\t[01]$")),
     "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _without("speed")),
     "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _without("seconds")),
@@ -71,7 +71,7 @@ _ALIKE = {"classify-nodes", "regress-nodes", "classify-pairs", "regress-pairs"}
 def predict(
     model: nn.Module,
     task: Task,
-    train: Examples,
+    train: LabeledTrees,
     path: PathLike,
     settings: Any,
     file_format: str | None = None,
@@ -84,7 +84,7 @@ def predict(
     return [{k: v for k, v in line.items() if k not in task.numbered} for line in lines]
 
 
-def model_of(name: str) -> tuple[nn.Module, Task, Examples, Path, Any]:
+def model_of(name: str) -> tuple[nn.Module, Task, LabeledTrees, Path, Any]:
     file, settings, sizes, _ = _STRIPPED[name]
     task, path = TASKS[name], SAMPLES / file
     data = task.data(**settings)

@@ -21,7 +21,7 @@ from dgltrees.settings.presets import PRESETS
 from dgltrees.settings.tasks import TASKS
 from dgltrees.training.loading import training_sampler
 from dgltrees.training.run import prepare
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from tests.training.samples import PLANS, quick, with_model
 
 # These change result.json, or where trees are, not what they are: see tests/tasks/custom_trees.
@@ -83,7 +83,7 @@ def of_forest(forest: Forest) -> str:
     return digest(forest.parent, forest.pos, forest.offsets, *forest.columns.values(), names)
 
 
-def of_examples(data: Examples | None) -> str:
+def of_examples(data: LabeledTrees | None) -> str:
     """All of a data set."""
     return "" if data is None else digest(of_forest(data.forest), *data.columns.values())
 

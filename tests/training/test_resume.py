@@ -18,10 +18,10 @@ from dgltrees._files import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
 from dgltrees.training.files import write_tensors
-from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.trained import load
 from tests.training.samples import PLANS_FILE, assert_same_runs, quick, train_killed, with_model
 
 _TRAIN = str(PLANS_FILE)

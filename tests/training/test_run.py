@@ -13,14 +13,14 @@ from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.task import LOSS, Metric
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train, train_seeds
+from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import PLANS_FILE, quick, with_model
 
 _TEST = str(PLANS_FILE)
 
 
-Run = tuple[LoadedRun, dict[str, Any]]
+Run = tuple[TrainedModel, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_evaluation_gives_the_result_of_the_run(run: Run) -> None:
     report = loaded.evaluate(test=_TEST)
     assert report == result["test"] == loaded.evaluate()
     metrics = {"accuracy", "macro_f1", "auroc", "average_precision", "loss"}
-    assert set(report) == metrics | {"examples", "majority"}
+    assert set(report) == metrics | {"examples", "majority_accuracy"}
     assert report["examples"] == 60
 
 
@@ -182,4 +182,4 @@ def test_files_are_one_path_or_several_and_read_at_the_call(run: Run) -> None:
 def test_a_run_says_what_it_is(run: Run) -> None:
     loaded, _ = run
     path = str(loaded.directory.path)
-    assert repr(loaded) == f"LoadedRun({path!r}, task='classify', model='child_sum')"
+    assert repr(loaded) == f"TrainedModel({path!r}, task='classify', model='child_sum')"

@@ -17,10 +17,10 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import ClassesTask
 from dgltrees.training.files import locked
-from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import FORMAT
+from dgltrees.training.trained import load
 from tests.training.samples import quick, train_killed, with_model
 
 Fill = Callable[[Path], Any]

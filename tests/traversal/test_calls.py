@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltrees import Forest, prop_nodes_topo, traverse
+from dgltrees import Forest, prop_nodes_topo, run_cell
 from dgltrees.cells import BaseCell, make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal import Nodes
@@ -107,7 +107,7 @@ def test_a_function_that_is_wrong_is_named(
     else:
         forest, x = FOREST, X
     with pytest.raises(ValueError, match=message):
-        traverse(cell, forest.batch(), {"x": x}, checkpoint=checkpoint)
+        run_cell(cell, forest.batch(), {"x": x}, checkpoint=checkpoint)
 
 
 def test_a_field_that_is_not_there_is_one_line_for_the_command_line_and_a_key_error() -> None:
@@ -122,19 +122,19 @@ def test_a_field_that_is_not_there_is_one_line_for_the_command_line_and_a_key_er
 def test_fields_of_other_numbers_of_rows(cell: BaseCell, backend: str) -> None:
     message = "expected the node field 'x' to have 4 rows, one per node, got 3"
     with pytest.raises(TreeError, match=message):
-        traverse(cell, FOREST.batch(), {"x": X[:3]}, backend=backend)
+        run_cell(cell, FOREST.batch(), {"x": X[:3]}, backend=backend)
     with pytest.raises(ConfigError, match=r"fields of nodes as a dictionary, .* got Tensor"):
-        traverse(cell, FOREST.batch(), X, backend=backend)  # type: ignore[arg-type]
+        run_cell(cell, FOREST.batch(), X, backend=backend)  # type: ignore[arg-type]
     batch = FOREST.batch()
     with pytest.raises(TreeError, match="expected the edge field 'e' to have 3 rows, one per edge"):
-        traverse(cell, batch, {"x": X}, {"e": X}, backend=backend)
+        run_cell(cell, batch, {"x": X}, {"e": X}, backend=backend)
 
 
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
 def test_a_field_to_group_by_that_is_not_there(backend: str) -> None:
     message = r"missing node field 'op', .* nodes of Faulty.reduce are grouped; .* are \['x'\]"
     with pytest.raises(TreeError, match=message):
-        traverse(Faulty(group_by="op"), FOREST.batch(), {"x": X}, backend=backend)
+        run_cell(Faulty(group_by="op"), FOREST.batch(), {"x": X}, backend=backend)
 
 
 def test_functions_without_a_class_have_their_name() -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dgltrees import Forest, TreeBatch, traverse
+from dgltrees import Forest, TreeBatch, run_cell
 from dgltrees.traversal import make_schedule, schedule_of
 from dgltrees.traversal.views import Edges, Nodes
 from tests.traversal.cells import Mixing
@@ -47,7 +47,7 @@ def work(batch: TreeBatch) -> int:
     ndata = {name: torch.randn(batch.num_nodes, D, requires_grad=True) for name in ("x", "h")}
     schedule_of(batch)
     with CountElements() as counted:
-        out = traverse(cell, batch, ndata, {"e": torch.randn(len(batch.src), D)})
+        out = run_cell(cell, batch, ndata, {"e": torch.randn(len(batch.src), D)})
         out["h"].sum().backward()
     return counted.total
 
@@ -84,7 +84,7 @@ def test_work_is_linear_where_only_leaves_make_a_field() -> None:
             ndata["mark"] = torch.zeros(nodes, 1, requires_grad=True)
         schedule_of(batch)
         with CountElements() as counted:
-            made = traverse(LeafMark(D), batch, ndata, {"e": torch.randn(nodes - 1, D)})
+            made = run_cell(LeafMark(D), batch, ndata, {"e": torch.randn(nodes - 1, D)})
             (made["h"].sum() + made["mark"].sum()).backward()
         return counted.total
 
@@ -124,7 +124,7 @@ def test_a_chain_of_100_000_levels() -> None:
         def update(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"y": nodes.data["y"] if "y" in nodes.data else nodes.data["x"]}
 
-    y = traverse(Pass(), batch, {"x": x})["y"]
+    y = run_cell(Pass(), batch, {"x": x})["y"]
     assert y[0].item() == 1
     (grad,) = torch.autograd.grad(y[0], x)
     assert grad[-1].item() == 1
@@ -146,9 +146,9 @@ def batch() -> TreeBatch:
 
 def test_no_grad_leaves_no_graph_and_the_same_values(batch: TreeBatch) -> None:
     cell, ndata, edata = mixing(batch)
-    with_grad = traverse(cell, batch, ndata, edata)["h"]
+    with_grad = run_cell(cell, batch, ndata, edata)["h"]
     with torch.no_grad():
-        without = traverse(cell, batch, ndata, edata)["h"]
+        without = run_cell(cell, batch, ndata, edata)["h"]
     assert with_grad.requires_grad
     assert not without.requires_grad
     torch.testing.assert_close(with_grad.detach(), without)
@@ -175,7 +175,7 @@ def test_results_keep_the_dtype_of_their_column_under_autocast(
             return {"h": self.u(nodes.data["h"]), "new": self.u(nodes.data["h"])}
 
     with torch.autocast("cpu", torch.bfloat16):
-        found = traverse(Linear(), batch, ndata, backend=backend)
+        found = run_cell(Linear(), batch, ndata, backend=backend)
     assert found["h"].dtype == torch.float32
     assert found["new"].dtype == torch.bfloat16
 
@@ -186,7 +186,7 @@ def test_gradients_of_gradients(batch: TreeBatch) -> None:
     def function(x: Tensor, w: Tensor) -> Tensor:
         del cell.w
         cell.w = w
-        return traverse(cell, batch, {**ndata, "x": x}, edata)["h"]
+        return run_cell(cell, batch, {**ndata, "x": x}, edata)["h"]
 
     inputs = ndata["x"].requires_grad_(), cell.w.detach().requires_grad_()
     assert torch.autograd.gradcheck(function, inputs)
@@ -199,7 +199,7 @@ def test_deterministic_mode(batch: TreeBatch) -> None:
     try:
         grads = []
         for _ in range(2):
-            traverse(cell, batch, ndata, edata)["h"].sum().backward()
+            run_cell(cell, batch, ndata, edata)["h"].sum().backward()
             grads.append(cell.w.grad.clone())
             cell.w.grad = None
     finally:
@@ -210,7 +210,7 @@ def test_deterministic_mode(batch: TreeBatch) -> None:
 def test_only_the_outputs_asked_for_are_returned(batch: TreeBatch) -> None:
     cell, ndata, edata = mixing(batch)
     for backend in ("levels", "dgl"):
-        assert list(traverse(cell, batch, ndata, edata, backend=backend, outputs=["h"])) == ["h"]
+        assert list(run_cell(cell, batch, ndata, edata, backend=backend, outputs=["h"])) == ["h"]
     assert "h" not in batch.ndata
 
 
@@ -225,8 +225,8 @@ def test_prepare_runs_once_and_lays_its_fields_over(batch: TreeBatch) -> None:
 
     preparing = Preparing(D)
     preparing.load_state_dict(cell.state_dict())
-    found = traverse(preparing, batch, ndata, edata)["h"]
-    expected = traverse(cell, batch, {**ndata, "x": ndata["x"] * 2}, edata)["h"]
+    found = run_cell(preparing, batch, ndata, edata)["h"]
+    expected = run_cell(cell, batch, {**ndata, "x": ndata["x"] * 2}, edata)["h"]
     torch.testing.assert_close(found, expected)
     assert calls == [{"x", "h"}]
 
@@ -253,12 +253,12 @@ def test_children_stand_as_their_parents_so_that_bushy_levels_need_no_gather() -
 def test_batches_of_one_tree_equal_the_batch(batch: TreeBatch) -> None:
     forest = random_forest(np.random.default_rng(0), 4, 9, 3)
     cell, ndata, edata = mixing(batch)
-    whole = traverse(cell, batch, ndata, edata)["h"]
+    whole = run_cell(cell, batch, ndata, edata)["h"]
     tree_of_edge = batch.tree_of_node[batch.dst]
     for tree in range(len(forest)):
         nodes = batch.tree_of_node == tree
         part = {name: column[nodes] for name, column in ndata.items()}
-        alone = traverse(cell, forest.batch(tree), part, {"e": edata["e"][tree_of_edge == tree]})
+        alone = run_cell(cell, forest.batch(tree), part, {"e": edata["e"][tree_of_edge == tree]})
         torch.testing.assert_close(alone["h"], whole[nodes])
 
 
@@ -271,7 +271,7 @@ def test_nothing_is_read_back_from_the_device(grouped: bool) -> None:
     ndata = {name: torch.randn(batch.num_nodes, D) for name in ("x", "h")}
     edata = {"e": torch.randn(len(batch.src), D)}
     moved = batch.with_data({**batch.ndata, **ndata}).to("meta")
-    found = traverse(
+    found = run_cell(
         cell.to("meta"),
         moved,
         moved.ndata,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from dgltrees.traversal.views import Edges, Nodes
@@ -208,7 +208,7 @@ def test_groups_and_slots_mean_the_same_under_both_backends(
     ndata["op"] = torch.randint(0, 4, (batch.num_nodes,))
     edata["pos"] = batch.edata["pos"]
     inputs = [ndata["x"], edata["e"], *cell.parameters()]
-    found = [traverse(cell, batch, ndata, edata, backend=backend) for backend in ("levels", "dgl")]
+    found = [run_cell(cell, batch, ndata, edata, backend=backend) for backend in ("levels", "dgl")]
     assert [list(f) for f in found] == [["h"], ["h"]]
     torch.testing.assert_close(found[0]["h"], found[1]["h"])
     for first, second in zip(*(gradients(f["h"], inputs) for f in found)):
@@ -230,7 +230,7 @@ def test_groups_partition_the_nodes_and_are_adjacent() -> None:
     batch = Forest.concat([star(7), chain(4), star(3)]).batch()
     ndata, edata = mixing_data(batch.graph, 0)
     ndata["op"] = torch.arange(batch.num_nodes) % 3
-    traverse(Watching(D, "op").double(), batch, ndata, edata)
+    run_cell(Watching(D, "op").double(), batch, ndata, edata)
     assert sorted(seen) == list(range(batch.num_nodes))
 
 
@@ -247,7 +247,7 @@ def test_a_state_need_not_be_there_before(backend: str) -> None:
             one = torch.ones(nodes.batch_size())
             return {"n": one + nodes.data["below"] if "below" in nodes.data else one}
 
-    found = traverse(Count(), chain(4).batch(), {"x": torch.zeros(4)}, backend=backend)
+    found = run_cell(Count(), chain(4).batch(), {"x": torch.zeros(4)}, backend=backend)
     assert found["n"].tolist() == [4.0, 3.0, 2.0, 1.0]
 
 
@@ -272,7 +272,7 @@ def test_slots_leave_zeros_where_a_child_is_missing() -> None:
     x = torch.tensor([[10.0], [11.0], [12.0], [13.0]])
     for backend in ("levels", "dgl"):
         boxes.clear()
-        traverse(Slots(), batch, {"x": x}, backend=backend)
+        run_cell(Slots(), batch, {"x": x}, backend=backend)
         assert boxes == {
             0: ([12.0, 0.0, 11.0], [True, False, True]),
             2: ([0.0, 13.0, 0.0], [False, True, False]),
@@ -289,16 +289,16 @@ def test_slots_refuse_what_they_cannot_hold(backend: str) -> None:
         TreeError,
         match=r"tree 1, node 0: expected child positions from 0 to 2 .*got 3; increase max_ch",
     ):
-        traverse(cell, batch, data, {**batch.edata, "e": torch.zeros(5, D)}, backend=backend)
+        run_cell(cell, batch, data, {**batch.edata, "e": torch.zeros(5, D)}, backend=backend)
     edata = {"pos": torch.zeros(5, dtype=torch.long), "e": torch.zeros(5, D)}
     twice = TreeBatch(batch.src, batch.dst, batch.sizes, edata=edata)
     with pytest.raises(
         TreeError, match="tree 1, node 0: expected each child position once, got 0 twice"
     ):
-        traverse(cell, twice, data, backend=backend)
+        run_cell(cell, twice, data, backend=backend)
     without = TreeBatch(batch.src, batch.dst, batch.sizes)
     with pytest.raises(TreeError, match="expected edge data 'pos'"):
-        traverse(cell, without, data, backend=backend)
+        run_cell(cell, without, data, backend=backend)
 
 
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
@@ -392,7 +392,7 @@ def test_a_batch_of_no_trees(backend: str) -> None:
     data = {"x": torch.zeros(0, D), "h": torch.zeros(0, D), "op": torch.zeros(0, dtype=torch.long)}
     edata = {"e": torch.zeros(0, D), **batch.edata}
     for cell in (Mixing(D), Mixing(D, None, 3)):
-        found = traverse(cell, batch, data, edata, backend=backend, outputs=["h"])
+        found = run_cell(cell, batch, data, edata, backend=backend, outputs=["h"])
         assert found["h"].shape == (0, D)
 
 
@@ -408,7 +408,7 @@ def test_what_is_written_later_is_seen() -> None:
 
     def check(batch: TreeBatch) -> None:
         found = [
-            traverse(cell, batch, batch.ndata, backend=backend)["h"]
+            run_cell(cell, batch, batch.ndata, backend=backend)["h"]
             for backend in ("levels", "dgl")
         ]
         torch.testing.assert_close(*found)
@@ -446,7 +446,7 @@ def test_positions_given_to_traverse_are_used() -> None:
 
     x = torch.tensor([5.0, 6.0, 7.0])
     for backend in ("levels", "dgl"):
-        traverse(Slots(), batch, {"x": x}, {"pos": torch.tensor([1, 0])}, backend=backend)
+        run_cell(Slots(), batch, {"x": x}, {"pos": torch.tensor([1, 0])}, backend=backend)
     assert seen == [[[7.0, 6.0]], [[7.0, 6.0]]]
 
 
@@ -497,7 +497,7 @@ def test_a_cell_without_update_is_refused() -> None:
             return {}
 
     with pytest.raises(ConfigError, match="got Old without update; DGL's apply_node_func is"):
-        traverse(Old(), Forest.build([-1, 0]).batch(), {})
+        run_cell(Old(), Forest.build([-1, 0]).batch(), {})
 
 
 def test_a_cell_takes_no_other_function() -> None:

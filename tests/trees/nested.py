@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 
 Tree = str | tuple[Any, ...]
 
@@ -61,7 +61,7 @@ def assert_shape(forest: Forest, trees: Sequence[Tree]) -> None:
     np.testing.assert_array_equal(forest.sizes, [size(tree) for tree in trees])
 
 
-def assert_same(first: Examples, second: Examples) -> None:
+def assert_same(first: LabeledTrees, second: LabeledTrees) -> None:
     """Two data sets are equal in everything."""
     assert first.arity == second.arity
     assert first.targets == second.targets

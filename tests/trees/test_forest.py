@@ -162,7 +162,7 @@ def test_select_concat_and_trees() -> None:
             "expected offsets from 0 to the number of nodes, 2, got 0 to 1",
         ),
         ([-1], {"offsets": []}, "expected offsets from 0 to the number of nodes, 1, got none"),
-        ([-1, 0], {"columns": {"x": [1]}}, "expected column 'x' to have a row per node, 2"),
+        ([-1, 0], {"columns": {"x": [1]}}, "expected column 'x' to have 2 rows, one per node"),
     ],
 )
 def test_a_broken_tree_is_named(parent: list[int], options: dict[str, Any], message: str) -> None:
@@ -242,16 +242,18 @@ def test_columns_hold_numbers_and_known_ids() -> None:
     for ids in ([0, 2], [-2, 0]):
         with pytest.raises(TreeError, match="expected column 'w' to hold -1 or ids of the 2 names"):
             Forest.build([-1, 0], columns={"w": ids}, vocabs={"w": words})
-    with pytest.raises(TreeError, match="expected column 'w' to hold numbers, .* got text"):
+    with pytest.raises(TreeError, match="expected numbers in column 'w' .* got strings"):
         Forest.build([-1, 0], columns={"w": ["a", "b"]}).batch()
-    with pytest.raises(TreeError, match="expected column 'w' to hold numbers or text, got object"):
+    with pytest.raises(
+        TreeError, match="expected column 'w' to hold numbers or strings, got object"
+    ):
         Forest.build([-1, 0], columns={"w": np.array([None, {}])})
-    with pytest.raises(TreeError, match="expected column 'w' to have a row per node, 2"):
+    with pytest.raises(TreeError, match="expected column 'w' to have 2 rows, one per node"):
         Forest.build([-1, 0], columns={"w": 3})
     for odd in (["a", "b"], [0.0, np.nan], [1j, 0]):
-        with pytest.raises(TreeError, match="expected column 'w' to hold ids of its vocabulary"):
+        with pytest.raises(TreeError, match="expected column 'w' to hold integers, the ids"):
             Forest.build([-1, 0], columns={"w": odd}, vocabs={"w": words})
-    with pytest.raises(TreeError, match="expected column 'w' to hold rows that are alike"):
+    with pytest.raises(TreeError, match="expected column 'w' to hold rows of one shape"):
         Forest.build([-1, 0], columns={"w": [[1, 2], [3]]})
     Forest.build([-1, 0], columns={"w": np.zeros((2, 0), int)}, vocabs={"w": words})
 

@@ -138,7 +138,7 @@ def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
     [
         (
             {"other": np.ones(40)},
-            "expected trees with the columns kind, cost, got trees with other",
+            "columns of the training data, kind, cost, got trees with other",
         ),
         ({"kind": np.ones((40, 2))}, "column 'kind' to hold a category, as in training"),
         ({"cost": ["dear"] * 40}, "column 'cost' to hold numbers, as in training, got names"),

@@ -51,7 +51,7 @@ def test_save_and_load(tmp_path: Path) -> None:
             'dgltrees vocabulary 1 {"unknown": null}\n"a"\nb\n',
             "v.txt:3: expected a JSON string, got 'b'",
         ),
-        ('dgltrees vocabulary 1 {"unknown": null}\n"a"\n"a"\n', "expected every name once"),
+        ('dgltrees vocabulary 1 {"unknown": null}\n"a"\n"a"\n', "expected different names"),
     ],
 )
 def test_load_refuses_other_files(tmp_path: Path, text: str, message: str) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.attentive import Score
 from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.workspace import refuse_second_derivative
+from dgltrees.cells.nti_attention import Score
 from dgltrees.traversal.ways import compiled_way
 
 BLOCK = {"cpu": 1 << 20}

@@ -275,7 +275,7 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        refuse_second_derivative("a compiled cell")
+        refuse_second_derivative()
         run, machine, wanted = ctx.run, ctx.run.machine, ctx.wanted
         count, threads = len(machine.inputs), run.threads
         inputs, states = ctx.saved_tensors[:count], ctx.saved_tensors[count:]

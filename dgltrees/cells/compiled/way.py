@@ -1,7 +1,7 @@
 """The compiled way of cells that have none by hand.
 
 A traversal of enough nodes traces, compiles and checks a cell once; where something does not hold,
-it runs uncompiled, and :func:`explain_compile` gives the reason. Whether there are enough nodes
+it runs uncompiled, and :func:`compile_report` gives the reason. Whether there are enough nodes
 depends on the present batch alone, and in a training run on the run alone
 (:func:`dgltrees.training.run.compiles_run`), never on what ran before.
 """
@@ -96,8 +96,8 @@ def compiled_traversal(
     return None
 
 
-def explain_compile(cell: nn.Module) -> str:
-    """Whether the functions of a cell run as machine code, and if not, why.
+def compile_report(cell: nn.Module) -> str:
+    """Report whether the functions of a cell run as machine code, and if not, why.
 
     A cell is compiled when backend ``levels`` runs it over a batch of at least 32 nodes, or 16,384
     without gradients, on a processor, in single or double precision, with numba installed. A

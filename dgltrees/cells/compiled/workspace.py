@@ -95,12 +95,12 @@ def _take(dtype: torch.dtype, size: int) -> Tensor:
 
 
 def refuse_second_derivative(
-    subject: str = "a fused cell", advice: str = "run the cell with fused=False"
+    subject: str = "a compiled cell", advice: str = "run the cell with compile=False"
 ) -> None:
     """Raise RuntimeError in a backward pass that was called with ``create_graph=True``.
 
     Arguments:
-        subject: the subject of the error message, such as "a fused cell".
+        subject: the subject of the error message, such as "a compiled cell".
         advice: what the message advises to do.
     """
     if torch.is_grad_enabled():

@@ -28,7 +28,7 @@ PATIENCE = 10_000
 
 
 def stream(*key: object) -> random.Random:
-    """An independent generator per key, such as ``("logic", seed, 3)``.
+    """An independent generator per key, such as ``("lrt", seed, 3)``.
 
     Its seed is the SHA-256 of the key's parts as text, so that similar keys give unrelated draws.
     """

@@ -29,19 +29,19 @@ from dgltrees.papers.nti.tasks.base import SentenceTask, with_ids
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.splits import load_examples
-from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.training.trained import TrainedModel
+from dgltrees.trees import Forest, LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.segments import inverse
 
 
-def _settings(run: LoadedRun) -> SentenceSettings:
+def _settings(run: TrainedModel) -> SentenceSettings:
     """The settings of the data of a run, which must be on plain sentences."""
-    require(run, run.task, SentenceTask, "a run of snli, wikiqa or sst-phrases")
+    require(run, run.task, SentenceTask, "a run of nli, wikiqa or sst-phrases")
     return cast(SentenceSettings, run.settings.data)
 
 
-def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Examples:
+def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> LabeledTrees:
     """Read the examples of files with a vocabulary of the model's words and of all others.
 
     Arguments:
@@ -61,7 +61,7 @@ def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Exampl
     return load_examples(run.task, data, data_files(data, "test", "--input"), vocabs)
 
 
-def sentences_with_all_words(run: LoadedRun, texts: Sequence[str]) -> Forest:
+def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
     """Split texts at spaces into sentences, with the vocabulary of the model's and all other words.
 
     Raises:
@@ -74,13 +74,13 @@ def sentences_with_all_words(run: LoadedRun, texts: Sequence[str]) -> Forest:
     return with_ids(forest, _settings(run), _all_words(run))
 
 
-def _all_words(run: LoadedRun) -> Vocabulary:
+def _all_words(run: TrainedModel) -> Vocabulary:
     """A vocabulary of the words of the model, to which more can be added."""
     words = run.vocabularies["word"]
     return Vocabulary(words.names, unknown=words.unknown)
 
 
-def _with_model_words(run: LoadedRun, forest: Forest) -> Forest:
+def _with_model_words(run: TrainedModel, forest: Forest) -> Forest:
     """Replace all words that the model does not know by the unknown word."""
     words, ids = run.vocabularies["word"], forest.columns["word"]
     unknown = words.encode([words.unknown or ""])[0]
@@ -88,7 +88,7 @@ def _with_model_words(run: LoadedRun, forest: Forest) -> Forest:
     return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
 
 
-def _tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
+def _tree_encoder(run: TrainedModel) -> NTIEncoder | PairEncoder:
     """The encoder of a run, which must build trees over plain sentences."""
     _settings(run)
     encoder = getattr(run.model, "encoder", None)
@@ -98,7 +98,7 @@ def _tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
 
 
 def _batches(
-    run: LoadedRun, forest: Forest, max_nodes: int, *, arity: int = 1
+    run: TrainedModel, forest: Forest, max_nodes: int, *, arity: int = 1
 ) -> Iterator[tuple[NDArray[np.int64], TreeBatch]]:
     """The ids of sentences and their batches with the words of the model, shortest first.
 
@@ -113,7 +113,7 @@ def _batches(
 
 @torch.no_grad()
 def encodings(
-    run: LoadedRun, forest: Forest, *, max_nodes: int = 10_000
+    run: TrainedModel, forest: Forest, *, max_nodes: int = 10_000
 ) -> Iterator[tuple[NDArray[np.int64], Encoding]]:
     """The ids of sentences and the encodings of the trees over them, batch by batch.
 
@@ -182,7 +182,7 @@ def _pads(number: int) -> str:
     return f" (and {number} pad{'s' * (number > 1)})" if number else ""
 
 
-def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
+def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
     """The attention of one pair of sentences, from hypothesis to premise.
 
     Arguments:
@@ -215,7 +215,7 @@ def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -
 
 
 def pad_attention(
-    run: LoadedRun, files: Sequence[PathLike], *, max_nodes: int = 2_000
+    run: TrainedModel, files: Sequence[PathLike], *, max_nodes: int = 2_000
 ) -> dict[str, Any]:
     """The share of the attention on nodes without a word below them, section 5.3.
 
@@ -251,7 +251,7 @@ def pad_attention(
 
 
 @torch.no_grad()
-def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[NTIEncoding, NTIEncoding, Tensor]:
+def _attention(run: TrainedModel, batch: TreeBatch) -> tuple[NTIEncoding, NTIEncoding, Tensor]:
     """The encodings of premises and hypotheses, and the attention of the latter, ``(N, M)``."""
     model: Any = run.model
     expected = "a model whose sentences attend to each other (model.interaction)"
@@ -269,7 +269,7 @@ def _queries(hypothesis: NTIEncoding, weights: Tensor) -> Tensor:
 
 
 def accuracy_by_padding(
-    run: LoadedRun, files: Sequence[PathLike], *, step: int = 5
+    run: TrainedModel, files: Sequence[PathLike], *, step: int = 5
 ) -> list[dict[str, Any]]:
     """Accuracy by the number of pads in an example's tree, or in both of its trees.
 
@@ -312,7 +312,7 @@ KINDS = ("phrases", "sentences")
 
 
 def similar(
-    run: LoadedRun,
+    run: TrainedModel,
     files: Sequence[PathLike],
     queries: Sequence[str],
     *,
@@ -368,7 +368,7 @@ def similar(
     ]
 
 
-def _root_directions(run: LoadedRun, forest: Forest) -> Tensor:
+def _root_directions(run: TrainedModel, forest: Forest) -> Tensor:
     """The normalised states of the roots, ``(T, c)``, in the order of the forest."""
     parts = [(ids, encoding.roots) for ids, encoding in encodings(run, forest)]
     order = inverse(np.concatenate([ids for ids, _ in parts]))

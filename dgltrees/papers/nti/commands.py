@@ -12,7 +12,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.analyses import accuracy_by_padding as accuracy_rows
 from dgltrees.papers.nti.analyses import attention_map, pad_attention
 from dgltrees.settings import Count, NonNegativeInt
-from dgltrees.training.loaded import load
+from dgltrees.training.trained import load
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -25,10 +25,10 @@ PRESETS: dict[str, dict[str, Any]] = {
                   'weight decay. Where it says "input dropouts" we\nhave dropout on leaves, on '
                   'the children of every node and on attention vectors; "output" is the\nMLP. '
                   "Initial values and the clipping of gradients are those of the authors' code."),
-        "task": "snli", "paper": "Munkhdalai and Yu 2017, Table 1",
+        "task": "nli", "paper": "Munkhdalai and Yu 2017, Table 1",
         "data": {"train": "snli/snli_1.0_train.jsonl", "valid": "snli/snli_1.0_dev.jsonl",
                  **_GLOVE},
-        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "identity", **_SIZES,
+        "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "identity", **_SIZES,
                   "input_dropout": 0.1, "dropout": 0.1, "head_dropout": 0.2},
         "training": {**_LOOP, "batch_size": 32, "epochs": 90, "patience": None},
     },
@@ -95,10 +95,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     # SICK, in place of SNLI
     "sick": {
         "about": "NTI-SLSTM-LSTM on SICK, with word vectors of its own.",
-        "task": "snli",
+        "task": "nli",
         "data": {"train": "sick/SICK_train_parsed.txt", "valid": "sick/SICK_trial_parsed.txt",
                  "lower": True, "min_count": 2},
-        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", "hidden_size": 100,
+        "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", "hidden_size": 100,
                   "embedding": 100, "head": [200], "init": "uniform", "input_dropout": 0.2,
                   "dropout": 0.1, "head_dropout": 0.2},
         "training": {**_LOOP, "batch_size": 32, "epochs": 30, "patience": 8},
@@ -128,7 +128,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "task": "wikiqa", "paper": "Munkhdalai and Yu 2017, Table 2",
         "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
                  **_GLOVE},
-        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", **_SIZES,
+        "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", **_SIZES,
                   "input_dropout": 0.2, "dropout": 0.2},
         "training": {"optimizer": "adam", "lr": 0.001, "clip": 40, "batch_size": 4, "epochs": 10,
                      "patience": None, "monitor": "map"},
@@ -159,7 +159,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "unknown words zero."),
         "task": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
         "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", **_GLOVE},
-        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", **_SIZES,
+        "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", **_SIZES,
                   "input_dropout": 0.2, "dropout": 0.2, "head_dropout": 0.3},
         "training": {**_LOOP, "batch_size": 64, "epochs": 10, "patience": None},
     },

@@ -39,7 +39,7 @@ from dgltrees.papers.rrnet.models.policy import Policy
 from dgltrees.papers.rrnet.models.sequences import OPERATION
 from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.tasks.settings import Files
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS
@@ -140,7 +140,7 @@ class PolicyTrees:
         first = replace(self, sentences=forest)
         trees = {"learned": first.trees(learned)}
         if self.oracle is not None:
-            trees["given"] = first.trees(self.oracle.first(count))
+            trees["gold"] = first.trees(self.oracle.first(count))
         words = np.split(forest.vocabs["word"].decode(forest.columns["word"]), forest.offsets[1:-1])
         steps = np.split(learned.operations, learned.sizes.cumsum()[:-1])
         for i, (text, operations) in enumerate(zip(words, steps)):
@@ -195,7 +195,7 @@ def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]
 
 @torch.no_grad()
 def policy_trees(
-    run: LoadedRun,
+    run: TrainedModel,
     *,
     test: Files = None,
     root: str | None = None,
@@ -207,7 +207,7 @@ def policy_trees(
 
     Arguments:
         run: a run whose model has a policy.
-        test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
+        test, root: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
         max_nodes: the largest number of tokens in a batch.
 
     Raises:

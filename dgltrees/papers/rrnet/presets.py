@@ -1,4 +1,4 @@
-"""Presets of the recurrent-recursive network: expressions, logic, language models, SICK and SST."""
+"""Presets of the recurrent-recursive network: expressions, LRT, language models, SICK and SST."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
 _RECUR = {"policy": {"operations": "recur"}}
-_GIVEN = {"operations": "given", "consume": "recur"}
+_GOLD = {"operations": "gold", "consume": "recur"}
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Table 2: LSTM is mee-lstm, unsupervised is mee-reinforce, and supervised is mee
@@ -37,19 +37,19 @@ PRESETS: dict[str, dict[str, Any]] = {
         "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0}},
     },
     "mee-random": {
-        "about": ("A fixed operation for each character, drawn from a seed: what the parameters "
-                  "alone are worth."),
+        "about": ("One random operation for each character, drawn once: a network that learns "
+                  "only parameters."),
         "base": "mee", "paper": "Jacob et al. 2018, section 3.1 (random policies)",
-        "model": {"policy": {"operations": "fixed"}},
+        "model": {"policy": {"operations": "random"}},
     },
     # In no table
     "mee-dqn": {
         "about": "The policy learned by deep Q-learning instead of REINFORCE.",
         "base": "mee-reinforce", "paper": None, "model": {"policy": {"agent": "dqn"}},
     },
-    "mee-told": {
-        "about": ("A policy that is told the true operations of a tenth of the expressions, and "
-                  "learns the others' from\nright answers: the semi-supervised parsing that the "
+    "mee-semi-supervised": {
+        "about": ("A policy that learns from the gold operations of a tenth of the expressions, "
+                  "and from the answers\nto the others: the semi-supervised parsing that the "
                   "paper leaves to later work."),
         "base": "mee-reinforce", "paper": None, "model": {"policy": {"supervised_fraction": 0.1}},
     },
@@ -59,39 +59,39 @@ PRESETS: dict[str, dict[str, Any]] = {
         "base": "mee", "paper": None, "model": _RECUR,
     },
     # Figure 2
-    "logic-rrnet": {
+    "lrt-rrnet": {
         "about": ("The recurrent-recursive network of Figure 2 (Jacob et al., RepL4NLP 2018) "
                   "with true trees, on the\npairs of lrt as sequences of tokens: .8/.1/.1 of all "
                   "pairs, those with at most six operators are\nlearned. The text gives no "
                   "sizes: d = 62 makes 132,000 parameters, about as many as the three\nmodels "
                   "beside it have."),
-        "task": "logic-sequence", "paper": "Jacob et al. 2018, Figure 2",
+        "task": "lrt-sequence", "paper": "Jacob et al. 2018, Figure 2",
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "test_fraction": 0.1,
                  "max_operators": 6},
         "model": {"encoder": "rrnet", "hidden_size": 62, "embedding": 32, "head": [100]},
         "training": {"optimizer": "adam", "lr": 0.002, "clip": 1.0, "batch_size": 64, "epochs": 8,
                      "patience": None},
     },
-    "logic-lstm": {
-        "about": "The LSTM of Figure 2, of as many parameters as logic-rrnet.",
-        "base": "logic-rrnet", "model": {"encoder": "lstm", "hidden_size": 126},
+    "lrt-lstm": {
+        "about": "The LSTM of Figure 2, of as many parameters as lrt-rrnet.",
+        "base": "lrt-rrnet", "model": {"encoder": "lstm", "hidden_size": 126},
     },
-    "logic-transformer": {
-        "about": "The transformer encoder of Figure 2, of as many parameters as logic-rrnet.",
-        "base": "logic-rrnet",
+    "lrt-transformer": {
+        "about": "The transformer encoder of Figure 2, of as many parameters as lrt-rrnet.",
+        "base": "lrt-rrnet",
         "model": {"encoder": "transformer", "hidden_size": 64, "layers": 2, "heads": 4},
     },
-    "logic-tree": {
-        "about": ("The Tree-LSTM of Figure 2, of as many parameters as logic-rrnet: it has the "
+    "lrt-tree": {
+        "about": ("The Tree-LSTM of Figure 2, of as many parameters as lrt-rrnet: it has the "
                   "whole tree from the\nbeginning, and parameters of its own for each operator. "
                   "The pairs are the same in each part."),
-        "base": "logic-rrnet", "paper": "Jacob et al. 2018, Figure 2", "task": "logic",
+        "base": "lrt-rrnet", "paper": "Jacob et al. 2018, Figure 2", "task": "lrt",
         "model": {"aggregator": "sum", "hidden_size": 64},
     },
-    "logic-bilstm": {
+    "lrt-bilstm": {
         "about": ("The bidirectional LSTM beside those of Figure 2, of as many parameters as "
-                  "logic-rrnet."),
-        "base": "logic-lstm", "paper": None, "model": {"encoder": "bilstm", "hidden_size": 79},
+                  "lrt-rrnet."),
+        "base": "lrt-lstm", "paper": None, "model": {"encoder": "bilstm", "hidden_size": 79},
     },
     # Section 3.3: RRNet is ptb, and LSTM is ptb-lstm
     "ptb": {
@@ -163,10 +163,10 @@ PRESETS: dict[str, dict[str, Any]] = {
                              "stack": 64, "detach": False, "weight": 1.0}},
         "training": {"batch_size": 16, "epochs": 8, "patience": None},
     },
-    "ptb-trees-given": {
-        "about": ("The true trees are given in evaluation too. They know the words to come, so "
-                  "that the perplexity is\nnot to be compared with that of a language model."),
-        "base": "ptb-trees", "model": {"policy": {"operations": "given", "stack": 64}},
+    "ptb-trees-gold": {
+        "about": ("Gold trees in training and evaluation. They depend on later words, so that "
+                  "the perplexity is not\ncomparable with that of a language model."),
+        "base": "ptb-trees", "model": {"policy": {"operations": "gold", "stack": 64}},
     },
     "ptb-trees-reinforce": {
         "about": "The policy learns from the log-probability of each next word, without the trees.",
@@ -196,9 +196,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sick-rrnet-trees": {
         "about": ("RRNet on SICK with the true trees: split and merge as the brackets of the "
                   "parses say."),
-        "base": "sick", "model": {"encoder": "rrnet", "policy": _GIVEN},
+        "base": "sick", "model": {"encoder": "rrnet", "policy": _GOLD},
     },
-    "sick-rrnet-told": {
+    "sick-rrnet-supervised": {
         "about": "A policy that learns the parses of SICK, and decides by itself in evaluation.",
         "base": "sick-rrnet", "model": {"policy": {"agent": "none"}},
     },
@@ -212,7 +212,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "sst-phrases-rrnet-trees": {
         "about": "RRNet on SST's phrases, five classes, with the true tree of each phrase.",
-        "base": "sst-phrases-rrnet", "paper": None, "model": {"policy": _GIVEN},
+        "base": "sst-phrases-rrnet", "paper": None, "model": {"policy": _GOLD},
     },
 }
 """The presets by name; see :data:`dgltrees.settings.presets.PRESETS`."""

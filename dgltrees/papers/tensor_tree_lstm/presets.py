@@ -14,7 +14,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "here: AdaDelta normalises its step, and the penalty's gradient swamps\nthe "
                   "loss's (60,000 pairs, 6 epochs, HOSVD with c = 20 and r = 10: 53 % validation "
                   "accuracy with\nit, which is the majority class's 52 %, and 66 % without)."),
-        "task": "logic", "paper": "Castellana and Bacciu 2020, Table I",
+        "task": "lrt", "paper": "Castellana and Bacciu 2020, Table I",
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "max_operators": 4},
         "model": {"aggregator": "sum", "hidden_size": 50}, "training": {"batch_size": 25},
     },

@@ -19,7 +19,7 @@ from dgltrees._files import PathLike
 from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
 from dgltrees.formats import FORMATS
-from dgltrees.formats.logic import stream_logic
+from dgltrees.formats.lrt import stream_lrt
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import ComparisonHead
@@ -39,7 +39,7 @@ from dgltrees.tasks.trees import (
     TreeTask,
     root_labels,
 )
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
 
@@ -96,7 +96,7 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
 
 def _read_listops(
     path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     return stream_listops(path, trees, labeled=labeled)
 
 
@@ -111,7 +111,7 @@ LISTOPS = TreeTask(
 
 
 @dataclass(frozen=True)
-class LogicSettings(OperatorSettings):
+class LRTSettings(OperatorSettings):
     """The data of logical relations."""
 
     max_operators: Count | None = None
@@ -119,7 +119,7 @@ class LogicSettings(OperatorSettings):
 
 
 @dataclass(frozen=True)
-class LogicModel(OperatorModel):
+class LRTModel(OperatorModel):
     """A classifier of pairs of trees."""
 
     comparison: Count | None = None
@@ -136,17 +136,17 @@ class LogicModel(OperatorModel):
 _VARIABLES = 6
 
 
-def _read_logic(
-    path: PathLike, settings: LogicSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
-    return stream_logic(path, trees, labeled=labeled)
+def _read_lrt(
+    path: PathLike, settings: LRTSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[LabeledTrees]:
+    return stream_lrt(path, trees, labeled=labeled)
 
 
-LOGIC = TreeTask(
-    *("logic", LogicSettings, LogicModel, {"logic": _read_logic}),
+LRT = TreeTask(
+    *("lrt", LRTSettings, LRTModel, {"lrt": _read_lrt}),
     max_children=2,
     breakdown=("operators", 12),
-    reads=FORMATS["logic"].description,
+    reads=FORMATS["lrt"].description,
 )
 
 
@@ -163,7 +163,7 @@ class OperatorNodesModel(HeadSettings, OperatorModel):
 
 def _read_boolsent(
     path: PathLike, settings: SupervisedSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     for data in stream_boolsent(path, trees, labeled=labeled):
         yield data if settings.supervise == "nodes" else root_labels(data)
 
@@ -191,7 +191,7 @@ class TreesModel(ReadoutSettings, TreeModel):
 
 def _read_inex(
     path: PathLike, settings: WordSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     if vocabs is None:
         tags = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": tags, "target": Vocabulary()}

@@ -34,7 +34,7 @@ from dgltrees.tasks.custom_trees.reading import (
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names, Task
 from dgltrees.tasks.trees import cell_name
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
 
@@ -78,7 +78,7 @@ class CustomTreesTask(Task):
         """
         raise NotImplementedError
 
-    def targets(self, data: Examples) -> NDArray[Any]:
+    def targets(self, data: LabeledTrees) -> NDArray[Any]:
         """``(R,)`` or ``(R, K)`` the target of every row."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"])
@@ -92,7 +92,7 @@ class CustomTreesTask(Task):
         file_format: str | None = None,
         labeled: bool = True,
         trees: int = 10_000,
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file in any format; see :meth:`Task.stream`.
 
         The columns of training files are told from the whole file, or where there is a
@@ -123,13 +123,13 @@ class CustomTreesTask(Task):
 
     def examples(
         self,
-        raw: Examples,
+        raw: LabeledTrees,
         settings: Any,
         names: Names,
         file: PathLike | None = None,
         *,
         labeled: bool = True,
-    ) -> Examples:
+    ) -> LabeledTrees:
         """Examples of trees with all their columns.
 
         Arguments:
@@ -184,7 +184,9 @@ class CustomTreesTask(Task):
             read = replace(read, columns={**read.columns, **places})
         return with_targets(read, targets, nodes=self.nodes)
 
-    def _row_error(self, message: str, row: int, raw: Examples, file: PathLike | None) -> TreeError:
+    def _row_error(
+        self, message: str, row: int, raw: LabeledTrees, file: PathLike | None
+    ) -> TreeError:
         """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
         lines, files = raw.columns.get("line"), raw.columns.get("file")
@@ -210,21 +212,21 @@ class CustomTreesTask(Task):
         """Which targets are there."""
         return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
 
-    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+    def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
         """``(R,)`` which rows have a target."""
         targets = self.targets(data)
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
     def baselines(
-        self, settings: Any, splits: Any, test: Examples | None
+        self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
         """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
-        return bag_baselines(self, cast(Examples, train), {"valid": valid, "test": test})
+        return bag_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
 
-    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
         """Take means and deviations of inputs and targets from the training examples."""
         inputs = cast(Encoder, model.encoder).input
         if NUMBERS in data.forest.columns:
@@ -244,7 +246,7 @@ class CustomTreesTask(Task):
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
 
 
-def _no_target(raw: Examples, name: str, nodes: bool) -> str:
+def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
     columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
     return (
         f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
@@ -252,7 +254,7 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
     )
 
 
-def check_any_target(data: Examples, known: NDArray[np.bool_]) -> None:
+def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
     """See that some row has a target to measure predictions by.
 
     Raises:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees.metrics.classes import class_metrics
 from dgltrees.metrics.ranks import order_metrics, rank_within
 from dgltrees.metrics.regression import number_metrics
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.schema import NUMBERS
 from dgltrees.trees.segments import owner
@@ -22,7 +22,7 @@ _ORDERS = 20  # orders at random, over which chance is the mean
 _MOST_NAMES = 256  # counted per column; rarer ones are left out
 
 
-def some_examples(task: Any, data: Examples | None) -> Examples | None:
+def some_examples(task: Any, data: LabeledTrees | None) -> LabeledTrees | None:
     """The examples in memory: all of them, or where they are on disk 20,000 drawn at random."""
     if data is None or not isinstance(data.forest, DiskForest) or len(data) <= _MOST_EXAMPLES:
         return data
@@ -35,7 +35,7 @@ def some_examples(task: Any, data: Examples | None) -> Examples | None:
     return data.select(np.flatnonzero(np.isin(groups, chosen)))
 
 
-def frequent_names(train: Examples) -> dict[str, NDArray[np.int64]]:
+def frequent_names(train: LabeledTrees) -> dict[str, NDArray[np.int64]]:
     """The ids of the names of each column that are counted: the 256 most frequent in training."""
     forest, frequent = train.forest, {}
     for name in forest.vocabs:
@@ -44,7 +44,7 @@ def frequent_names(train: Examples) -> dict[str, NDArray[np.int64]]:
 
 
 def bag_features(
-    data: Examples, names: Mapping[str, NDArray[np.int64]], *, nodes: bool
+    data: LabeledTrees, names: Mapping[str, NDArray[np.int64]], *, nodes: bool
 ) -> NDArray[np.float64]:
     """``(R, F)`` the columns of a tree's nodes without their order and edges, for each row.
 
@@ -96,7 +96,7 @@ def bag_features(
 
 
 def bag_baselines(
-    task: Any, train: Examples, parts: Mapping[str, Examples | None]
+    task: Any, train: LabeledTrees, parts: Mapping[str, LabeledTrees | None]
 ) -> dict[str, dict[str, Any]]:
     """Metrics of two models over :func:`bag_features`: ``linear`` and ``boosting``.
 
@@ -114,12 +114,12 @@ def bag_baselines(
         return {}
     names = frequent_names(train)
 
-    def table(data: Examples) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def table(data: LabeledTrees) -> tuple[NDArray[np.float64], NDArray[Any]]:
         rows = task.labeled(data)
         y = task.targets(data).reshape(len(rows), -1)[rows, 0]
         return bag_features(data, names, nodes=task.nodes)[rows], y
 
-    def measure(model: Any, data: Examples) -> dict[str, float]:
+    def measure(model: Any, data: LabeledTrees) -> dict[str, float]:
         x, y = table(data)
         predicted = model.predict(x)
         if y.dtype.kind != "i":
@@ -133,7 +133,7 @@ def bag_baselines(
 
 
 def rank_baselines(
-    task: Any, train: Examples, parts: Mapping[str, Examples | None]
+    task: Any, train: LabeledTrees, parts: Mapping[str, LabeledTrees | None]
 ) -> dict[str, dict[str, Any]]:
     """Metrics of ``chance``, ``linear`` and ``boosting``.
 
@@ -149,7 +149,7 @@ def rank_baselines(
     names = frequent_names(train)
 
     def table(
-        data: Examples,
+        data: LabeledTrees,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Features, targets and groups of the trees that have an order to be learned."""
         rows = task.labeled(data)
@@ -160,7 +160,7 @@ def rank_baselines(
         means = sums / np.bincount(groups)[:, None]
         return np.concatenate([each, each - means[groups]], 1), task.targets(data)[rows], groups
 
-    def measure(model: Any, data: Examples) -> dict[str, Any]:
+    def measure(model: Any, data: LabeledTrees) -> dict[str, Any]:
         x, y, groups = table(data)
         return order_metrics(y, model.predict(x), groups)
 
@@ -173,7 +173,7 @@ def rank_baselines(
     }
 
 
-def _measured_parts(task: Any, parts: Mapping[str, Examples | None]) -> dict[str, Examples]:
+def _measured_parts(task: Any, parts: Mapping[str, LabeledTrees | None]) -> dict[str, LabeledTrees]:
     """The parts that can be measured on."""
     there = {name: data for name, data in parts.items() if data is not None}
     return {name: data for name, data in there.items() if task.labeled(data).any()}
@@ -183,8 +183,8 @@ def _report(
     models: Mapping[str, Any],
     x: NDArray[np.float64],
     y: NDArray[Any],
-    parts: Mapping[str, Examples],
-    measure: Callable[[Any, Examples], dict[str, Any]],
+    parts: Mapping[str, LabeledTrees],
+    measure: Callable[[Any, LabeledTrees], dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
     """The metrics of each model on each part, after it has been fitted."""
     report: dict[str, dict[str, Any]] = {}

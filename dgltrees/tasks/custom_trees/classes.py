@@ -25,7 +25,7 @@ from dgltrees.tasks.custom_trees.settings import (
     PairClassesModel,
 )
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.columns import name_of
 from dgltrees.trees.schema import Schema
 
@@ -99,7 +99,7 @@ class ClassesTask(CustomTreesTask):
                 values.tolist().index(fraction),
             )
 
-    def in_class_order(self, data: Examples, settings: ClassesData) -> Examples:
+    def in_class_order(self, data: LabeledTrees, settings: ClassesData) -> LabeledTrees:
         """The training examples with their classes sorted, unless the settings give an order."""
         names = sorted(data.targets.names, key=_order)
         if settings.classes or names == [*data.targets.names]:
@@ -113,7 +113,7 @@ class ClassesTask(CustomTreesTask):
         columns = {**data.columns, "target": np.where(targets < 0, -1, table[targets])}
         return replace(data, columns=columns, targets=classes)
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example, see :meth:`Task.predictions`; of flags, one value each."""
         if len(data.target_names) == 1:
             yield from super().predictions(data, outputs)
@@ -125,7 +125,7 @@ class ClassesTask(CustomTreesTask):
                 line[name] = {"prediction": probability > 0.5, "probability": probability}
             yield line
 
-    def majority(self, data: Examples) -> dict[str, int]:
+    def majority(self, data: LabeledTrees) -> dict[str, int]:
         """The most frequent class; of flags, the most frequent value of each."""
         targets = self.targets(data)
         if targets.ndim == 1:
@@ -136,10 +136,11 @@ class ClassesTask(CustomTreesTask):
         }
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """Accuracy, macro F1, AUROC, average precision and loss; ``majority`` is the accuracy of
-        always predicting training's most frequent class.
+        """Return accuracy, macro F1, AUROC, average precision and loss.
+
+        ``majority_accuracy`` is that of always predicting training's most frequent class.
 
         Raises:
             TreeError: no row has a class.
@@ -158,7 +159,7 @@ class ClassesTask(CustomTreesTask):
             most_frequent = majority["node" if self.nodes else "root"]
             always = float((targets[rows] == most_frequent).mean())
             report = class_metrics(targets[rows], outputs["prediction"][rows], p[rows])
-        return {**report, "loss": loss, "examples": count, "majority": always}
+        return {**report, "loss": loss, "examples": count, "majority_accuracy": always}
 
 
 def _order(name: str) -> tuple[int, float, str]:

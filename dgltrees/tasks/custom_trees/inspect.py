@@ -14,17 +14,16 @@ import numpy as np
 from dgltrees._files import PathLike, in_file
 from dgltrees._tables import aligned
 from dgltrees.draw import Drawing, draw
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format
+from dgltrees.errors import TreeError
+from dgltrees.formats import FORMATS, RecordLayout, get_format, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
-from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
 
@@ -55,7 +54,7 @@ class Inspection:
 
     source: str
     form: str | None
-    layout: Layout
+    layout: RecordLayout
     shapes: ShapeSummary
     complete: bool
     columns: tuple[ColumnSummary, ...]
@@ -107,14 +106,14 @@ class Inspection:
 
 
 def inspect_trees(
-    source: PathLike | Forest | Examples,
+    source: PathLike | Forest | LabeledTrees,
     *,
     format: str | None = None,  # noqa: A002
     trees: Count | None = 10_000,
     target: str | None = None,
     group: str | None = None,
     columns: list[str] | dict[str, str] | None = None,
-    layout: Layout = Layout(),  # noqa: B008
+    layout: RecordLayout = RecordLayout(),
 ) -> Inspection:
     """Look at trees: their shapes, their columns, what could be predicted.
 
@@ -136,8 +135,8 @@ def inspect_trees(
         TreeError: the file breaks a rule of its format, or there is no such column.
     """
     form: str | None = None
-    if isinstance(source, (Forest, Examples)):
-        examples = Examples(source) if isinstance(source, Forest) else source
+    if isinstance(source, (Forest, LabeledTrees)):
+        examples = LabeledTrees(source) if isinstance(source, Forest) else source
         complete = trees is None or len(examples) <= trees
         if not complete:
             examples = examples.select(np.arange(trees or 0))
@@ -146,12 +145,8 @@ def inspect_trees(
         if in_file(source):
             files = [*find_files([source], None, "path")]
         form = format or guess_format(files[0], layout)
-        if form not in FORMATS:
-            raise ConfigError(
-                f"expected format to be one of {', '.join(FORMATS)}, got {form!r}"
-                f"{suggestion(form, FORMATS)}"
-            )
-        if (layout.tree, layout.children) == (Layout.tree, Layout.children):
+        get_format(form)
+        if (layout.tree, layout.children) == (RecordLayout.tree, RecordLayout.children):
             guess = guess_layout(files[0], form, min(trees or 100, 100))
             layout = replace(layout, tree=guess.tree, children=guess.children)
         examples, complete = _read(files, form, layout, trees)
@@ -209,7 +204,7 @@ def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
     return summary
 
 
-def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
+def _groups(examples: LabeledTrees, target: str, group: str, columns: Any) -> str:
     """What there is to be ordered, as the task ``rank`` reads it."""
     settings = RankData(target=target, group=group, columns=columns)
     data = RANK.examples(examples, settings, None)
@@ -222,10 +217,10 @@ def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
 
 
 def _read(
-    files: Sequence[PathLike], form: str, layout: Layout, trees: int | None
-) -> tuple[Examples, bool]:
+    files: Sequence[PathLike], form: str, layout: RecordLayout, trees: int | None
+) -> tuple[LabeledTrees, bool]:
     """The first ``trees`` examples of files, and whether these are all."""
-    parts: list[Examples] = []
+    parts: list[LabeledTrees] = []
     count, most = 0, min(trees or 10_000, 10_000)
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
         if trees is not None and count >= trees:
@@ -266,7 +261,7 @@ def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
             yield f"column {column.name!r} {warning}"
 
 
-def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
+def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
     """The task that learns a target, and whether it should predict the logarithm."""
     forest = examples.forest
     of_nodes = target is not None and target not in examples.columns
@@ -294,11 +289,11 @@ def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
 def _command(
     path: str,
     form: str | None,
-    layout: Layout,
+    layout: RecordLayout,
     target: str | None,
     group: str | None,
     columns: Any,
-    examples: Examples,
+    examples: LabeledTrees,
 ) -> str:
     task, log_target = _task(target, examples) if group is None else ("rank", False)
     words = ["dgltrees", "train", task, "--data.train", path]
@@ -317,7 +312,7 @@ def _command(
     return shlex.join([*words, "--out", os.path.join("runs", stem or "trees")])
 
 
-def _flags(layout: Layout, start: str) -> list[str]:
+def _flags(layout: RecordLayout, start: str) -> list[str]:
     """The words of a command line that say what is not the default of a layout."""
     words: list[str] = []
     for field in fields(layout):

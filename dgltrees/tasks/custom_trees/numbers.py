@@ -24,17 +24,18 @@ from dgltrees.tasks.custom_trees.settings import (
     PairNumbersModel,
 )
 from dgltrees.tasks.task import LOSS, Columns, Metric
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import Schema
 
 METRICS = (
     LOSS,
+    Metric("r2_log", format=".3f", label="R2 of the log", scale=1.0),
+    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
+    Metric("r2", format=".3f", label="R2", scale=1.0),
     Metric("mae", higher_is_better=False, format=".4g", label="MAE", scale=1.0),
     Metric("rmse", higher_is_better=False, format=".4g", label="RMSE", scale=1.0),
-    Metric("r2", label="R2", scale=1.0),
     Metric("pearson", scale=1.0),
     Metric("spearman", scale=1.0),
-    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
     Metric("q_error_95", higher_is_better=False, format=".3f", label="95 % q-error", scale=1.0),
 )
 
@@ -58,7 +59,7 @@ class NumbersTask(CustomTreesTask):
         """Float64 ``(R, K)``, NaN where there is none."""
         return np.stack([read_numbers(array, name, error) for name, array in values.items()], 1)
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example: the ``prediction``, or one by the name of each target.
 
         Where rows are nodes, ``nodes`` has the predictions of all nodes.
@@ -74,18 +75,18 @@ class NumbersTask(CustomTreesTask):
                 line["nodes"] = outputs["prediction_0"][start:stop].tolist()
             yield line
 
-    def majority(self, data: Examples) -> dict[str, Any]:
+    def majority(self, data: LabeledTrees) -> dict[str, Any]:
         """The mean of each target: what is predicted best without looking at a tree."""
         means = np.nanmean(self.targets(data), 0)
         return dict(zip(data.target_names, means.tolist()))
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
 
-        ``mean_mae`` is the error of always predicting the mean of the training targets. Of several
-        targets, the means over them, and ``by_target`` has the measures of each.
+        ``baseline_mean_mae`` is the error of always predicting the mean of the training targets.
+        For several targets these are means, and ``by_target`` has the measures of each.
 
         Raises:
             TreeError: no row has a target.
@@ -99,7 +100,7 @@ class NumbersTask(CustomTreesTask):
             if known.any():
                 y = targets[known, k]
                 parts[name] = number_metrics(y, outputs[f"prediction_{k}"][known])
-                parts[name]["mean_mae"] = float(np.abs(y - majority[name]).mean())
+                parts[name]["baseline_mean_mae"] = float(np.abs(y - majority[name]).mean())
         shared = [
             key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
         ]

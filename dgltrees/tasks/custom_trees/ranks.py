@@ -25,7 +25,7 @@ from dgltrees.tasks.custom_trees.reading import target_values
 from dgltrees.tasks.custom_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric, Names
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.columns import name_of
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import run_offsets
@@ -70,13 +70,13 @@ class RankTask(CustomTreesTask):
 
     def examples(
         self,
-        raw: Examples,
+        raw: LabeledTrees,
         settings: Any,
         names: Names,
         file: PathLike | None = None,
         *,
         labeled: bool = True,
-    ) -> Examples:
+    ) -> LabeledTrees:
         """Examples with their groups; see :meth:`CustomTreesTask.examples`.
 
         Raises:
@@ -112,7 +112,7 @@ class RankTask(CustomTreesTask):
         file_format: str | None = None,
         labeled: bool = True,
         trees: int = 10_000,
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file; see :meth:`Task.stream`.
 
         Where no labels are needed, no group is cut between two parts; its trees stand in a row.
@@ -125,7 +125,7 @@ class RankTask(CustomTreesTask):
         )
         return _grouped(parts, settings.group, path) if labeled else _uncut(parts, path)
 
-    def groups(self, data: Examples) -> NDArray[np.int64]:
+    def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The group of each tree, ``(E,)``; a tree without a group is one by itself."""
         names = np.asarray(data.columns["group"])
         _, numbers = np.unique(names, return_inverse=True)
@@ -133,7 +133,7 @@ class RankTask(CustomTreesTask):
         numbers[alone] = len(names) + np.arange(int(alone.sum()))
         return np.unique(numbers, return_inverse=True)[1]
 
-    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+    def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
         """``(E,)`` which trees have a target, and others in their group to be ordered with."""
         targets, groups = self.targets(data), self.groups(data)
         known = ~np.isnan(targets)
@@ -142,13 +142,13 @@ class RankTask(CustomTreesTask):
         np.maximum.at(high, groups[known], targets[known])
         return np.asarray(known & (low < high)[groups])
 
-    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+    def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The trees, and ``(B, 2)`` their targets beside the numbers of their groups."""
         batch, _ = replace(data, columns={}).batch(ids)
         _, groups = np.unique(np.asarray(data.columns["group"])[ids], return_inverse=True)
         return batch, torch.from_numpy(np.stack([self.targets(data)[ids], groups], 1))
 
-    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
         """Take means and deviations from the training examples; a warning counts idle groups.
 
         Raises:
@@ -170,15 +170,15 @@ class RankTask(CustomTreesTask):
         super().init_from_data(model, settings, data)
 
     def baselines(
-        self, settings: Any, splits: Any, test: Examples | None
+        self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
         """What chance and models over bags of nodes reach, if the settings ask for it."""
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
-        return rank_baselines(self, cast(Examples, train), {"valid": valid, "test": test})
+        return rank_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``score``, and where there are groups ``group`` and the ``rank`` from 1.
 
         Of equal scores the first tree ranks first.
@@ -189,7 +189,7 @@ class RankTask(CustomTreesTask):
             yield {**line, "group": group, "rank": int(rank[example])} if group else line
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The measures of :func:`~dgltrees.metrics.ranks.order_metrics`, and the loss.
 
@@ -218,7 +218,7 @@ class RankTask(CustomTreesTask):
         }
 
 
-def _grouped(parts: Iterable[Examples], group: str, path: PathLike) -> Iterator[Examples]:
+def _grouped(parts: Iterable[LabeledTrees], group: str, path: PathLike) -> Iterator[LabeledTrees]:
     """The parts of a file, some tree of which has a group."""
     grouped = False
     for part in parts:
@@ -232,13 +232,13 @@ def _grouped(parts: Iterable[Examples], group: str, path: PathLike) -> Iterator[
         )
 
 
-def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:
+def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
     """Parts of a file cut anew, so that each has whole groups.
 
     Raises:
         TreeError: the trees of a group do not stand in a row.
     """
-    waiting: list[Examples] = []  # the trees so far of a group that may go on
+    waiting: list[LabeledTrees] = []  # the trees so far of a group that may go on
     ended: set[int] = set()  # hashes of the names of groups
     trees = 0  # before the part
     for part in parts:
@@ -259,11 +259,11 @@ def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:
         if last or not goes_on:
             whole = [*waiting, *([part.select(np.arange(last))] if last else [])]
             if whole:
-                yield Examples.concat(whole)
+                yield LabeledTrees.concat(whole)
             waiting, part = [], part.select(np.arange(last, len(part)))
         waiting += [part] if len(part) else []
     if waiting:
-        yield Examples.concat(waiting)
+        yield LabeledTrees.concat(waiting)
 
 
 RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)

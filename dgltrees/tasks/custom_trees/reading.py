@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
-from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.words import UNKNOWN
@@ -36,7 +35,7 @@ def stream_examples(
     file_format: str | None = None,
     trees: int = 10_000,
     any_values: Collection[str] = (),
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of a file with all their columns, as the file has them, ``trees`` at a time.
 
     Arguments:
@@ -51,14 +50,10 @@ def stream_examples(
         TreeError: the file is not of its format.
     """
     name = file_format or settings.format or guess_format(path, settings)
-    if name not in FORMATS:
-        raise ConfigError(
-            f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}"
-            f"{suggestion(name, FORMATS)}"
-        )
-    if any_values and "names" in FORMATS[name].layout:
+    form = get_format(name, "data.format")
+    if any_values and "names" in form.layout:
         settings = replace(settings, names=(*settings.names, *any_values))
-    return FORMATS[name].chunks(path, trees, settings)
+    return form.chunks(path, trees, settings)
 
 
 def check_format(path: PathLike, settings: CustomTreesData) -> None:
@@ -83,12 +78,12 @@ def check_format(path: PathLike, settings: CustomTreesData) -> None:
         ) from None
 
 
-def large_parts(parts: Iterator[Examples]) -> Iterator[Examples]:
+def large_parts(parts: Iterator[LabeledTrees]) -> Iterator[LabeledTrees]:
     """Parts of a file joined to larger ones, of 10,000 trees or half a million nodes.
 
     The first of them tells the columns.
     """
-    waiting: list[Examples] = []
+    waiting: list[LabeledTrees] = []
     for part in parts:
         waiting.append(part)
         nodes = sum(each.forest.num_nodes for each in waiting)
@@ -112,13 +107,13 @@ def _names_aside(settings: CustomTreesData) -> tuple[str, ...]:
 
 
 def input_examples(
-    raw: Examples,
+    raw: LabeledTrees,
     settings: CustomTreesData,
     names: Names,
     *,
     nodes: bool = False,
     file: PathLike | None = None,
-) -> Examples:
+) -> LabeledTrees:
     """Examples with input columns as a model reads them, and without targets yet.
 
     Arguments:
@@ -170,7 +165,7 @@ def input_examples(
         forest = schema.read(raw.forest, read_texts if tokenizer is None else tokenizer.texts)
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
-    return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+    return LabeledTrees(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
 
 
 def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
@@ -229,7 +224,7 @@ def check_columns_seen(
 
 
 def target_values(
-    raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
+    raw: LabeledTrees, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
 ) -> NDArray[Any] | None:
     """The values of a target column, per example or per node; None or NaN where one is missing.
 
@@ -271,7 +266,7 @@ def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.objec
     return np.asarray(names[ids])
 
 
-def with_targets(examples: Examples, values: NDArray[Any], *, nodes: bool) -> Examples:
+def with_targets(examples: LabeledTrees, values: NDArray[Any], *, nodes: bool) -> LabeledTrees:
     """Examples with the column ``"target"``: of the trees, or of the nodes."""
     if not nodes:
         return replace(examples, columns={**examples.columns, "target": values})

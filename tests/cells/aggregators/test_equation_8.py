@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from dgltrees.cells import TreeLSTM
 from dgltrees.cells.aggregators import Full, Sum
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from tests.worlds import random_forest
 
 L, C, G, M = 3, 2, 3, 4
@@ -48,7 +48,7 @@ def test_cells() -> None:
         other.child_gate.load_state_dict(one.child_gate.state_dict())
     forest = random_forest(np.random.default_rng(0), 4, 12, L)
     ndata = {"x": torch.randn(forest.num_nodes, M).double()}
-    assert_close(traverse(other, forest.batch(), ndata), traverse(one, forest.batch(), ndata))
+    assert_close(run_cell(other, forest.batch(), ndata), run_cell(one, forest.batch(), ndata))
 
 
 def test_a_one_hot_label_selects_the_operator_of_a_cell() -> None:
@@ -72,6 +72,6 @@ def test_a_one_hot_label_selects_the_operator_of_a_cell() -> None:
     x = torch.randn(forest.num_nodes, M).double() * ~inner[:, None]
     codes = torch.nn.functional.one_hot(op + 1, K + 1)[:, 1:].double()
     assert_close(
-        traverse(one, forest.batch(), {"x": torch.cat([codes, x], 1)}),
-        traverse(many, forest.batch(), {"x": x, "op": op}),
+        run_cell(one, forest.batch(), {"x": torch.cat([codes, x], 1)}),
+        run_cell(many, forest.batch(), {"x": x, "op": op}),
     )

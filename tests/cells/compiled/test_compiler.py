@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
+from dgltrees import Forest, TreeBatch, TreeError, compile_report, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
-from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
+from dgltrees.cells import NTILSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
 from dgltrees.cells.compiled import check, plan, run, way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.cells.compiled.loops import Phase, Product
@@ -58,9 +58,9 @@ def agree(
 ) -> None:
     """The compiled way equals another in values and gradients."""
     fields = {"x": x} if op is None else {"x": x, "op": op}
-    one = traverse(cell, batch, fields)  # type: ignore[arg-type]
-    assert " is compiled" in explain_compile(cell)
-    two = traverse(cell, batch, fields, **other)  # type: ignore[arg-type]
+    one = run_cell(cell, batch, fields)  # type: ignore[arg-type]
+    assert " is compiled" in compile_report(cell)
+    two = run_cell(cell, batch, fields, **other)  # type: ignore[arg-type]
     assert one.keys() == two.keys()
     assert_close(one, {name: two[name] for name in one})
     assert_close(gradients(cell, x, one), gradients(cell, x, {k: two[k] for k in one}))
@@ -70,33 +70,33 @@ def agree(
 def test_equals_the_three_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = CELLS[name](3, 4).double()
     x = inputs(FOREST.num_nodes)
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
     monkeypatch.setattr(run.Machine, "shards", lambda *_: 3)
     monkeypatch.setattr(run.Machine, "rows", lambda *_: 4)
-    agree(cell, FOREST.batch(), x, **({"fused": False} if dgl is None else {"backend": "dgl"}))
+    agree(cell, FOREST.batch(), x, **({"compile": False} if dgl is None else {"backend": "dgl"}))
 
 
 def test_layer_normalisation_of_a_cell_of_ours_and_graphs_with_two_parents() -> None:
     cell = ChildSumTreeLSTM(3, 4, layer_norm=True).double()
-    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
     src, dst = torch.tensor([0, 1, 1, 2, 3, 0]), torch.tensor([2, 2, 3, 4, 4, 5])
     batch = TreeBatch(src, dst, torch.tensor([6]))
-    agree(CELLS["attention"](3, 4).double(), batch, inputs(6), fused=False)
+    agree(CELLS["attention"](3, 4).double(), batch, inputs(6), compile=False)
     batch = FOREST.batch().reversed()  # from the root down
-    agree(CELLS["gated"](3, 4).double(), batch, inputs(FOREST.num_nodes), fused=False)
+    agree(CELLS["gated"](3, 4).double(), batch, inputs(FOREST.num_nodes), compile=False)
 
 
 def test_products_with_zeros_are_left_out() -> None:
     """Those of leaves whose state before is zero, and of children without a memory."""
     gru = CELLS["gru"](3, 4).double()
-    agree(gru, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(gru, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
     (machine,) = way._versions[gru].values()
     assert isinstance(machine, run.Machine)
     assert not any(isinstance(step, Product) for step in machine.program.steps[Phase("leaf")])
     assert torch.ops.aten.addmm.default not in {f for f, *_ in machine.program.before.values()}
-    s_lstm = SLSTM(3, 4, 5).double()
-    agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
-    (machine,) = way._versions[s_lstm].values()
+    nti_lstm = NTILSTM(3, 4, 5).double()
+    agree(nti_lstm, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
+    (machine,) = way._versions[nti_lstm].values()
     assert isinstance(machine, run.Machine)
     assert machine.up.count("if level >= above:") == 1
 
@@ -104,20 +104,20 @@ def test_products_with_zeros_are_left_out() -> None:
 def test_functions_of_dgl_need_no_change() -> None:
     cell, x = Published(3, 4).double(), inputs(FOREST.num_nodes)
     results = []
-    for fused in (True, False):
+    for compiled in (True, False):
         batch = FOREST.batch()
         batch.ndata.update(cell.prepare({"x": x}))
         functions = cell.message_func, cell.reduce_func
-        prop_nodes_topo(batch, *functions, apply_node_func=cell.apply_node_func, fused=fused)
+        prop_nodes_topo(batch, *functions, apply_node_func=cell.apply_node_func, compile=compiled)
         results.append({name: batch.ndata[name] for name in ("h", "c")})
-    assert explain_compile(cell) == "Published is compiled"
+    assert compile_report(cell) == "Published is compiled"
     assert_close(*results)
 
 
 def test_trees_of_one_node_alone() -> None:
     cell = CELLS["gated"](3, 4).double()
-    traverse(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
-    agree(cell, Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), inputs(2), fused=False)
+    run_cell(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
+    agree(cell, Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), inputs(2), compile=False)
 
 
 def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
@@ -125,65 +125,65 @@ def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
 ) -> None:
     """It goes the generic way, so that dropout is drawn alike in a run that is resumed."""
     cell, x = NaryTreeLSTM(3, 4, 5, dropout=0.5).double(), inputs(FOREST.num_nodes)
-    traverse(cell, FOREST, {"x": x})
-    assert explain_compile(cell) == "NaryTreeLSTM is compiled"
+    run_cell(cell, FOREST, {"x": x})
+    assert compile_report(cell) == "NaryTreeLSTM is compiled"
     monkeypatch.setattr(way, "SMALLEST", FOREST.num_nodes + 1)
     states = []
-    for fused in (True, False):
+    for compiled in (True, False):
         torch.manual_seed(1)
-        states.append(traverse(cell, FOREST.batch(), {"x": x}, fused=fused)["h"])
+        states.append(run_cell(cell, FOREST.batch(), {"x": x}, compile=compiled)["h"])
     assert torch.equal(*states)
 
 
 def test_a_graph_can_be_kept_and_has_no_second_derivative() -> None:
     cell, x = CELLS["largest"](3, 4).double(), inputs(FOREST.num_nodes)
-    total = traverse(cell, FOREST, {"x": x})["h"].sum()
+    total = run_cell(cell, FOREST, {"x": x})["h"].sum()
     (one,) = torch.autograd.grad(total, x, retain_graph=True)
     (two,) = torch.autograd.grad(total, x)
     assert_close(one, two)
-    total = traverse(cell, FOREST, {"x": x})["h"].sum()
-    with pytest.raises(RuntimeError, match=r"expected one derivative of a compiled cell.*fused=F"):
+    total = run_cell(cell, FOREST, {"x": x})["h"].sum()
+    with pytest.raises(RuntimeError, match=r"one derivative of a compiled cell.*compile=False"):
         torch.autograd.grad(total, x, create_graph=True)
 
 
 def test_parameters_and_settings_may_change() -> None:
     cell, x = CELLS["gru"](3, 4).double(), inputs(FOREST.num_nodes)
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
     cell.load_state_dict(CELLS["gru"](3, 4).double().state_dict())
     cell.gru.weight_hh = nn.Parameter(torch.randn(12, 4, dtype=torch.float64))
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
     assert len(way._versions[cell]) == 1
     norm = CELLS["gated"](3, 4).double()
-    agree(norm, FOREST.batch(), x, fused=False)
+    agree(norm, FOREST.batch(), x, compile=False)
     norm.norm.eps = 0.5
-    agree(norm, FOREST.batch(), x, fused=False)
+    agree(norm, FOREST.batch(), x, compile=False)
     for parameter in norm.parameters():
         parameter.requires_grad_(parameter is norm.U.weight)
-    states = traverse(norm, FOREST, {"x": x.detach()})
+    states = run_cell(norm, FOREST, {"x": x.detach()})
     (one,) = torch.autograd.grad(states["h"].sum(), norm.U.weight)
-    states = traverse(norm, FOREST, {"x": x.detach()}, fused=False)
+    states = run_cell(norm, FOREST, {"x": x.detach()}, compile=False)
     assert_close(one, torch.autograd.grad(states["h"].sum(), norm.U.weight)[0])
 
 
 def test_inference_and_training_share_a_cell() -> None:
     cell, x = CELLS["attention"](3, 4).double(), inputs(FOREST.num_nodes)
     with torch.inference_mode():
-        states = traverse(cell, FOREST, {"x": x})
-    assert_close(traverse(cell, FOREST, {"x": x}), {k: v.clone() for k, v in states.items()})
-    agree(cell, FOREST.batch(), x, fused=False)
+        states = run_cell(cell, FOREST, {"x": x})
+    assert_close(run_cell(cell, FOREST, {"x": x}), {k: v.clone() for k, v in states.items()})
+    agree(cell, FOREST.batch(), x, compile=False)
 
 
 def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
     cell, x = CELLS["attention"](3, 4).double(), inputs(FOREST.num_nodes)
     compared = []
     for field in (x.detach(), x, x.detach(), x):
-        traverse(cell, FOREST, {"x": field})["h"].sum().backward()
+        run_cell(cell, FOREST, {"x": field})["h"].sum().backward()
         (machine,) = way._versions[cell].values()
         assert isinstance(machine, run.Machine)
         wanted = [seen[1] for seen in machine.checked if isinstance(seen, tuple)]
         compared.append(sorted(map(sorted, wanted)))
     assert compared == [[["wx"]], *[[["wx"], ["wx", "x"]]] * 3]  # wx of its prepare
-    agree(cell, FOREST.batch(), x, fused=False)
+    agree(cell, FOREST.batch(), x, compile=False)
 
 
 def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,13 +202,13 @@ def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     for forest, nodes in ((below, [16]), (Forest.build(parent), [16, 200])):
         cell, x = CELLS["attention"](3, 4).double(), inputs(200)
         compared.clear()
-        agree(cell, below.batch(), x, fused=False)
-        agree(cell, forest.batch(), x, fused=False)
+        agree(cell, below.batch(), x, compile=False)
+        agree(cell, forest.batch(), x, compile=False)
         assert compared == nodes
     cell = ByType(3, 4).double()
     fields = {"x": inputs(200), "op": torch.arange(200) // 100}
     compared.clear()
-    traverse(cell, below, fields)
+    run_cell(cell, below, fields)
     assert compared == [200]  # the second type is below the first
 
 
@@ -266,33 +266,33 @@ def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
     cell, x = Other(below).double(), inputs(FOREST.num_nodes)
     for _ in range(10 if name == "counts" else 1):
         torch.manual_seed(0)
-        states = traverse(cell, FOREST, {"x": x})
+        states = run_cell(cell, FOREST, {"x": x})
     torch.manual_seed(0)
-    expected = traverse(cell, FOREST, {"x": x}, fused=False)
+    expected = run_cell(cell, FOREST, {"x": x}, compile=False)
     assert_close(gradients(cell, x, states), gradients(cell, x, expected))
-    assert reason in explain_compile(cell)
+    assert reason in compile_report(cell)
     if name in ("rule", "data"):
-        assert "test_compiler.py" in explain_compile(cell)
+        assert "test_compiler.py" in compile_report(cell)
 
 
 def test_hooks_and_autocast_go_the_generic_way() -> None:
     cell, x = CELLS["largest"](3, 4), inputs(FOREST.num_nodes).float()
-    assert explain_compile(cell).startswith("Largest is not compiled: it has not run over a batch")
+    assert compile_report(cell).startswith("Largest is not compiled: it has not run over a batch")
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        traverse(cell, FOREST, {"x": x})
+        run_cell(cell, FOREST, {"x": x})
     assert cell not in way._versions
     seen: list[Any] = []
     handle = cell.U.register_forward_hook(lambda *call: seen.append(call))
-    traverse(cell, FOREST, {"x": x})
+    run_cell(cell, FOREST, {"x": x})
     assert seen
-    assert explain_compile(cell) == "Largest is not compiled: one of its modules has hooks"
+    assert compile_report(cell) == "Largest is not compiled: one of its modules has hooks"
     handle.remove()
 
     class Own(ChildSumTreeLSTM):
         pass
 
     compiled_way(Own)(lambda cell, batch, ndata: None)
-    assert explain_compile(Own(2, 2)) == "Own has a compiled way of its own"
+    assert compile_report(Own(2, 2)) == "Own has a compiled way of its own"
 
 
 Step = Callable[[Tensor, Tensor, nn.Linear], Tensor]
@@ -343,51 +343,51 @@ class Drawn(Cell):
 @example(["exp", "heads", "chunks"], "amax", ["heads", "chunks"])
 def test_any_cell(before: list[str], over: str, behind: list[str]) -> None:
     cell = Drawn(before, over, behind).double()
-    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), compile=False)
 
 
 def test_types_and_places_out_of_range_are_refused_by_the_functions() -> None:
     options = {"input_size": 3, "hidden_size": 4, "max_children": 5, "operators": 2}
     cell = make_cell("lstm", aggregator="full", **options).double()
     x, op = inputs(FOREST.num_nodes), torch.arange(FOREST.num_nodes) % 2
-    traverse(cell, FOREST, {"x": x, "op": op})
-    assert explain_compile(cell) == "TreeLSTM is compiled"
+    run_cell(cell, FOREST, {"x": x, "op": op})
+    assert compile_report(cell) == "TreeLSTM is compiled"
     with pytest.raises(TreeError, match=r"an operator from 0 to 1 .* got 2"):
-        traverse(cell, FOREST, {"x": x, "op": op + 1})
+        run_cell(cell, FOREST, {"x": x, "op": op + 1})
     wide = Forest.build([-1, 0, 0, 0, 0, 0, 0])
     with pytest.raises(TreeError, match=r"child positions from 0 to 4"):
-        traverse(cell, wide, {"x": x[:7], "op": op[:7]})
+        run_cell(cell, wide, {"x": x[:7], "op": op[:7]})
 
 
 def test_types_can_have_operations_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a batch has, and those of later batches too."""
     cell, x, count = ByType(3, 4).double(), inputs(FOREST.num_nodes), FOREST.num_nodes
     for types in (1, 2, 3):
-        agree(cell, FOREST.batch(), x, torch.arange(count) % types, fused=False)
+        agree(cell, FOREST.batch(), x, torch.arange(count) % types, compile=False)
     ((machine,),) = (way._versions[cell].values(),)
     assert isinstance(machine, run.Machine)
-    agree(cell, FOREST.batch(), x, torch.arange(count) % 2, fused=False)
+    agree(cell, FOREST.batch(), x, torch.arange(count) % 2, compile=False)
     assert list(way._versions[cell].values()) == [machine]  # which knows these types
     monkeypatch.setattr(run.Machine, "shards", lambda *_: 3)
-    agree(cell, FOREST.batch(), x, torch.arange(count) % 3, fused=False)
+    agree(cell, FOREST.batch(), x, torch.arange(count) % 3, compile=False)
     many = ByType(3, 4).double()
     op = torch.arange(count)
-    states = traverse(many, FOREST, {"x": x, "op": op})
-    assert "depends on the number of nodes or children, or the type" in explain_compile(many)
-    assert_close(states, traverse(many, FOREST, {"x": x, "op": op}, fused=False))
+    states = run_cell(many, FOREST, {"x": x, "op": op})
+    assert "depends on the number of nodes or children, or the type" in compile_report(many)
+    assert_close(states, run_cell(many, FOREST, {"x": x, "op": op}, compile=False))
 
 
 def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as_many() -> None:
     cell = Other(lambda c, n, h: h[:, 0] - c.drop(h[:, -1])).double()
     cell.drop = nn.Dropout(0.5)
     pair = Forest.build(parent=[-1, 0, 0, 1, 1], offsets=[0, 5])
-    agree(cell.eval(), pair.batch(), inputs(5), fused=False)
+    agree(cell.eval(), pair.batch(), inputs(5), compile=False)
     x = inputs(5)
-    one, two = (traverse(cell.train(), pair, {"x": x})["h"] for _ in range(2))
+    one, two = (run_cell(cell.train(), pair, {"x": x})["h"] for _ in range(2))
     assert not one.equal(two)
-    traverse(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
+    run_cell(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
     reason = "is compiled where all nodes have as many children, 2; else it picks children"
-    assert reason in explain_compile(cell)
+    assert reason in compile_report(cell)
 
 
 def test_plan_of_shards() -> None:

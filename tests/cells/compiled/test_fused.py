@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, TreeError, explain_compile, traverse
+from dgltrees import Forest, TreeBatch, TreeError, compile_report, run_cell
 from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.row_plan import plan_rows
@@ -60,10 +60,10 @@ WAYS = [
 def test_the_operator_of_a_leaf_does_not_matter(name: str) -> None:
     batch = star(2).batch()
     ndata, cell = fields(batch), make(name)
-    expected = traverse(cell, batch, {**ndata, "op": torch.tensor([1, -1, -1])})
-    for fused in (True, False):
+    expected = run_cell(cell, batch, {**ndata, "op": torch.tensor([1, -1, -1])})
+    for on in (True, False):
         other = {**ndata, "op": torch.tensor([1, 7, K])}
-        torch.testing.assert_close(traverse(cell, batch, other, fused=fused), expected)
+        torch.testing.assert_close(run_cell(cell, batch, other, compile=on), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32], ids=str)
@@ -74,7 +74,7 @@ def test_operators_of_any_integer_type(dtype: torch.dtype) -> None:
     ndata = fields(batch)
     assert ndata["op"].amax() == K - 1
     small = {**ndata, "op": ndata["op"].to(dtype)}
-    torch.testing.assert_close(traverse(cell, batch, small), traverse(cell, batch, ndata))
+    torch.testing.assert_close(run_cell(cell, batch, small), run_cell(cell, batch, ndata))
 
 
 @pytest.mark.parametrize("on", WAYS)
@@ -83,11 +83,11 @@ def test_the_input_of_inner_nodes_is_not_read(name: str, on: bool) -> None:
     batch, cell = star(2).batch(), make(name)
     x, op = torch.randn(3, M).double(), torch.tensor([0, -1, -1])
     with compiling() if on else compiled(False):
-        traverse(cell, batch, {"x": x, "op": op})  # else the first batch may not be compiled
+        run_cell(cell, batch, {"x": x, "op": op})  # else the first batch may not be compiled
         x[0] = torch.nan
         x.requires_grad_()
-        traverse(cell, batch, {"x": x, "op": op})["h"].sum().backward()
-    assert explain_compile(cell).endswith("is compiled") == on
+        run_cell(cell, batch, {"x": x, "op": op})["h"].sum().backward()
+    assert compile_report(cell).endswith("is compiled") == on
     for p in (x, *cell.parameters()):
         assert torch.isfinite(p.grad).all()
 
@@ -95,11 +95,11 @@ def test_the_input_of_inner_nodes_is_not_read(name: str, on: bool) -> None:
 def test_children_and_operators_out_of_range_are_refused() -> None:
     batch = star(L + 1).batch()
     with pytest.raises(TreeError, match="expected child positions from 0 to 2"):
-        traverse(make("sum"), batch, fields(batch))
+        run_cell(make("sum"), batch, fields(batch))
     batch = chain(3).batch()
     ndata = fields(batch)
     with pytest.raises(TreeError, match="expected an operator from 0 to 1 at every node .* got 5"):
-        traverse(make("sum operators"), batch, {**ndata, "op": torch.full((3,), 5)})
+        run_cell(make("sum operators"), batch, {**ndata, "op": torch.full((3,), 5)})
 
 
 @given(forests())
@@ -143,7 +143,7 @@ def test_shared_inputs(on: bool, forest: Forest) -> None:
         rows = torch.linspace(-1, 1, 3 * M, dtype=torch.float64).view(3, M).requires_grad_()
         x = IndexedRows(rows, index)
         with compiling() if on else compiled(False):
-            made = traverse(cell, batch, {"x": x if shared else x.dense()})
+            made = run_cell(cell, batch, {"x": x if shared else x.dense()})
         found.append(made)
         total = made["h"].sin().sum() + made["c"].sum()
         grads.append(torch.autograd.grad(total, [rows, *cell.parameters()], allow_unused=True))
@@ -154,9 +154,9 @@ def test_shared_inputs(on: bool, forest: Forest) -> None:
 def test_shared_inputs_reach_every_backend() -> None:
     batch, cell = chain(3).batch(), make("sum")
     x = IndexedRows(torch.randn(2, M, dtype=torch.float64), torch.tensor([0, 1, 0]))
-    expected = traverse(cell, batch, {"x": x.dense()})
-    for backend, fused in (("levels", True), ("levels", False), ("dgl", False)):
-        made = traverse(cell, batch, {"x": x}, backend=backend, fused=fused)
+    expected = run_cell(cell, batch, {"x": x.dense()})
+    for backend, on in (("levels", True), ("levels", False), ("dgl", False)):
+        made = run_cell(cell, batch, {"x": x}, backend=backend, compile=on)
         torch.testing.assert_close(made, expected)
 
 
@@ -166,7 +166,7 @@ def test_what_is_not_a_number_stays_so(on: bool) -> None:
     x = torch.zeros(batch.num_nodes, M)
     x[-1] = torch.nan
     with compiling() if on else compiled(False):
-        h = traverse(cell, batch, {"x": x})["h"]
+        h = run_cell(cell, batch, {"x": x})["h"]
     assert h[[0, -1]].isnan().all()
     assert h[1:-1].isfinite().all()
 
@@ -177,8 +177,8 @@ def test_large_activations(on: bool) -> None:
     for size in (50.0, 1e4, 1e30):
         x = torch.full((batch.num_nodes, M), size)
         with compiling() if on else compiled(False):
-            made = traverse(cell, batch, {"x": x})
-        torch.testing.assert_close(made, traverse(cell, batch, {"x": x}, fused=False))
+            made = run_cell(cell, batch, {"x": x})
+        torch.testing.assert_close(made, run_cell(cell, batch, {"x": x}, compile=False))
 
 
 @pytest.mark.skipif(not available(), reason="no numba")
@@ -193,10 +193,10 @@ def test_machine_code_is_as_exact_as_torch(threads: int) -> None:
             other = x.float()
             other[leaf] *= factor
             with compiling(interpret=False):
-                states = traverse(cell, batch, {"x": other.requires_grad_()})
+                states = run_cell(cell, batch, {"x": other.requires_grad_()})
             states["h"].sum().backward()
             assert torch.get_num_threads() == threads
-            expected = traverse(exact, batch, {"x": other.double()}, fused=False)
+            expected = run_cell(exact, batch, {"x": other.double()}, compile=False)
             for name, field in states.items():
                 expect = expected[name]
                 assert_close(field.double(), expect, rtol=0, atol=2e-6, equal_nan=True)
@@ -211,12 +211,12 @@ def test_inputs_that_do_not_fit_the_nodes_are_refused(on: bool) -> None:
     with compiling() if on else compiled(False):
         for wrong in (rows, rows[:2]):
             with pytest.raises(TreeError, match="to have 3 rows, one per node, got"):
-                traverse(cell, batch, {"x": wrong})
+                run_cell(cell, batch, {"x": wrong})
         index = torch.zeros(batch.num_nodes, dtype=torch.int64)
         for wrong in (-1, len(rows)):
             index[1] = wrong
             with pytest.raises(TreeError, match="the indices of shared inputs to be 0 to"):
-                traverse(cell, batch, {"x": IndexedRows(rows, index)})
+                run_cell(cell, batch, {"x": IndexedRows(rows, index)})
 
 
 @pytest.mark.skipif(not available(), reason="no numba")
@@ -227,8 +227,8 @@ def test_edges_between_trees_are_no_matter(name: str) -> None:
     cut = TreeBatch(one.src, one.dst, sizes, edata=one.edata)
     ndata, cell = fields(one), make(name)
     with compiling(), patch.object(Machine, "shards", lambda *_: 3):
-        made = traverse(cell, cut, ndata)
-    torch.testing.assert_close(made, traverse(cell, one, ndata, fused=False))
+        made = run_cell(cell, cut, ndata)
+    torch.testing.assert_close(made, run_cell(cell, one, ndata, compile=False))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -237,11 +237,11 @@ def test_a_forked_process_can_go_on_with_one_thread() -> None:
     script = """
 import os, torch
 torch.set_num_threads(1)
-from dgltrees import Forest, traverse
+from dgltrees import Forest, run_cell
 from dgltrees.cells import ChildSumTreeLSTM
 batch, cell = Forest.build([-1] + [0] * 40).batch(), ChildSumTreeLSTM(2, 3)
 def step():
-    traverse(cell, batch, {"x": torch.ones(41, 2)})["h"].sum().backward()
+    run_cell(cell, batch, {"x": torch.ones(41, 2)})["h"].sum().backward()
 step()
 child = os.fork()
 step()

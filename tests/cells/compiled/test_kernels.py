@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import Forest, explain_compile, traverse
+from dgltrees import Forest, compile_report, run_cell
 from dgltrees.cells import make_cell
 from dgltrees.cells.compiled import kernels
 from tests.cells.compiled.interpreter import compiling
@@ -27,10 +27,10 @@ def test_machine_code_equals_the_functions_in_single_precision() -> None:
     x = torch.randn(9, 3, requires_grad=True)
     fields = {"x": x, "op": torch.arange(9) % 2}
     results = []
-    for fused in (True, False):
+    for compiled in (True, False):
         with compiling(interpret=False):
-            states = traverse(cell, forest, fields, fused=fused)
-            assert explain_compile(cell) == "Other is compiled"
+            states = run_cell(cell, forest, fields, compile=compiled)
+            assert compile_report(cell) == "Other is compiled"
         total = sum((h.sin() * (i + 1)).sum() for i, (_, h) in enumerate(sorted(states.items())))
         results.append((states, torch.autograd.grad(total, [x, cell.f.U])))
     assert_close(*results, atol=1e-4, rtol=1e-3)

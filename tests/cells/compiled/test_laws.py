@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, explain_compile, traverse
+from dgltrees import Forest, TreeBatch, compile_report, run_cell
 from dgltrees.cells import BaseCell
 from dgltrees.cells.compiled import run
 from dgltrees.cells.compiled.kernels import available, compiled
@@ -116,13 +116,13 @@ def test_equals_the_three_functions(case: Case, data: st.DataObject) -> None:
     ndata = tracked(ndata)
     rows = data.draw(st.none() | st.integers(1, 5))  # of pieces that a batch is cut into
     with going(case.way), patch.object(run.Machine, "rows", lambda *_: rows):
-        states = traverse(cell, batch, ndata)
+        states = run_cell(cell, batch, ndata)
         if case.way == "compiled":
-            assert not len(batch.src) or "is compiled" in explain_compile(cell)
+            assert not len(batch.src) or "is compiled" in compile_report(cell)
         else:
             assert compiled_states(cell, batch, ndata) is not None
         grads = gradients(cell, ndata, {name: states[name] for name in sorted(outputs)})
-    expected = traverse(cell, batch, ndata, fused=False, outputs=cell.state_fields)
+    expected = run_cell(cell, batch, ndata, compile=False, outputs=cell.state_fields)
     assert_close(states, expected)
     assert_close(grads, gradients(cell, ndata, {name: expected[name] for name in sorted(outputs)}))
 
@@ -143,14 +143,14 @@ def test_it_is_taken_by_backend_levels_alone_and_if_wanted(row: Row) -> None:
         raise AssertionError("went level by level")
 
     cell.reduce = reduce  # type: ignore[method-assign, assignment]
-    assert set(traverse(cell, batch, ndata)) == set(cell.state_fields)
-    ways: tuple[dict[str, object], ...] = ({"fused": False}, {"backend": "dgl"})
+    assert set(run_cell(cell, batch, ndata)) == set(cell.state_fields)
+    ways: tuple[dict[str, object], ...] = ({"compile": False}, {"backend": "dgl"})
     for options in (*ways, {"checkpoint": True}):
         with pytest.raises(AssertionError, match="went level by level"):
-            traverse(cell, batch, ndata, **options)  # type: ignore[arg-type]
+            run_cell(cell, batch, ndata, **options)  # type: ignore[arg-type]
     cell.__class__ = type("Other", (type(cell),), {})  # which may have another equation
     with pytest.raises(AssertionError, match="went level by level"):
-        traverse(cell, batch, ndata)
+        run_cell(cell, batch, ndata)
 
 
 @every_row
@@ -178,10 +178,10 @@ def test_a_second_derivative_is_refused(case: Case) -> None:
     batch, ndata = case.inputs(cell, sample(case.row.children))
     x = ndata["x"].requires_grad_()
     with going(case.way):
-        h = traverse(cell, batch, ndata)["h"]
-        with pytest.raises(RuntimeError, match=r"one derivative of a \w+ cell.*fused=False"):
+        h = run_cell(cell, batch, ndata)["h"]
+        with pytest.raises(RuntimeError, match=r"one derivative of a \w+ cell.*compile=False"):
             torch.autograd.grad(h.sum(), x, create_graph=True)
-    h = traverse(cell, batch, ndata, fused=False)["h"]
+    h = run_cell(cell, batch, ndata, compile=False)["h"]
     (grad,) = torch.autograd.grad(h.sum(), x, create_graph=True)
     grad.sum().backward()
 
@@ -192,9 +192,9 @@ def test_a_graph_that_is_kept_can_be_used_again(case: Case) -> None:
     batch, ndata = case.inputs(cell, sample(case.row.children))
     ndata = tracked(ndata)
     with going(case.way):
-        total = traverse(cell, batch, ndata)["h"].sum()
+        total = run_cell(cell, batch, ndata)["h"].sum()
         for _ in range(3):  # other steps in between must not touch its tables
-            traverse(cell, batch, tracked(ndata))["h"].sum().backward()
+            run_cell(cell, batch, tracked(ndata))["h"].sum().backward()
         (first,) = torch.autograd.grad(total, ndata["x"], retain_graph=True)
         (again,) = torch.autograd.grad(total, ndata["x"])
     assert_close(again, first)
@@ -205,7 +205,7 @@ def test_nothing_is_read_back_from_the_device(row: Row) -> None:
     cell = row.make()
     batch, ndata = Case(row, "torch").inputs(cell, sample(row.children))
     moved = batch.with_data(ndata).to("meta")
-    h = traverse(cell.to("meta"), moved, moved.ndata)["h"]
+    h = run_cell(cell.to("meta"), moved, moved.ndata)["h"]
     assert len(h) == batch.num_nodes
     h.sum().backward()
 
@@ -215,8 +215,8 @@ def test_a_batch_seen_in_inference_mode_can_be_trained_on(case: Case) -> None:
     cell = case.make()
     batch, ndata = case.inputs(cell, sample(case.row.children))
     ways: tuple[Callable[[], Fields], ...] = (
-        lambda: traverse(cell, batch, ndata),
-        lambda: traverse(cell, batch, ndata, fused=False),
+        lambda: run_cell(cell, batch, ndata),
+        lambda: run_cell(cell, batch, ndata, compile=False),
     )
     with going(case.way):
         with torch.inference_mode():
@@ -235,7 +235,7 @@ def test_batches_without_nodes(case: Case, sizes: list[int]) -> None:
     lengths = torch.tensor(sizes, dtype=torch.int64)
     batch = TreeBatch(none, none, lengths, edata={"pos": none})
     with going(case.way):
-        states = traverse(cell, batch, ndata)
+        states = run_cell(cell, batch, ndata)
         assert all(len(field) == 0 for field in states.values())
         if states["h"].requires_grad:
             states["h"].sum().backward()

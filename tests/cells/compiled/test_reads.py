@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import Forest, explain_compile, traverse
+from dgltrees import Forest, compile_report, run_cell
 from dgltrees.cells.compiled import way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
@@ -192,7 +192,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
 
 def states(cell: nn.Module, **options: Any) -> Tensor:
     x = torch.linspace(-1, 1, 21, dtype=torch.float64).view(7, 3)
-    return traverse(cell, FOREST, {"x": x}, **options)["h"]  # type: ignore[arg-type]
+    return run_cell(cell, FOREST, {"x": x}, **options)["h"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -208,12 +208,12 @@ def test_a_change_between_batches_changes_compiled_code(
     kind = type("Own", (Reading,), {"scale": 1.0})
     cell = kind(read).double()
     before = states(cell)
-    assert explain_compile(cell) == "Own is compiled"
+    assert compile_report(cell) == "Own is compiled"
     change(cell)
     after = states(cell)
     assert not torch.allclose(before, after)
-    assert_close(after, states(cell, fused=False))
-    assert explain_compile(cell).startswith("Own is compiled")
+    assert_close(after, states(cell, compile=False))
+    assert compile_report(cell).startswith("Own is compiled")
     CHANGE_CLOSED(1.0)
 
 
@@ -284,7 +284,7 @@ def test_a_function_with_effects_is_not_compiled(name: str) -> None:
     random.seed(0)
     np.random.seed(0)
     states(cell)
-    assert re.search(reason, explain_compile(cell)), explain_compile(cell)
+    assert re.search(reason, compile_report(cell)), compile_report(cell)
     assert cell.number == (4 if name == "counter" else 1)  # of three levels with children
     assert all(type(each) in (float, Tensor) for each in cell.numbers)
     assert type(cell.unread) in (int, Tensor)

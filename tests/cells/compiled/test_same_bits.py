@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dgltrees import Forest, explain_compile, traverse
+from dgltrees import Forest, compile_report, run_cell
 from dgltrees.cells.compiled.kernels import available
 from tests.cells.compiled.user_cells import GRU
 
@@ -25,8 +25,8 @@ def digest() -> str:
     """The SHA-256 of a compiled cell's states and gradients."""
     torch.manual_seed(0)
     cell, forest = GRU(5, 20), Forest.build([-1, *(i // 2 for i in range(63))])
-    h = traverse(cell, forest, {"x": torch.randn(64, 5)})["h"]  # type: ignore[arg-type]
-    assert explain_compile(cell) == "GRU is compiled"
+    h = run_cell(cell, forest, {"x": torch.randn(64, 5)})["h"]  # type: ignore[arg-type]
+    assert compile_report(cell) == "GRU is compiled"
     h.square().mean().backward()
     tensors = [h, *(p.grad for p in cell.parameters() if p.grad is not None)]
     texts = [t.detach().numpy().tobytes() for t in tensors]

@@ -244,18 +244,18 @@ def write(path: Path, draw: Callable[[random.Random], str], count: int) -> None:
     path.write_bytes(lines.encode("utf-8"))
 
 
-OF_PAPERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "listops": ("listops", {"train": 150, "valid": 40, "test": 40, "max_depth": 6}),
-    "logic": ("lrt", {"train": [10] * 13, "valid": 0, "test": [4] * 13}),
-    "mee": ("mee", {"train": 20, "valid": 10, "test": 10, "lengths": (4, 5)}),
+OF_PAPERS: dict[str, dict[str, Any]] = {
+    "listops": {"train": 150, "valid": 40, "test": 40, "max_depth": 6},
+    "lrt": {"train": [10] * 13, "valid": 0, "test": [4] * 13},
+    "mee": {"train": 20, "valid": 10, "test": 10, "lengths": (4, 5)},
 }
-"""The generators of papers, with the folder and the settings of each."""
+"""The settings of the generators of papers; a folder has the name of its generator."""
 
 
 def make_samples(out: Path) -> None:
     """Write every sample that is generated; the handwritten ones stay as they are."""
-    for name, (folder, settings) in installed_tasks(OF_PAPERS).items():
-        GENERATORS[name](out / folder, **settings, overwrite=True)
+    for name, settings in installed_tasks(OF_PAPERS).items():
+        GENERATORS[name](out / name, **settings, overwrite=True)
     make_plans(out / "plans", train=60, valid=0, test=0, overwrite=True)
     queries = {"max_tables": 3, "alternatives": 4, "overwrite": True}
     make_plans(out / "plans" / "queries", train=48, valid=0, test=0, **queries)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees.formats import FORMATS, Layout
+from dgltrees.formats import FORMATS, RecordLayout
 from tests.installed import installed_formats, installed_tasks
 
 from .sample_data import OF_PAPERS, implication, make_samples
@@ -16,7 +16,7 @@ SAMPLES = DATASETS / "samples"
 
 FORMAT_OF = {
     "listops": "listops",
-    "lrt": "logic",
+    "lrt": "lrt",
     "sst": "sst",
     "inex": "inex",
     "boolsent": "boolsent",
@@ -43,7 +43,7 @@ def test_the_samples_are_what_the_generators_write(tmp_path: Path) -> None:
     make_samples(tmp_path)
     generated = files(tmp_path)
     handwritten = [Path("penn/sample.mrg"), Path("ud/sample.conllu")]
-    missing = {folder for name, (folder, _) in OF_PAPERS.items() if not installed_tasks({name: 0})}
+    missing = {*OF_PAPERS} - {*installed_tasks(OF_PAPERS)}
     assert [path for path in files(SAMPLES) if path.parts[0] not in missing] == sorted(
         [*generated, *handwritten]
     )
@@ -69,7 +69,7 @@ def test_every_sample_is_read(name: Path) -> None:
     path = SAMPLES / name
     pairs = name.name.startswith("relatedness")
     form = "jsonl" if pairs else FORMAT_OF[name.parts[0]]
-    layout = Layout(tree=["first", "second"]) if pairs else Layout()
+    layout = RecordLayout(tree=["first", "second"]) if pairs else RecordLayout()
     examples = FORMATS[form].read(path, layout=layout)
     text = path.read_text(encoding="utf-8")
     starts = {".mrg": "\n( (", ".conllu": "\n1\t"}
@@ -100,15 +100,27 @@ def test_implication_is_left_associative() -> None:
     assert implication([1, 0, 0]) == 1
 
 
-def test_the_pages_show_well_formed_examples(tmp_path: Path) -> None:
-    """The first code block of a page is a file of its format."""
-    for page, name in FORMAT_OF.items():
-        if page in ("snli", "msr"):  # known by the file's name; questions
-            continue
-        if name not in FORMATS_HERE:
-            continue
-        text = (DATASETS / f"{page.partition('_')[0]}.md").read_text(encoding="utf-8")
-        blocks = re.findall(r"(?s)```\n(.*?)```", text)
-        (tmp_path / page).write_text(blocks[0], encoding="utf-8")
-        examples = FORMATS[name].read(tmp_path / page)
-        assert np.all(examples.forest.sizes > 0)
+HEADINGS = {
+    "listops": "ListOps",
+    "lrt": "Logical relations (LRT)",
+    "sst": "Stanford Sentiment Treebank",
+    "inex": "INEX 2005",
+    "boolsent": "BoolSent",
+    "penn": "Penn Treebank brackets",
+    "ud": "Universal Dependencies",
+    "sick": "SICK",
+    "wikiqa": "WikiQA",
+    "mee": "Math expressions (MEE)",
+    "ptb_lm": "Penn Treebank text",
+    "plans": "Query plans",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in HEADINGS if FORMAT_OF[name] in FORMATS_HERE])
+def test_the_page_of_data_sets_shows_well_formed_examples(name: str, tmp_path: Path) -> None:
+    text = (DATASETS.parent / "docs/reference/data_sets.md").read_text(encoding="utf-8")
+    section = text.partition(f"\n### {HEADINGS[name]}\n")[2]
+    block = re.findall(r"(?s)\n```\n(.*?)```", section)[0]
+    (tmp_path / name).write_text(block, encoding="utf-8")
+    examples = FORMATS[FORMAT_OF[name]].read(tmp_path / name)
+    assert np.all(examples.forest.sizes > 0)

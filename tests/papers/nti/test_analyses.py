@@ -29,8 +29,8 @@ from dgltrees.papers.nti.analyses import (
     sentences_with_all_words,
     similar,
 )
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
+from dgltrees.training.trained import TrainedModel, load
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import SAMPLES, quick, with_model
 
@@ -39,7 +39,7 @@ SST = SAMPLES / "sst" / "dev.txt"
 SMALL: dict[str, Any] = {"hidden_size": 6, "embedding": 6, "head": [8]}
 
 
-def trained(factory: pytest.TempPathFactory, preset: str, **model: Any) -> LoadedRun:
+def trained(factory: pytest.TempPathFactory, preset: str, **model: Any) -> TrainedModel:
     path = factory.mktemp("runs") / preset
     settings = with_model(quick(preset, batch_size=20), **SMALL, **model)
     train(settings, path, bar=False)
@@ -47,31 +47,33 @@ def trained(factory: pytest.TempPathFactory, preset: str, **model: Any) -> Loade
 
 
 @pytest.fixture(scope="module")
-def node_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def node_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
     return trained(tmp_path_factory, "sick-node-global")
 
 
 @pytest.fixture(scope="module")
-def matching_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def matching_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
     return trained(tmp_path_factory, "sick-fullmatching-global", padding="right")
 
 
 @pytest.fixture(scope="module")
-def lstm_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def lstm_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
     return trained(tmp_path_factory, "sick-lstm")
 
 
 @pytest.fixture(scope="module")
-def sst_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
+def sst_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
     return trained(tmp_path_factory, "sst-phrases-small")
 
 
-def command(name: str, run: LoadedRun, path: Path, *flags: str) -> list[str]:
+def command(name: str, run: TrainedModel, path: Path, *flags: str) -> list[str]:
     """The words of a command that reads a file."""
     return [name, str(run.directory.path), "--input", str(path), *flags]
 
 
-def test_a_map_has_the_words_and_the_phrases(node_run: LoadedRun, matching_run: LoadedRun) -> None:
+def test_a_map_has_the_words_and_the_phrases(
+    node_run: TrainedModel, matching_run: TrainedModel
+) -> None:
     """A girl runs in the park: six words, two pads; A child runs: three words, one pad."""
     for run, words, phrases in (
         (node_run, [None, None, "a", "girl"], ["a", "child runs", "a child runs"]),
@@ -89,7 +91,7 @@ def test_a_map_has_the_words_and_the_phrases(node_run: LoadedRun, matching_run: 
 
 
 def test_a_map_is_drawn(
-    matching_run: LoadedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    matching_run: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / "map.svg")
     argv = command("attention", matching_run, DEV, "--phrases", "a child", "--out", out)
@@ -107,16 +109,16 @@ def test_a_map_is_drawn(
     ],
 )
 def test_maps_that_do_not_exist(
-    matching_run: LoadedRun, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+    matching_run: TrainedModel, capsys: pytest.CaptureFixture[str], more: list[str], message: str
 ) -> None:
     assert main(command("attention", matching_run, DEV, *more)) == 2
     assert message in capsys.readouterr().err
 
 
-def test_models_that_do_not_attend_or_make_no_trees(lstm_run: LoadedRun) -> None:
-    with pytest.raises(ConfigError, match=r"attend to each other .* at .*, got .* snli \(LSTM\)"):
+def test_models_that_do_not_attend_or_make_no_trees(lstm_run: TrainedModel) -> None:
+    with pytest.raises(ConfigError, match=r"attend to each other .* at .*, got .* nli \(LSTM\)"):
         attention_map(lstm_run, [DEV])
-    with pytest.raises(ConfigError, match=r"a model that makes trees .*, got .* snli \(LSTM\)"):
+    with pytest.raises(ConfigError, match=r"a model that makes trees .*, got .* nli \(LSTM\)"):
         similar(lstm_run, [DEV], ["a"])
     with pytest.raises(ConfigError, match="a model that makes trees"):
         accuracy_by_padding(lstm_run, [DEV])
@@ -128,7 +130,7 @@ def test_overlapping_trees_are_not_drawn(tmp_path_factory: pytest.TempPathFactor
         attention_map(run, [DEV])
 
 
-def test_attention_on_pads_is_what_the_maps_show(node_run: LoadedRun) -> None:
+def test_attention_on_pads_is_what_the_maps_show(node_run: TrainedModel) -> None:
     masses: list[float] = []
     shares: list[float] = []
     for example in range(30):
@@ -144,7 +146,7 @@ def test_attention_on_pads_is_what_the_maps_show(node_run: LoadedRun) -> None:
     assert report["share"] == pytest.approx(np.mean(shares), rel=1e-4)
 
 
-def slow_neighbors(run: LoadedRun, query: str, texts: Sequence[str]) -> list[tuple[str, float]]:
+def slow_neighbors(run: TrainedModel, query: str, texts: Sequence[str]) -> list[tuple[str, float]]:
     """The cosines of single sentences to a query, the slow way."""
 
     def root(text: str) -> Tensor:
@@ -155,7 +157,7 @@ def slow_neighbors(run: LoadedRun, query: str, texts: Sequence[str]) -> list[tup
     return sorted(cosine.items(), key=lambda pair: -pair[1])
 
 
-def test_similar_sentences(sst_run: LoadedRun) -> None:
+def test_similar_sentences(sst_run: TrainedModel) -> None:
     forest = examples_with_all_words(sst_run, [SST]).forest
     names = forest.vocabs["word"].decode(forest.columns["word"])
     ends = forest.offsets.tolist()
@@ -169,7 +171,7 @@ def test_similar_sentences(sst_run: LoadedRun) -> None:
 
 
 def test_similar_phrases(
-    sst_run: LoadedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sst_run: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = command("similar", sst_run, SST, "--query", "is good", "very good")
     assert main([*argv, "--number", "3"]) == 0
@@ -206,7 +208,7 @@ def test_neighbors_by_the_vectors_of_a_pretrained_encoder(
 
 
 def test_attention_to_a_premise_is_traced_for_no_batch(
-    node_run: LoadedRun, monkeypatch: pytest.MonkeyPatch
+    node_run: TrainedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What attends holds the states of the batch's premises, and each would be traced anew; the
     trees of the premises themselves are traced once."""
@@ -220,8 +222,8 @@ def test_attention_to_a_premise_is_traced_for_no_batch(
 
 
 def test_accuracy_by_padding(
-    sst_run: LoadedRun,
-    matching_run: LoadedRun,
+    sst_run: TrainedModel,
+    matching_run: TrainedModel,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -261,8 +263,8 @@ def test_a_picture_that_cannot_be_written_is_refused_first(
 def test_other_runs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(quick("sst-tree"), tmp_path / "run", bar=False)
     run = load(tmp_path / "run")
-    with pytest.raises(ConfigError, match="a run of snli, wikiqa or sst-phrases at .*, got .* sst"):
+    with pytest.raises(ConfigError, match="a run of nli, wikiqa or sst-phrases at .*, got .* sst"):
         examples_with_all_words(run, [SST])
     assert main(command("similar", run, SST, "--query", "a")) == 2
-    message = "a run of snli, sst-phrases or wikiqa at .*, got .* sst"  # by name
+    message = "a run of nli, sst-phrases or wikiqa at .*, got .* sst"  # by name
     assert re.search(message, capsys.readouterr().err)

@@ -55,14 +55,14 @@ def products(leaves: str) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("leaves", ["identity", "lstm"])
-@pytest.mark.parametrize("contender", ["dgl", "levels, fused=False", "levels", "products"])
+@pytest.mark.parametrize("contender", ["dgl", "levels, compile=False", "levels", "products"])
 def test_encoding(benchmark: BenchmarkFixture, contender: str, leaves: str) -> None:
     torch.manual_seed(0)
     encoder = make_nti_encoder(
         GivenVectors("vector", SIZE),
         SIZE,
         leaves=leaves,
-        fused="False" not in contender,
+        compile="False" not in contender,
     )
     sentences = tokens(BATCH)
     sentences.ndata["vector"].requires_grad_()

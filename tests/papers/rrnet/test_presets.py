@@ -32,7 +32,7 @@ def test_presets_that_need_a_paper_go_with_it() -> None:
 
 
 @pytest.mark.usefixtures("without_nti")
-@pytest.mark.parametrize("name", ["sick-rrnet", "sick-rrnet-told"])
+@pytest.mark.parametrize("name", ["sick-rrnet", "sick-rrnet-supervised"])
 def test_a_missing_base_is_named(name: str) -> None:
     with pytest.raises(ConfigError) as error:
         preset_values(name)
@@ -40,13 +40,13 @@ def test_a_missing_base_is_named(name: str) -> None:
 
 
 def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(TASKS, "logic", raising=False)
+    monkeypatch.delitem(TASKS, "lrt", raising=False)
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    assert not [name for name in preset_names() if name.startswith("lrt") or name == "logic-tree"]
+    assert "lrt-tree" not in preset_names()
     with pytest.raises(ConfigError) as error:
-        load_preset("logic-tree")
+        load_preset("lrt-tree")
     paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
-    assert str(error.value) == f"preset logic-tree: the task logic is of {paper}"
+    assert str(error.value) == f"preset lrt-tree: the task lrt is of {paper}"
 
 
 def test_every_setting_of_the_loop_makes_a_difference(

@@ -1,4 +1,4 @@
-"""Training steps of recurrent-recursive networks with given operations, and of LSTMs.
+"""Training steps of recurrent-recursive networks with gold operations, and of LSTMs.
 
 Math expressions as the paper trains on them, 4 and 5 operators, 128 a batch, hidden size 128. A
 step takes one character under every contender; the time of the making of the batch is included.
@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from dgltrees import traverse
+from dgltrees import run_cell
 from dgltrees.cells import RRNetCell
 from dgltrees.papers.rrnet.graphs import operation_graph
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
@@ -75,7 +75,7 @@ class Model(nn.Module):
         sizes = np.array([len(text) + 1 for text in texts])
         batch = operation_graph(operations.numpy(), sizes, complete=True)
         ndata = {"x": self.embed(tokens), "op": batch.ndata["op"]}
-        return traverse(self.cell, batch, ndata, outputs=["h"], **how)["h"][np.cumsum(sizes) - 1]
+        return run_cell(self.cell, batch, ndata, outputs=["h"], **how)["h"][np.cumsum(sizes) - 1]
 
     def on_the_fly(self, texts: list[Tensor]) -> Tensor:
         """The same step by step, with a stack: as where operations are chosen by the state."""
@@ -109,7 +109,7 @@ CONTENDERS: dict[str, Callable[[Model], Read]] = {
     "torch.nn.LSTM, padded": lambda model: model.padded,
     "torch.nn.LSTM, packed": lambda model: model.packed,
     "dgl": lambda model: lambda texts: model.graph(texts, backend="dgl"),
-    "levels, fused=False": lambda model: lambda texts: model.graph(texts, fused=False),
+    "levels, compile=False": lambda model: lambda texts: model.graph(texts, compile=False),
     "levels": lambda model: model.graph,
     "on the fly": lambda model: model.on_the_fly,
 }
@@ -139,7 +139,7 @@ def losses() -> list[float]:
 
 
 @pytest.mark.parametrize("contender", CONTENDERS)
-def test_given_operations(benchmark: BenchmarkFixture, losses: list[float], contender: str) -> None:
+def test_gold_operations(benchmark: BenchmarkFixture, losses: list[float], contender: str) -> None:
     texts = expressions()
     if contender.startswith("levels") or contender == "on the fly":
         step = training(contender, texts)

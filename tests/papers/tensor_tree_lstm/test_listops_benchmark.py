@@ -19,14 +19,14 @@ from dgltrees.papers.tensor_tree_lstm.tasks import LISTOPS
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings
 from dgltrees.training.loading import Loader
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.trees import LabeledTrees, TreeBatch
 from tests.backends import by_backend
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.benchmarks.test_speed import measure
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Examples:
+def data(tmp_path_factory: pytest.TempPathFactory) -> LabeledTrees:
     folder = tmp_path_factory.mktemp("listops")
     files = make_listops(folder / "data", train=256, test=0, seed=0)
     return LISTOPS.read(files["train"], Settings({"task": "listops"}).data, None)
@@ -35,13 +35,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Examples:
 class Step:
     """A training step of the preset's model through a backend."""
 
-    def __init__(self, data: Examples, contender: str) -> None:
+    def __init__(self, data: LabeledTrees, contender: str) -> None:
         values = preset_values("listops-hosvd-c20-r3")
         values["model"] = {**values["model"], "max_children": 5}
         torch.manual_seed(0)
         vocabs = {**data.forest.vocabs, "target": data.targets}
         self.data, self.model = data, LISTOPS.build(Settings(values).model, vocabs)
-        self.model.encoder.fused = contender != "levels, fused=False"
+        self.model.encoder.compiled = contender != "levels, compile=False"
         self.backend = "dgl" if contender == "dgl" else "levels"
 
     def batch(self, size: int) -> tuple[TreeBatch, Tensor]:
@@ -58,8 +58,8 @@ class Step:
 
 
 @pytest.mark.parametrize("size", [25, 256])
-@pytest.mark.parametrize("contender", ["dgl", "levels, fused=False", "levels"])
-def test_hosvd(benchmark: BenchmarkFixture, data: Examples, size: int, contender: str) -> None:
+@pytest.mark.parametrize("contender", ["dgl", "levels, compile=False", "levels"])
+def test_hosvd(benchmark: BenchmarkFixture, data: LabeledTrees, size: int, contender: str) -> None:
     nodes = int(data.sizes[:size].sum())
     group = f"ListOps HOSVD c=20 r=3, batch {size}"
     measure(benchmark, group, contender, nodes, Step(data, contender), size)
@@ -96,7 +96,7 @@ def share(
 
 
 @pytest.mark.parametrize("size", [25, 256])
-def test_batches_of_listops(benchmark: BenchmarkFixture, data: Examples, size: int) -> None:
+def test_batches_of_listops(benchmark: BenchmarkFixture, data: LabeledTrees, size: int) -> None:
     step = Step(data, "levels")
     kept = step.batch(size)
     share(
@@ -111,7 +111,7 @@ def test_batches_of_listops(benchmark: BenchmarkFixture, data: Examples, size: i
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("size", [25, 256])
 def test_waiting_for_workers(
-    benchmark: BenchmarkFixture, data: Examples, size: int, workers: int
+    benchmark: BenchmarkFixture, data: LabeledTrees, size: int, workers: int
 ) -> None:
     """What is waited for, in wall time, are batches; plans are made in the step."""
     step, load = Step(data, "levels"), Loader(LISTOPS, data, workers)

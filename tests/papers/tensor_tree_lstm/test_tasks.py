@@ -11,8 +11,8 @@ import pytest
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from tests.tasks.build import predictions
 from tests.tasks.test_model_settings import (
     assert_data_refused,
@@ -61,7 +61,7 @@ def test_accuracy_is_of_roots_and_of_nodes() -> None:
     assert (report["examples"], report["nodes"]) == (len(data), nodes)
 
 
-def test_logic_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
+def test_lrt_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
     train(quick("lrt-sum-c5", {"limit": None}), tmp_path / "run")
     loaded = load(tmp_path / "run")
     examples = loaded.metadata["examples"]

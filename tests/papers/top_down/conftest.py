@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dgltrees.settings.layers import Settings
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
+from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import SENTENCES
 
 
@@ -46,15 +46,15 @@ def sequence_lm_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def parser(parser_run: Path) -> LoadedRun:
+def parser(parser_run: Path) -> TrainedModel:
     return load(parser_run)
 
 
 @pytest.fixture
-def tree_lm(tree_lm_run: Path) -> LoadedRun:
+def tree_lm(tree_lm_run: Path) -> TrainedModel:
     return load(tree_lm_run)
 
 
 @pytest.fixture
-def sequence_lm(sequence_lm_run: Path) -> LoadedRun:
+def sequence_lm(sequence_lm_run: Path) -> TrainedModel:
     return load(sequence_lm_run)

@@ -90,7 +90,7 @@ def products(vocabulary: int, forest: Forest) -> Step:
 CONTENDERS: dict[str, Callable[..., LanguageModel]] = {
     "torch.nn.LSTM": lstm,
     "dgl": tree(),
-    "levels, fused=False": tree(fused=False),
+    "levels, compile=False": tree(compile=False),
     "levels": tree(),
 }
 

@@ -12,9 +12,9 @@ import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, inspect_trees
 from dgltrees.cli import main
-from dgltrees.formats import Layout
+from dgltrees.formats import RecordLayout
 from dgltrees.formats.guess import guess_layout
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.summary import summarize_column
 from tests.training.samples import SAMPLES
 
@@ -25,7 +25,7 @@ QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.ba
 def test_plans_are_described() -> None:
     plans = inspect_trees(PLANS)
     assert (plans.form, plans.complete) == ("jsonl", True)
-    assert plans.layout == Layout(tree="plan", children="Plans")
+    assert plans.layout == RecordLayout(tree="plan", children="Plans")
     records = [json.loads(line) for line in PLANS.read_text().splitlines()]
     assert plans.shapes.trees == len(records)
     assert plans.shapes.size[0] == 1
@@ -111,14 +111,14 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
 @pytest.mark.parametrize(
     ("records", "layout"),
     [
-        ([{"name": "a", "children": [{"name": "b"}]}], Layout()),
-        ([{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}], Layout(children="kids")),
-        ([{"a": {"b": {"kids": [{}, None]}}, "c": [1]}], Layout(tree="a.b", children="kids")),
-        ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], Layout(children="x")),
-        ([{"name": "a"}], Layout()),
+        ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout()),
+        ([{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}], RecordLayout(children="kids")),
+        ([{"a": {"b": {"kids": [{}, None]}}, "c": [1]}], RecordLayout(tree="a.b", children="kids")),
+        ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout(children="x")),
+        ([{"name": "a"}], RecordLayout()),
     ],
 )
-def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: Layout) -> None:
+def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: RecordLayout) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert guess_layout(path, "jsonl") == layout
@@ -129,18 +129,18 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     path.write_text(
         'id,json\n1,"[{""Plan"": {""Plans"": [{}]}, ""Time"": 3}]"\n2,"{""Plan"": {}}"\n'
     )
-    assert guess_layout(path, "rows") == Layout(tree="json.Plan", children="Plans")
+    assert guess_layout(path, "rows") == RecordLayout(tree="json.Plan", children="Plans")
     assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
 
 
 @pytest.mark.parametrize(
     ("values", "warning"),
     [
-        (["a"] * 30, "the same name everywhere"),
+        (["a"] * 30, "the same name in all rows"),
         ([f"n{i}" for i in range(30)], "an identifier"),
         ([*map(str, range(29)), "none"], "look like numbers"),
-        (np.full(30, 2.0), "is 2 everywhere"),
-        (np.arange(30), "counts its rows"),
+        (np.full(30, 2.0), "is 2 in all rows"),
+        (np.arange(30), "numbers its rows"),
         (np.array([1.0, np.inf]), "infinite"),
         (["a", "b"] * 15, None),
         (["1", "2"] * 15, None),
@@ -168,7 +168,7 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None
-    dots = Examples(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
+    dots = LabeledTrees(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
     assert any("single node" in each for each in inspect_trees(dots).warnings)
 
 
@@ -181,12 +181,12 @@ def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -
     assert one.shapes.trees == 1
     assert any("--format json-records" in warning for warning in one.warnings)
     many = inspect_trees(tmp_path / "pages.json", format="json-records")
-    assert (many.shapes.trees, many.layout) == (2, Layout(tree="page", children="kids"))
+    assert (many.shapes.trees, many.layout) == (2, RecordLayout(tree="page", children="kids"))
     (tmp_path / "pages.json").write_text(json.dumps([[i] for i in range(100)]))
     assert len([*inspect_trees(tmp_path / "pages.json").lines()]) < 70
     table = tmp_path / "steps.csv"
     table.write_text("order,step,after,what\na,1,,x\na,2,1,y\nb,3,,x\n")
-    layout = Layout(tree_id="order", node_id="step", parent="after")
+    layout = RecordLayout(tree_id="order", node_id="step", parent="after")
     steps = inspect_trees(table, layout=layout)
     assert (steps.form, steps.shapes.trees, steps.shapes.nodes) == ("nodes", 2, 3)
     with pytest.raises(TreeError, match="parents or depths as the layout's parent or depth"):
@@ -200,6 +200,9 @@ def test_errors(tmp_path: Path) -> None:
         inspect_trees(PLANS, format="csv")
     with pytest.raises(TreeError, match="at least one tree"):
         inspect_trees(Forest.build([], offsets=[0]))
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(TreeError, match="expected trees, got the directory of a trained run"):
+        inspect_trees(tmp_path)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(TreeError, match="empty"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Examples, Forest, Vocabulary, load
+from dgltrees import Forest, LabeledTrees, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
@@ -125,7 +125,7 @@ def test_bags_count_the_names_that_are_most_frequent_in_training() -> None:
     vocab = Vocabulary(["once", "often", "never", "twice"])
     columns = {"n": np.array([1, 0, 3, 1, 3, 1, -1])}
     forest = Forest.build([-1, 0, 1, 2, 3, 4, 5], columns=columns, vocabs={"n": vocab})
-    (ids,) = frequent_names(Examples(forest, {})).values()
+    (ids,) = frequent_names(LabeledTrees(forest, {})).values()
     assert vocab.decode(ids) == ["often", "twice", "once", "never"]
 
 
@@ -223,7 +223,7 @@ def test_an_error_of_a_node_names_its_tree_and_place() -> None:
     )
     data = CLASSIFY_NODES.data(target="kind", classes=names.names)
     with pytest.raises(TreeError, match=r"^tree 0, node 1: expected a class \(1, 2\), got '3'"):
-        CLASSIFY_NODES.examples(Examples(target), data, None)
+        CLASSIFY_NODES.examples(LabeledTrees(target), data, None)
 
 
 def test_classes_are_sorted_over_all_files(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Examples, Forest, load
+from dgltrees import Forest, LabeledTrees, load
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
@@ -83,7 +83,7 @@ def test_trees_without_a_target_have_a_score_and_a_rank_in_their_group(
     forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
     groups = np.array([r["query"] for r in PLANS])
     order = np.random.default_rng(0).permutation(len(PLANS))  # in Python in any order
-    mixed = loaded.examples(Examples(forest, {"query": groups}).select(order), labeled=False)
+    mixed = loaded.examples(LabeledTrees(forest, {"query": groups}).select(order), labeled=False)
     assert [line["rank"] for line in loaded.predict(mixed)] == [lines[i]["rank"] for i in order]
     assert loaded.encode(forest).shape == (len(PLANS), 8)
     why = loaded.explain([bare], 5)
@@ -150,7 +150,7 @@ def test_a_lower_target_ranks_higher_where_the_lowest_is_the_best() -> None:
     forest = Forest.from_objects(
         [{"x": i, "children": [{"x": 1}]} for i in range(3)], columns=["x"]
     )
-    raw = Examples(forest, {"target": np.array([2.0, 1.0, 3.0]), "group": np.array([5, 5, 5])})
+    raw = LabeledTrees(forest, {"target": np.array([2.0, 1.0, 3.0]), "group": np.array([5, 5, 5])})
     for best, expected in (("highest", [2, 1, 3]), ("lowest", [-2, -1, -3])):
         data = RANK.examples(raw, RANK.data(best=best), None)
         assert RANK.targets(data).tolist() == expected
@@ -159,7 +159,7 @@ def test_a_lower_target_ranks_higher_where_the_lowest_is_the_best() -> None:
 
 def test_the_group_of_a_root_is_no_input() -> None:
     nodes = [{"x": i, "g": "a", "y": i, "children": [{"x": 1, "g": "a", "y": 0}]} for i in range(3)]
-    raw = Examples(Forest.from_objects(nodes, columns=["x", "g", "y"]))
+    raw = LabeledTrees(Forest.from_objects(nodes, columns=["x", "g", "y"]))
     data = RANK.examples(raw, RANK.data(target="y", group="g"), None)
     assert [column.name for column in data.inputs] == ["x"]
     assert RANK.groups(data).tolist() == [0, 0, 0]

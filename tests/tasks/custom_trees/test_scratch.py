@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Examples
+from dgltrees import LabeledTrees
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import Layout, read, write_parquet
+from dgltrees.formats import RecordLayout, read, write_parquet
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees import baselines, reading
 from dgltrees.tasks.splits import load_splits
@@ -46,7 +46,7 @@ def plans(tmp_path: Path, task: str, **data: Any) -> Settings:
     return settings(task, shards[0], train=paths, target=TARGETS[task], min_count=3, **data)
 
 
-def by_name(data: Examples) -> list[Any]:
+def by_name(data: LabeledTrees) -> list[Any]:
     """All of a data set, with names instead of ids, whose order may be another."""
     forest = data.forest
     columns = {
@@ -98,7 +98,7 @@ def test_a_run_on_disk_is_the_run_in_memory_where_the_first_part_has_all_names(
 def test_parquet_shards_train_on_disk(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = write(tmp_path / "plans.jsonl", PLANS)
-    data = read(path, "jsonl", layout=Layout(tree="plan", children="Plans"))
+    data = read(path, "jsonl", layout=RecordLayout(tree="plan", children="Plans"))
     write_parquet(data, tmp_path / "plans.parquet")
     shard = str(tmp_path / "*.parquet")
     chosen = settings("regress", path, train=shard, tree=None, children="children")

@@ -187,7 +187,7 @@ def rows(*values: Any) -> dict[str, Any]:
         ([rows(1), cycle()], "tree 1, node 2: expected a tree, got an object that contains itself"),
         (
             [shared()],
-            "tree 0, node 3: expected an object at one place of the tree, got the dict of node 1 "
+            "tree 0, node 3: expected each object once in a tree, got the dict of node 1 "
             "again; copy it",
         ),
         ([node("a", *"bcd")], "tree 0, node 1: expected an object or mapping to get 'children'"),
@@ -202,7 +202,7 @@ def rows(*values: Any) -> dict[str, Any]:
         ([rows(1, True)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
         (
             [rows([1], [1, 2])],
-            "tree 0, node 1: column 'x': expected vectors of one length, that is",
+            "tree 0, node 1: column 'x': expected vectors of one length,",
         ),
         ([rows([1], ["a"])], "tree 0, node 1: column 'x': expected a vector of numbers, got ['a']"),
         (

@@ -21,7 +21,7 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import LineError, chunks, empty_file, error_in, numbered_lines
 from dgltrees.formats.text import tokenize
 from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 ENTAILMENT_LABELS = ("entailment", "neutral", "contradiction")
@@ -35,7 +35,7 @@ def stream_entailment(
     vocabs: Mapping[str, Vocabulary] | None = None,
     rules: WordRules = VERBATIM,
     labeled: bool = True,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The pairs of a file, premise first, ``trees`` pairs at a time.
 
     Four forms are told apart: ``.jsonl`` files are SNLI's; ``labels.NAME`` has its sentences in

@@ -16,7 +16,7 @@ from dgltrees.formats.lines import error_in
 from dgltrees.formats.sentences import check_max_words, too_long
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
@@ -107,7 +107,7 @@ def pair_examples(
     *,
     labeled: bool = True,
     brackets: bool = False,
-) -> Examples:
+) -> LabeledTrees:
     """The pairs of one file: arity 2, node column ``word``, example columns ``target``, ``line``.
 
     With brackets, the node columns ``merges`` and ``splits`` have the constituents that end and
@@ -138,7 +138,7 @@ def pair_examples(
     columns = {"word": ids, **(_constituents(pairs, sizes, path) if brackets else {})}
     forest = chains(sizes, columns, {"word": words})
     example_columns = {"target": target, "line": np.array(lines, np.int64)}
-    return Examples(forest, example_columns, arity=2, targets=classes)
+    return LabeledTrees(forest, example_columns, arity=2, targets=classes)
 
 
 def _constituents(

@@ -15,7 +15,7 @@ from dgltrees.formats.brackets import Grammar, at_brackets
 from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 SST_LABELS = ("0", "1", "2", "3", "4")
@@ -28,7 +28,7 @@ def stream_sst(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     labeled: bool = True,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of a file of the treebank, ``trees`` lines at a time.
 
     A line is one tree, ``(3 (2 The) (4 (3 good) (2 one)))``; ``(2 The)`` is one leaf.
@@ -53,7 +53,7 @@ def stream_sst(
         yield _examples(items, words, labeled)
 
 
-def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> Examples:
+def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> LabeledTrees:
     count = items_in(items)
     if labeled:
         is_head = find_heads(items, "a label")
@@ -82,7 +82,7 @@ def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> Examples:
         {"word": word, "target": target},
         {"word": words},
     )
-    return Examples(
+    return LabeledTrees(
         forest,
         {"target": forest.columns["target"][forest.roots]},
         targets=Vocabulary(SST_LABELS, frozen=True),

@@ -19,7 +19,7 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import LineError, check_chunk_size, empty_file, error_in, numbered_lines
 from dgltrees.formats.text import tokenize
 from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
@@ -42,7 +42,7 @@ def stream_wikiqa(
     vocabs: Mapping[str, Vocabulary] | None = None,
     rules: WordRules = VERBATIM,
     labeled: bool = True,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The pairs of a question and a sentence of a file, about ``trees`` pairs at a time.
 
     In the official file, whose first line names the fields ``QuestionID``, ``Question``,
@@ -137,7 +137,7 @@ def _examples(
     words: Vocabulary,
     path: PathLike,
     labeled: bool,
-) -> Examples:
+) -> LabeledTrees:
     pairs = [row.pair for question in questions for row in question]
     classes = Vocabulary(WIKIQA_LABELS, frozen=True)
     examples = pair_examples(pairs, words, classes, path, labeled=labeled)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.initial import Init, initialize
+from dgltrees.cells.nti_attention import Score, ScoreName
 from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.settings import checked
 
@@ -39,7 +39,7 @@ class AttentionOverTrees(nn.Module, ABC):
     Arguments:
         size: c.
         score: the scoring function: ``"mlp"``, equation (11), ``"dot"``, or ``"map"``, that of the
-            paper's code (:class:`~dgltrees.cells.attentive.Score`).
+            paper's code (:class:`~dgltrees.cells.nti_attention.Score`).
         mask_pads: pass over nodes without a token below them; the paper does not.
         init: how weights are drawn.
 

@@ -27,7 +27,7 @@ from dgltrees.papers.nti.models.leaves import (
     State,
 )
 from dgltrees.settings import Count, Fraction, checked, expected
-from dgltrees.traversal import IndexedRows, traverse
+from dgltrees.traversal import IndexedRows, run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
@@ -147,7 +147,7 @@ class NTIEncoder(Encoder):
         pad: the vector of leaves without a token: ``"fixed"``, drawn once from U(-0.1, 0.1),
             ``"learned"``, or ``"zero"``.
         dropout: the probability of dropout on the leaves' vectors.
-        fused: use the cell's own way through all levels, if it has one.
+        compile: run the cell as compiled code where possible.
 
     Attributes:
         size: c, the size of a state.
@@ -173,7 +173,7 @@ class NTIEncoder(Encoder):
         width: Count | None = None,
         pad: Literal["fixed", "learned", "zero"] = "fixed",
         dropout: Fraction = 0.0,
-        fused: bool = True,
+        compile: bool = True,
     ) -> None:
         super().__init__()
         if leaves.size != cell.input_size:
@@ -185,7 +185,7 @@ class NTIEncoder(Encoder):
             self.input = inputs
         self.pad = PadVector(leaves.input_size, pad)
         self.leaves, self.cell, self.size = leaves, cell, cell.hidden_size
-        self.fused = fused
+        self.compiled = compile
         self.make_trees: Callable[[ArrayLike], TreeBatch] = left_branching_trees
         if trees == "full":
             self.make_trees = partial(
@@ -220,7 +220,7 @@ class NTIEncoder(Encoder):
         batch, ndata, parts = self.plant(sentences, start)
         if query is not None:
             ndata["q"] = query.index_select(0, batch.tree_of_node.to(query.device))
-        state = traverse(self.cell, batch, ndata, fused=self.fused)
+        state = run_cell(self.cell, batch, ndata, compile=self.compiled)
         return NTIEncoding(batch, state["h"], memory=state.get("c"), **parts)
 
     def plant(
@@ -261,7 +261,7 @@ def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
 
 
 def make_leaves(
-    name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
+    name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", compile: bool = True
 ) -> LeafFunction:
     """Make a leaf function by name; for ``"linear"``, the cell applies the linear map itself.
 
@@ -270,7 +270,7 @@ def make_leaves(
         input_size: k.
         size: of a state of the LSTMs.
         init: how weights are drawn.
-        fused: run all steps in one autograd function; False where a second derivative is needed.
+        compile: run all steps in one autograd function; False where a second derivative is needed.
 
     Raises:
         ConfigError: there is no leaf function of that name.
@@ -281,4 +281,4 @@ def make_leaves(
     if name in ("identity", "linear"):
         return IdentityLeaves(input_size)
     kind = LSTMLeaves if name == "lstm" else BidirectionalLSTMLeaves
-    return kind(input_size, size, init=init, fused=fused)
+    return kind(input_size, size, init=init, compile=compile)

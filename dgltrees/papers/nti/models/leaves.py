@@ -88,7 +88,7 @@ class LSTMLeaves(LeafFunction):
         input_size: k.
         size: d.
         init: how weights are drawn; the bias is zero.
-        fused: run all steps in one autograd function; False where a second derivative is needed.
+        compile: run all steps in one autograd function; False where a second derivative is needed.
         backwards: read from right to left.
     """
 
@@ -98,11 +98,11 @@ class LSTMLeaves(LeafFunction):
         size: int,
         *,
         init: Init = "kaiming",
-        fused: bool = True,
+        compile: bool = True,
         backwards: bool = False,
     ) -> None:
         super().__init__(input_size, size)
-        self.fused, self.backwards = fused, backwards
+        self.compiled, self.backwards = compile, backwards
         self.W = nn.Parameter(torch.empty(input_size, 4 * size))
         self.U = nn.Parameter(torch.empty(size, 4 * size))
         self.b = nn.Parameter(torch.zeros(4 * size))
@@ -121,7 +121,7 @@ class LSTMLeaves(LeafFunction):
         zero = wx.new_zeros(len(widths), self.size)
         h, c = (zero, zero) if start is None else start
         run: Any = lstm_steps
-        if self.fused and not autocasts(wx.device.type):
+        if self.compiled and not autocasts(wx.device.type):
             run = FusedSteps.apply
         h, c = run(wx, h, c, self.U, index, back)
         ends = (starts if self.backwards else lasts)(widths).to(x.device)
@@ -135,20 +135,20 @@ class BidirectionalLSTMLeaves(LeafFunction):
     Arguments:
         input_size: k.
         size: d, even.
-        init, fused: see :class:`LSTMLeaves`.
+        init, compile: see :class:`LSTMLeaves`.
 
     Raises:
         ConfigError: the size is odd.
     """
 
     def __init__(
-        self, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
+        self, input_size: int, size: int, *, init: Init = "kaiming", compile: bool = True
     ) -> None:
         super().__init__(input_size, size)
         if size % 2:
             raise ConfigError(f"expected an even size for two directions, got {size}")
-        self.right = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
-        self.left = LSTMLeaves(input_size, size // 2, init=init, fused=fused, backwards=True)
+        self.right = LSTMLeaves(input_size, size // 2, init=init, compile=compile)
+        self.left = LSTMLeaves(input_size, size // 2, init=init, compile=compile, backwards=True)
 
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """See :class:`LeafFunction`; the last state of each LSTM is the one at its own end."""

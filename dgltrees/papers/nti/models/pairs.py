@@ -20,7 +20,7 @@ from dgltrees.models.inputs import Input
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
 from dgltrees.settings import Fraction, checked
-from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.traversal import Edges, Nodes, run_cell
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of, ranges
@@ -234,7 +234,7 @@ class NodeByNode(SentencePairEncoder):
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
         attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
         # what attends holds the tensors of one batch, so that no code can be compiled for all
-        state = traverse(attending, trees, ndata, fused=False)
+        state = run_cell(attending, trees, ndata, compile=False)
         memory, weights = state.get("c"), state["weights"]
         return NTIEncoding(trees, state["h"], memory=memory, attention=weights, **parts)
 

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.attentive import ScoreName
 from dgltrees.cells.initial import Init
+from dgltrees.cells.nti_attention import ScoreName
 from dgltrees.papers.nti.graphs import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks
 from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.settings import checked
-from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.traversal import Edges, Nodes, run_cell
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse
@@ -104,7 +104,7 @@ class TreeAttention(AttentionOverTrees):
         q = queries.index_select(0, tree)
         ndata = {"h": encoding.states, "keys": keys, "q": q, "pad": encoding.pad}
         slots = 1 + int(batch.edata["pos"].max()) if len(batch.src) else 1
-        states = traverse(_Climb(self, slots), batch, ndata)
+        states = run_cell(_Climb(self, slots), batch, ndata)
         h = self.last(states["s"].index_select(0, batch.roots.to(queries.device)), queries)
         with torch.no_grad():
             node_weights = _root_weights(batch, states["alpha"])

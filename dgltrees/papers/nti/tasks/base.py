@@ -23,7 +23,7 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.words import UNKNOWN, recode
 
 
@@ -32,7 +32,7 @@ class SentenceReader(Protocol):
 
     def __call__(
         self, path: PathLike, settings: Any, rules: WordRules, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         """The examples of a file; see :class:`~dgltrees.tasks.task.Reader`."""
 
 
@@ -44,7 +44,7 @@ def sentence_reader(read: SentenceReader) -> Reader:
 
     def reader(
         path: PathLike, settings: SentenceSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
         if words.frozen and isinstance(settings, PhraseSettings):
             settings = replace(settings, supervise="root")
@@ -75,7 +75,7 @@ class SentenceTask(ReaderTask):
     similar: ClassVar[str | None] = "dgltrees.papers.nti.analyses:similar"
 
     def extend_vocabularies(  # type: ignore[override]
-        self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]
+        self, data: LabeledTrees, settings: SentenceSettings, paths: Sequence[Path]
     ) -> None:
         """Add the words of ``paths`` to the vocabulary, if the settings say so.
 
@@ -91,7 +91,7 @@ class SentenceTask(ReaderTask):
         vocabs["word"].freeze()
 
     def init_from_data(  # type: ignore[override]
-        self, model: nn.Module, settings: SentenceSettings, data: Examples
+        self, model: nn.Module, settings: SentenceSettings, data: LabeledTrees
     ) -> None:
         """Read the word vectors; a warning counts the words that are not in the file.
 
@@ -128,11 +128,6 @@ class SentenceTask(ReaderTask):
             )
         with torch.no_grad():
             words.copy_(vectors)
-
-    def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters without word vectors, as in Table 1, and in total."""
-        counts = super().parameters(model)
-        return {**counts, "table": counts["cell"]}
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The table of word vectors, if there is one."""

@@ -24,18 +24,18 @@ from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 from dgltrees.trees.segments import offsets_of
 
 
 def _read_pairs(
     path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     return stream_entailment(path, trees, rules=rules, labeled=labeled)
 
 
 @dataclass(frozen=True)
-class SNLITask(SentenceTask):
+class NLITask(SentenceTask):
     """A task on pairs of sentences, which may be in files of their own."""
 
     def companions(self, path: Path) -> list[Path]:
@@ -43,8 +43,8 @@ class SNLITask(SentenceTask):
         return [each for each in companions(path) if each.exists()]
 
 
-SNLI = SNLITask(
-    "snli",
+NLI = NLITask(
+    "nli",
     SentenceSettings,
     PairModel,
     {"entailment": sentence_reader(_read_pairs)},
@@ -60,12 +60,12 @@ class WikiQATask(SentenceTask):
     numbered = ("example", "question")
     has_majority = False  # accuracy is not reported, since few sentences answer
 
-    def groups(self, data: Examples) -> NDArray[np.int64]:
+    def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
         """The question of each pair, ``(E,)``."""
         return _questions(data)
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``map`` and ``mrr`` over ``questions`` with an answer; ``dropped``, the others; ``loss``.
 
@@ -85,7 +85,7 @@ class WikiQATask(SentenceTask):
             )
         return {**ranks, "loss": float(outputs["loss"].mean()), "examples": len(data)}
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
 
         The first three are counted from 0, the rank from 1.
@@ -102,7 +102,7 @@ class WikiQATask(SentenceTask):
             }
 
 
-def _questions(data: Examples) -> NDArray[np.int64]:
+def _questions(data: LabeledTrees) -> NDArray[np.int64]:
     """The question of each pair, ``(E,)``, numbered from 0 over all files."""
     number, sentence = (np.asarray(data.columns[name]) for name in ("question", "sentence"))
     begins = (np.diff(number) != 0) | (np.diff(sentence) <= 0)
@@ -111,7 +111,7 @@ def _questions(data: Examples) -> NDArray[np.int64]:
 
 def _read_questions(
     path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     return stream_wikiqa(path, trees, rules=rules, labeled=labeled)
 
 

@@ -122,7 +122,7 @@ class NTISettings(EncoderSettings):
     """The model's size of a state."""
     init: Init
     """The model's scheme of initial weights."""
-    cell: Part[BaseCell] = chosen("s_lstm")
+    cell: Part[BaseCell] = chosen("nti_lstm")
     """Cell that makes a node's state from those of its children."""
     leaves: Leaf = "lstm"
     """Leaf function, from the words' vectors to the states of the leaves."""
@@ -169,10 +169,10 @@ class NTISettings(EncoderSettings):
     def display_name(model: Options) -> str:
         """The paper's name of the model."""
         nodes = {
-            "s_lstm": "SLSTM",
-            "chainer_s_lstm": "chainer SLSTM",
-            "anf": "ANF",
-            "selective_s_lstm": "selective SLSTM",
+            "nti_lstm": "SLSTM",
+            "chainer_nti_lstm": "chainer SLSTM",
+            "nti_attention": "ANF",
+            "selective_nti_lstm": "selective SLSTM",
         }
         leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
         name = f"NTI-{nodes.get(model['cell'], cell_name(model))}{leaves[model['leaves']]}"
@@ -358,7 +358,7 @@ class QuestionModel(SentenceModel):
         if isinstance(self.encoder, NTISettings):
             answer = self.encoder(None, words.size)
             head = self.pair_head(answer.size, 1, extra)
-            attentive = replace(self.encoder, cell=self.encoder.cell.other("cell", "anf"))
+            attentive = replace(self.encoder, cell=self.encoder.cell.other("cell", "nti_attention"))
             encoder = QuestionAnswerEncoder(
                 words, attentive(None, words.size, query="given"), answer
             )

@@ -36,7 +36,7 @@ from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrai
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees import HeadSettings, SupervisedSettings, TreeModel, TreeTask, root_labels
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.order import over_subtrees
@@ -81,7 +81,7 @@ _CLASSES = {
 
 def _read(
     path: PathLike, settings: SSTSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
     for data in stream_sst(path, trees, labeled=labeled):
         forest = recode(with_pretrained(data.forest, settings), {"word": words})
@@ -95,25 +95,25 @@ def _parses(name: str, binary: Callable[[Forest], Forest]) -> Reader:
 
     def read(
         path: PathLike, settings: SSTSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         words = {"word": vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)}
         for data in FORMATS[name].chunks(path, trees):
             forest = recode(with_pretrained(binary(data.forest), settings), words)
             target = np.full(forest.num_nodes, -1)
             forest = replace(forest, columns={**forest.columns, "target": target})
             classes = _CLASSES[settings.binary]
-            yield Examples(forest, {"target": target[forest.roots]}, targets=classes)
+            yield LabeledTrees(forest, {"target": target[forest.roots]}, targets=classes)
 
     return read
 
 
-def _binary(data: Examples, labeled: bool) -> Examples:
+def _binary(data: LabeledTrees, labeled: bool) -> LabeledTrees:
     """Negative (0) and positive (1); neutral nodes have no class, neutral sentences go."""
     if labeled:
         data = data.select(np.flatnonzero(data.columns["target"] != _NEUTRAL))
     classes = _two_classes(data.forest.columns["target"])
     forest = replace(data.forest, columns={**data.forest.columns, "target": classes})
-    return Examples(forest, {"target": classes[forest.roots]}, targets=_CLASSES[True])
+    return LabeledTrees(forest, {"target": classes[forest.roots]}, targets=_CLASSES[True])
 
 
 def _two_classes(target: NDArray[Any]) -> NDArray[np.int64]:
@@ -126,7 +126,7 @@ class SSTTask(TreeTask):
     """A task on trees with words at their leaves."""
 
     def init_from_data(  # type: ignore[override]
-        self, model: nn.Module, settings: SSTSettings, data: Examples
+        self, model: nn.Module, settings: SSTSettings, data: LabeledTrees
     ) -> None:
         """Check that the model reads a pretrained encoder's vectors if there are any.
 
@@ -155,7 +155,7 @@ SST = SSTTask(
 
 def _read_phrases(
     path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     first = 0
     for data in stream_sst(path, trees, labeled=labeled):
         forest = data.forest
@@ -167,7 +167,7 @@ def _read_phrases(
         sentences = _phrases(forest, np.flatnonzero(mask))
         sentences = _cut(sentences, first + forest.tree_of_node[mask], rules, path)
         classes = _CLASSES[settings.binary]
-        yield Examples(sentences, {"target": target[mask].astype(np.int64)}, targets=classes)
+        yield LabeledTrees(sentences, {"target": target[mask].astype(np.int64)}, targets=classes)
         first += len(forest)
 
 
@@ -209,7 +209,7 @@ def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
 
     def read(
         path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         empty = True
         words = ((rules(sentence, path, line)) for line, sentence in sentences(path))
         for chunk in chunks(words, trees):
@@ -218,7 +218,7 @@ def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
             ids = vocab.encode(list(chain.from_iterable(chunk)))
             forest = chains([len(each) for each in chunk], {"word": ids}, {"word": vocab})
             target = {"target": np.full(len(chunk), -1)}
-            yield Examples(forest, target, targets=_CLASSES[settings.binary])
+            yield LabeledTrees(forest, target, targets=_CLASSES[settings.binary])
         if empty:
             raise empty_file(path, "sentence")
 

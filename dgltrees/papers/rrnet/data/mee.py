@@ -27,8 +27,8 @@ from dgltrees.papers.rrnet.data.arithmetic import (
 )
 from dgltrees.trees.builders.scan import check_utf8, line_ends
 from dgltrees.trees.builders.sentences import chains
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.kinds import OPERATIONS, Operation
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 _END, _UNKNOWN = len(MEE_ALPHABET), len(MEE_ALPHABET) + 1
@@ -40,7 +40,9 @@ _MOST_CHARACTERS = 4 * MOST_OPERATORS + 1  # digits, operators and brackets
 _FORM = "a line of the form value TAB expression"
 
 
-def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> Iterator[Examples]:
+def stream_mee(
+    path: PathLike, trees: int = 10_000, *, labeled: bool = True
+) -> Iterator[LabeledTrees]:
     """The expressions of a file of math expressions, ``trees`` lines at a time.
 
     A line is ``value TAB expression``, where the expression, such as ``((9+(2+6))+(1*3))``, has
@@ -67,7 +69,7 @@ def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
         yield _parse(data, path, line, labeled)
 
 
-def _parse(data: bytes, path: PathLike, first_line: int, labeled: bool) -> Examples:
+def _parse(data: bytes, path: PathLike, first_line: int, labeled: bool) -> LabeledTrees:
     lines = _split(data, path, first_line, labeled)
     target, code = _targets(lines), _codes(lines)
     _check_order(lines, code)
@@ -83,7 +85,7 @@ def _parse(data: bytes, path: PathLike, first_line: int, labeled: bool) -> Examp
         {"word": word.astype(np.int32), "op": _OPERATIONS[word]},
         {"word": Vocabulary(MEE_ALPHABET, frozen=True), "op": OPERATIONS},
     )
-    return Examples(
+    return LabeledTrees(
         forest,
         {"target": target, "operators": np.count_nonzero(code == OPEN, axis=1)},
         targets=Vocabulary(map(str, range(LARGEST_VALUE + 1)), frozen=True),

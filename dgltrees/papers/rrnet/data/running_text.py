@@ -20,8 +20,8 @@ from dgltrees.formats.mrg import MRG
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
-from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of, owner
 from dgltrees.trees.vocabulary import Vocabulary
@@ -30,7 +30,7 @@ from dgltrees.trees.words import END, UNKNOWN, recode
 
 def stream_running_text(
     path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The lines of a text as chains of words, ``trees`` lines at a time.
 
     Words are separated by spaces; the word ``<eos>`` follows the last one of a line. Lines without
@@ -49,12 +49,12 @@ def stream_running_text(
     lines = ([*sentence.words, END] for sentence in sentences_of_lines(path))
     for chunk in chunks(lines, trees):
         ids = words.encode(list(chain.from_iterable(chunk)))
-        yield Examples(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))
+        yield LabeledTrees(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))
 
 
 def stream_running_trees(
     path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The sentences of a ``.mrg`` file as chains of words, with ``<eos>`` after the last of each.
 
     Words that stand for nothing in the text, with the tag ``-NONE-``, are left out. Node columns:
@@ -73,7 +73,7 @@ def stream_running_trees(
         yield _sentences(part.forest, words, path)
 
 
-def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> Examples:
+def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> LabeledTrees:
     forest = recode(surface_trees(forest, file=path), {"word": words})
     leaves, merges, splits = constituent_counts(forest)
     sizes = np.bincount(forest.tree_of_node[leaves], minlength=len(forest))
@@ -85,7 +85,7 @@ def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> Examples:
         SPLITS: np.insert(splits, ends, 0),
     }
     try:
-        return Examples(chains(sizes + 1, columns, {"word": words}))
+        return LabeledTrees(chains(sizes + 1, columns, {"word": words}))
     except TreeError as error:
         raise TreeError(error.message, file=path, tree=error.tree) from None
 

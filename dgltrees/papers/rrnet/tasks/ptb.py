@@ -4,7 +4,7 @@ Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly wit
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have one sentence per
 line, or are trees. Every word and every end of a line is predicted once, from everything before it
 in its stream. Decisions of a policy depend only on the prefix, so the perplexities of all models
-are comparable; but not those under given operations, the trees of the data, which know what comes.
+are comparable; but not those under gold operations, whose trees depend on later words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.trees import LabeledTrees, TreeBatch
 from dgltrees.trees.segments import within
 
 STREAMS = 10
@@ -46,15 +46,15 @@ class StreamTask(ReaderTask):
 
     has_majority = False
 
-    def targets(self, data: Examples) -> NDArray[np.int64]:
+    def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
         """All words, ``(N,)``."""
         return np.asarray(data.forest.columns["word"], dtype=np.int64)
 
-    def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The words that a batch predicts."""
         return np.asarray(ids[ids >= 0])
 
-    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+    def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The words to consume of each stream, and the words to predict after them.
 
         The first input of a stream is the word before it; that of the text is its last word, END.
@@ -70,7 +70,7 @@ class StreamTask(ReaderTask):
         return batch, torch.from_numpy(words[rows])
 
     def training_batches(
-        self, data: Examples, settings: StreamSettings, batch_size: int
+        self, data: LabeledTrees, settings: StreamSettings, batch_size: int
     ) -> WindowSampler:
         """The windows of ``batch_size`` streams of the text.
 
@@ -80,7 +80,7 @@ class StreamTask(ReaderTask):
         words = len(self.targets(data))
         return WindowSampler(words, streams=batch_size, window=settings.window)
 
-    def evaluation_batches(self, data: Examples, max_nodes: int) -> list[NDArray[np.int64]]:
+    def evaluation_batches(self, data: LabeledTrees, max_nodes: int) -> list[NDArray[np.int64]]:
         """The windows of a few streams of the text.
 
         Raises:
@@ -103,12 +103,12 @@ class StreamTask(ReaderTask):
         return (lm.output, *lm.encoder.input.parameters())
 
     def report(
-        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+        self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
         For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. Where
-        the data give the operations, ``given_operations`` says so: they know the words to come.
+        operations are gold ones, which depend on later words, ``gold_operations`` is true.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
@@ -121,10 +121,10 @@ class StreamTask(ReaderTask):
             if (outputs[name] >= 0).all():
                 report[name] = float(outputs[name].mean())
         if (outputs["gave"] > 0).any():
-            report["given_operations"] = True
+            report["gold_operations"] = True
         return report
 
-    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """For each line: ``example``, its ``log_prob`` given the lines before, and ``words``.
 
         Of a file that is read in parts, each part begins without context.
@@ -136,7 +136,7 @@ class StreamTask(ReaderTask):
 
 def _read(
     path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     is_trees = format_by_suffix(path) == "mrg"
     parts = (stream_running_trees if is_trees else stream_running_text)(path, trees, vocabs=vocabs)
     # a text is learned and measured in streams, from many places; what predicts reads on

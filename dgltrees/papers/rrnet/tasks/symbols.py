@@ -1,4 +1,4 @@
-"""Tasks on symbols that are read one by one: math expressions, and logic without its trees.
+"""Tasks on symbols that are read one by one: math expressions, and LRT without its trees.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), sections 3.1 and 3.2. Brackets are tokens
@@ -6,9 +6,9 @@ that split and merge.
 
 - ``mee``: the value of a bracketed expression, digit by digit. All encoders have the same decoder;
   an answer is right if all its digits are. Accuracy is also reported by the number of operators.
-- ``logic-sequence``: the logical relation of two sentences. The pairs, files, splits and reports
-  are those of the task ``logic``. Encodings are compared by an MLP over them, their difference and
-  their product: with the bilinear layer of ``logic``, sequential encoders learn far more slowly.
+- ``lrt-sequence``: the logical relation of two sentences. The pairs, files, splits and reports
+  are those of the task ``lrt``. Encodings are compared by an MLP over them, their difference and
+  their product: with the bilinear layer of ``lrt``, sequential encoders learn far more slowly.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from collections.abc import Callable, Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
+from dgltrees.papers.rrnet.data.lrt_sequences import stream_lrt_sequences
 from dgltrees.papers.rrnet.data.mee import stream_mee
 from dgltrees.papers.rrnet.tasks.settings import PairReaderModel, ReaderModel
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 
 _MANY_OPERATORS = 99
 
 
-def _reader(stream: Callable[..., Iterator[Examples]]) -> Reader:
+def _reader(stream: Callable[..., Iterator[LabeledTrees]]) -> Reader:
     """Reads the chunks of a file; its symbols have their ids already."""
 
     def read(
         path: PathLike, settings: OperatorSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
+    ) -> Iterator[LabeledTrees]:
         return stream(path, trees, labeled=labeled)
 
     return read
@@ -49,12 +49,12 @@ MEE = ReaderTask(
     reads=FORMATS["mee"].description,
 )
 
-LOGIC_SEQUENCE = ReaderTask(
-    "logic-sequence",
+LRT_SEQUENCE = ReaderTask(
+    "lrt-sequence",
     OperatorSettings,
     PairReaderModel,
-    {"logic": _reader(stream_logic_sequences)},
+    {"lrt": _reader(stream_lrt_sequences)},
     max_children=1,
     breakdown=("operators", 12),
-    reads=FORMATS["logic"].description,
+    reads=FORMATS["lrt"].description,
 )

@@ -14,7 +14,7 @@ from dgltrees._files import PathLike
 from dgltrees.formats.brackets import Grammar, at_brackets, find_operators
 from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 BOOLSENT_OPERATORS = ("AND", "OR", "XOR", "IMPL")
@@ -30,7 +30,7 @@ _BARE_HEADS = {name: 3 * i + 2 for i, name in enumerate(BOOLSENT_OPERATORS)}
 
 def stream_boolsent(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The expressions of a BoolSent file, ``trees`` lines at a time.
 
     A line is one expression, ``(1_AND 1 (1_OR 0 1 ) )``: before each operator is the value of its
@@ -66,7 +66,7 @@ def stream_boolsent(
             },
             {"op": Vocabulary(BOOLSENT_OPERATORS, frozen=True)},
         )
-        yield Examples(
+        yield LabeledTrees(
             forest,
             {"target": forest.columns["target"][forest.roots]},
             targets=Vocabulary(_BITS, frozen=True),

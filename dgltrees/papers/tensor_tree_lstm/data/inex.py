@@ -15,7 +15,7 @@ from dgltrees.formats.brackets import Grammar, labels_of_lines
 from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, items_in
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 _GRAMMAR = Grammar("class:label(child child ...)", 3, label=0, blank=b":")
@@ -27,7 +27,7 @@ def stream_inex(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     labeled: bool = True,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The trees of an INEX file, ``trees`` lines at a time.
 
     A line is ``class:label(child child ...)``; a child is ``label(child child ...)`` again, and
@@ -54,7 +54,7 @@ def stream_inex(
 
 def _examples(
     items: Brackets, is_class: NDArray[np.bool_], vocabs: Mapping[str, Vocabulary]
-) -> Examples:
+) -> LabeledTrees:
     is_open, up, count = items.is_open, items.parent, items_in(items)
     is_end = ~is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
     is_node = ~is_open & ~is_class & ~is_end
@@ -78,7 +78,7 @@ def _examples(
         {"label": items.encode(is_node, vocabs["label"])},
         {"label": vocabs["label"]},
     )
-    return Examples(forest, {"target": target}, targets=vocabs["target"])
+    return LabeledTrees(forest, {"target": target}, targets=vocabs["target"])
 
 
 INEX = Format(

@@ -27,7 +27,7 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import empty_file, line_chunks
 from dgltrees.trees.builders.brackets import assemble, render
 from dgltrees.trees.builders.scan import Brackets, check_line_pairs
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
@@ -42,7 +42,7 @@ def stream_listops(
     trees: int = 10_000,
     *,
     labeled: bool = True,
-) -> Iterator[Examples]:
+) -> Iterator[LabeledTrees]:
     """The examples of a ListOps file, ``trees`` lines at a time.
 
     A line is ``value TAB expression``. The expression has the n-ary form ``[SM 6 5 ]`` or the
@@ -74,7 +74,7 @@ def stream_listops(
         raise empty_file(path)
 
 
-def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> Examples:
+def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> LabeledTrees:
     is_op = find_operators(items, "an operator")
     op = at_brackets(items, is_op, items.look_up(is_op, _OPERATORS, "an operator"))
     value_of_line = items.look_up(is_target, _DIGITS, "the value of an expression")
@@ -87,11 +87,11 @@ def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> Examples:
         {"op": Vocabulary(LISTOPS_OPERATORS, frozen=True)},
     )
     target = labels_of_lines(items, is_target, value_of_line)
-    return Examples(forest, {"target": target}, targets=Vocabulary(_DIGITS, frozen=True))
+    return LabeledTrees(forest, {"target": target}, targets=Vocabulary(_DIGITS, frozen=True))
 
 
 def write_listops(
-    examples: Examples, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
+    examples: LabeledTrees, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
 ) -> None:
     """Write ListOps examples as a file, which :func:`stream_listops` reads back.
 

@@ -1,9 +1,9 @@
-"""The probability of trees with their words: log P(S, T) of a language model over trees.
+"""The joint probability of trees and words: log P(S, T) of a language model over trees.
 
-Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. To
-a language model that generates only words, four classifiers are added, which decide on every edge;
-they are a run of the task ``edge-classifier`` in the folder of this name in the language model's
-run.
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. A
+language model that generates only words is extended by four classifiers, which decide on every
+edge. They are a run of the task ``edge-classifier`` in the subfolder of this name of the language
+model's run.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory, fingerprints
+from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 
@@ -46,43 +46,43 @@ CLASSIFIER, STATES, WEIGHTS = "edge-classifier", "edge-states", "edge-classifier
 
 
 def train_edge_classifier(
-    run: LoadedRun,
+    run: TrainedModel,
     *,
     model: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
     root: str | None = None,
     bar: bool | None = None,
 ) -> dict[str, Any]:
-    """Train the classifiers that add edges to trees, on the states of a run's language model.
+    """Train the classifiers that add edges to trees, on the states of a language model.
 
     The language model is not changed. Its states of all training trees are written to
     ``edge-states`` in its run directory. The classifiers are trained on them like any other model,
     in the run directory ``edge-classifier`` next to it; interrupted training is resumed. All four
-    learn from the same batches, and the weights are those of the epoch with the lowest loss on the
-    validation trees.
+    classifiers are trained on the same batches. The weights are those of the epoch with the lowest
+    loss on the validation trees.
 
     Arguments:
-        run: the run of a language model over trees.
-        model: settings ``hidden``, ``dropout`` and ``state`` of
-            ``AddDecisions``; by default those of the preset ``edge-classifier``.
+        run: a trained language model over trees.
+        model: settings ``hidden``, ``dropout`` and ``state`` of ``AddDecisions``; by default those
+            of the preset ``edge-classifier``.
         training: settings of the training loop; by default those of the preset.
-        root: folder of the data sets; by default the run's.
-        bar: whether to show a progress bar; by default where there is a terminal.
+        root: folder of the data sets; by default that of the run.
+        bar: show a progress bar; by default only in a terminal.
 
     Returns:
-        the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
-        -log P(S, T) per word of the validation trees, if the run has some.
+        The result of :func:`~dgltrees.training.run.train`, and ``joint_loss``, the mean of -log
+        P(S, T) per word of the validation trees in nats, if there are any.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, its model generates the shape already
-            (``model.stops``), it has been trained on since its classifiers were, or its data have
-            changed; or a setting is not one that the classifiers have.
+        ConfigError: the model is not a TreeLM, it generates the shape of trees (``model.stops``),
+            it has been trained further since its classifiers were trained, its data have changed,
+            or a setting does not exist.
     """
     words = tree_language_model(run)
     if words.start is not None:
         raise ConfigError(
-            f"expected a language model of words alone at {run.directory.path}, got one that "
-            "generates the shape of trees by START and STOP (model.stops); its log P is joint"
+            f"expected a language model without model.stops at {run.directory.path}, got one that "
+            "generates the shape of trees by START and STOP; its log-probability is joint already"
         )
     run_settings = run.settings if root is None else run.settings.replace("data", root=root)
     run.directory.check(run_settings, fingerprints(run_settings))
@@ -112,15 +112,18 @@ def train_edge_classifier(
     return result
 
 
-def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
-    """Load a run's model of words and edges, in evaluation mode, whose ``log_prob`` is log P(S, T).
+def load_joint(run: TrainedModel) -> JointTreeLM | TreeLM:
+    """Load a run's model of words and edges, whose ``log_prob`` is log P(S, T).
 
     Arguments:
-        run: the run of a language model over trees, with or without START and STOP.
+        run: a trained language model over trees, with or without START and STOP.
+
+    Returns:
+        The model, in evaluation mode.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, it has no edge classifier, or it has been
-            trained on since.
+        ConfigError: the model is not a TreeLM, it has no edge classifier, or it has been trained
+            further since.
     """
     words = tree_language_model(run)
     if words.start is not None:
@@ -137,14 +140,14 @@ def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
     return JointTreeLM(words, decisions).eval()
 
 
-def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> float | None:
+def joint_loss(run: TrainedModel, test: Files = None, root: str | None = None) -> float | None:
     """Return the mean of -log P(S, T) per word of test files, in nats.
 
     Without an edge classifier it is None.
 
     Arguments:
         run: a run of any task.
-        test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
+        test, root: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
 
     Raises:
         ConfigError: the edge classifier cannot be used, see :func:`load_joint`; or there are no
@@ -155,8 +158,8 @@ def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> f
     return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
 
 
-def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, float]:
-    """Return the addition of ``evaluate`` to a report: ``joint_loss``, with an edge classifier.
+def joint_report(run: TrainedModel, test: Files, root: str | None) -> dict[str, float]:
+    """Return ``joint_loss`` for the report of ``evaluate``, if there is an edge classifier.
 
     If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
     """
@@ -168,12 +171,14 @@ def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, flo
     return {} if joint is None else {"joint_loss": joint}
 
 
-def _mean_loss(run: LoadedRun, model: JointTreeLM | TreeLM, forest: Forest) -> float:
+def _mean_loss(run: TrainedModel, model: JointTreeLM | TreeLM, forest: Forest) -> float:
     words = forest.num_nodes - len(forest)
     return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
 
 
-def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
+def _write_states(
+    run: TrainedModel, model: TreeLM, forest: Forest, state: str, folder: Path
+) -> None:
     """Save the inputs and targets of the classifiers for all words of a generation forest."""
     source, output = forest.global_parent, model.output
     dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
@@ -195,7 +200,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
     decisions_forest(features.numpy()[words], added[words]).save(folder)
 
 
-def _check_or_drop_states(run: LoadedRun) -> None:
+def _check_or_drop_states(run: TrainedModel) -> None:
     """Check that the states in the run directory belong to the current language model.
 
     Outdated states are removed.
@@ -210,25 +215,25 @@ def _check_or_drop_states(run: LoadedRun) -> None:
         run.directory.write_values(WEIGHTS, _weights(run))
 
 
-def _check_weights(run: LoadedRun) -> None:
+def _check_weights(run: TrainedModel) -> None:
     if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
-            f"the language model at {path} has been trained on since its edge classifier was; "
+            f"the language model at {path} has been trained further since its edge classifier; "
             f"remove {path / CLASSIFIER} and train it again: dgltrees train-edge-classifier {path}"
         )
 
 
-def _weights(run: LoadedRun) -> dict[str, Any]:
-    """A fingerprint of the language model's weights."""
+def _weights(run: TrainedModel) -> dict[str, Any]:
+    """Return a fingerprint of the language model's weights."""
     return fingerprint(run.directory / "weights.safetensors")
 
 
-def _states_are_current(run: LoadedRun) -> bool:
-    """Whether states were written, and since then the language model has not been trained."""
+def _states_are_current(run: TrainedModel) -> bool:
+    """Return whether states of the language model's current weights were written."""
     written = (run.directory / WEIGHTS).exists()
     return written and run.directory.values(WEIGHTS) == _weights(run)
 
 
-def _has_classifier(run: LoadedRun) -> bool:
+def _has_classifier(run: TrainedModel) -> bool:
     return (run.directory / CLASSIFIER / "run.json").exists()

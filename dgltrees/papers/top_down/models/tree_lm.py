@@ -13,7 +13,7 @@ from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, source_nodes
 from dgltrees.papers.top_down.models.language_model import LanguageModel, Predictions, half
 from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
@@ -49,8 +49,7 @@ class TreeLM(LanguageModel):
             the paper.
         stops: generate the shape too, by START and STOP (``with_stops``), two
             more rows of the tables of words: ``log_prob`` is log P(S, T) then.
-        fused: use the cells' own ways through all levels; False where a second derivative is
-            needed.
+        compile: run the cells as compiled code where possible; use False for second derivatives.
 
     Raises:
         ConfigError: a size is not positive or sizes do not fit.
@@ -73,7 +72,7 @@ class TreeLM(LanguageModel):
         vectors: Tensor | None = None,
         labels: NonNegativeInt = 0,
         stops: bool = False,
-        fused: bool = True,
+        compile: bool = True,
     ) -> None:
         s = half(hidden_size, embedding)
         rows = words + 2 * stops
@@ -85,10 +84,10 @@ class TreeLM(LanguageModel):
         self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
         if self.labels is not None:
             uniform(self.labels)
-        self.fused = fused
+        self.compiled = compile
 
     def states(self, batch: TreeBatch) -> Tensor:
-        """The states H from which the nodes' words are predicted, ``(N, d)``; 0.01 at ROOT."""
+        """Return the states H that predict the words of nodes, ``(N, d)``; 0.01 at ROOT."""
         x = self.embed(batch)  # (N, s)
         ndata = {
             "x": x.index_select(0, source_of_node(batch)),
@@ -100,11 +99,11 @@ class TreeLM(LanguageModel):
 
     def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
         """Run a cell and return the states of its top layer, ``(N, d)``."""
-        states = traverse(cell, batch, ndata, outputs=["h"], fused=self.fused)
+        states = run_cell(cell, batch, ndata, outputs=["h"], compile=self.compiled)
         return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
-        """The state q_K after the left dependents for RIGHT edges, else q_0, ``(N, d)``."""
+        """Return the state q_K after the left dependents for RIGHT edges, else q_0, ``(N, d)``."""
         chains = left_chains(batch)
         nodes = chains.ndata["node"]
         q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
@@ -132,18 +131,15 @@ class TreeLM(LanguageModel):
         return self
 
     def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
-        r"""The logits of the labels of P dependencies, ``(P, K)``, for P(label | w, D(w)).
+        """Return the logits of dependency labels, ``(P, K)``; None without labels.
 
-        The paper's trees have no labels. Here the label of a word is predicted after the word, by a
-        softmax layer over the features of the decisions, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels
-        do not change the probability of the words.
+        They are those of P(label | w, D(w)). The paper's trees have no labels. Here the label of a
+        word is predicted after the word, by a softmax layer over the features of the decisions,
+        :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels do not change the probability of the words.
 
         Arguments:
             h: ``(P, d)`` the states that the words are predicted from.
             words: ``(P,)`` the words.
-
-        Returns:
-            the scores, or None if the model has no labels.
         """
         if self.labels is None:
             return None
@@ -152,14 +148,14 @@ class TreeLM(LanguageModel):
 
 
 def source_of_node(batch: TreeBatch) -> Tensor:
-    """The source of each node's incoming edge, ``(N,)``, on the device; ROOT's is itself."""
+    """Return the source of each node's incoming edge, ``(N,)``; ROOT's is itself."""
     source = torch.arange(batch.num_nodes)
     source[batch.dst] = batch.src
     return source.to(batch.device, non_blocking=True)
 
 
 def nodes_but_root(batch: TreeBatch) -> Tensor:
-    """The indices of all nodes except ROOT, ``(P,)``, on the device."""
+    """Return the indices of all nodes except ROOT, ``(P,)``, on the device."""
     return batch.dst.sort().values.to(batch.device, non_blocking=True)
 
 

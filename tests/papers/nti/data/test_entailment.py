@@ -11,7 +11,7 @@ from dgltrees import ConfigError, TreeError
 from dgltrees.formats import read
 from dgltrees.papers.nti.data.entailment import stream_entailment
 from dgltrees.papers.nti.data.pairs import WordRules
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import LabeledTrees, Vocabulary
 from tests.trees.nested import assert_same
 
 PAIRS = [
@@ -73,7 +73,7 @@ Form = Callable[..., Path]
 FORMS: list[Form] = [jsonl, tsv, lines, sick]
 
 
-def sentences(data: Examples) -> list[str]:
+def sentences(data: LabeledTrees) -> list[str]:
     names = data.forest.vocabs["word"].decode(data.forest.columns["word"])
     return [" ".join(names[i:j]) for i, j in zip(data.forest.offsets[:-1], data.forest.offsets[1:])]
 
@@ -93,7 +93,7 @@ def test_chunks_equal_the_whole(tmp_path: Path, form: Form, size: int) -> None:
     path = form(tmp_path)
     chunks = list(stream_entailment(path, size))
     assert [len(chunk) for chunk in chunks] == ([1, 1, 1] if size == 1 else [2, 1])
-    assert_same(Examples.concat(chunks), read(path, "entailment"))
+    assert_same(LabeledTrees.concat(chunks), read(path, "entailment"))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -8,7 +8,7 @@ from dgltrees import TreeError
 from dgltrees.formats import read
 from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
-from dgltrees.trees import Examples
+from dgltrees.trees import LabeledTrees
 from tests.trees.nested import assert_same, write
 
 HEAD = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
@@ -48,7 +48,7 @@ def test_a_question_is_in_one_chunk(tmp_path: Path, size: int) -> None:
     path = write(tmp_path, TEXT)
     chunks = list(stream_wikiqa(path, size))
     assert [len(chunk) for chunk in chunks] == {1: [2, 1, 1], 2: [2, 2], 3: [3, 1]}[size]
-    assert_same(Examples.concat(chunks), read(path, "wikiqa"))
+    assert_same(LabeledTrees.concat(chunks), read(path, "wikiqa"))
 
 
 @pytest.mark.parametrize(

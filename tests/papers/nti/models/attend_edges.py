@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dgltrees.papers.nti.models.attention import GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoding
-from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.traversal import Edges, Nodes, run_cell
 from dgltrees.trees.batch import TreeBatch
 
 
@@ -38,7 +38,7 @@ def attend_along_edges(
         "q": torch.cat([rows.new_zeros(nodes, size), rows]),
         "pad": torch.cat([encoding.pad.to(rows.dtype), rows.new_zeros(len(rows))]),
     }
-    states = traverse(_Attend(attention), batch, ndata, backend=backend, outputs=["out"])
+    states = run_cell(_Attend(attention), batch, ndata, backend=backend, outputs=["out"])
     return states["out"][nodes:].view(trees, number, size)
 
 

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees.cells import SLSTM, NaryTreeLSTM, make_cell
+from dgltrees.cells import NTILSTM, NaryTreeLSTM, make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import read
 from dgltrees.models import TreeEncoder, WordEmbedding
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
 from dgltrees.papers.nti.models.leaves import BidirectionalLSTMLeaves, IdentityLeaves, LSTMLeaves
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 from tests.backends import by_backend
 from tests.papers.nti.models.worlds import nti, sentences
 
@@ -27,8 +27,8 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "NTI-SLSTM-LSTM": {},
     "linear, ternary": {"leaves": "linear", "branching": 3},
     "two directions": {"leaves": "bilstm", "padding": "right"},
-    "chainer": {"node": "chainer_s_lstm", "pad": "zero"},
-    "attentive": {"node": "anf"},
+    "chainer": {"node": "chainer_nti_lstm", "pad": "zero"},
+    "attentive": {"node": "nti_attention"},
     "overlapping": {"branching": 3, "stride": 2},
     "left-branching": {"trees": "left"},
     "fixed width": {"width": 16, "pad": "learned"},
@@ -53,7 +53,7 @@ def test_backends_agree(name: str) -> None:
     with by_backend("dgl"):
         slow = both(encoder, some)
     assert_close(both(encoder, some), slow)
-    assert_close(both(encoder, some, fused=False), slow)
+    assert_close(both(encoder, some, compile=False), slow)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -190,7 +190,7 @@ def test_refused_settings(options: dict[str, Any], message: str) -> None:
 
 def test_sizes_must_fit() -> None:
     with pytest.raises(ConfigError, match="a cell with input_size=4, the size of the leaf"):
-        NTIEncoder(None, IdentityLeaves(4), SLSTM(3, 3, 2))
+        NTIEncoder(None, IdentityLeaves(4), NTILSTM(3, 3, 2))
 
 
 def test_a_tree_lstm_on_an_nti_tree() -> None:
@@ -202,10 +202,10 @@ def test_a_tree_lstm_on_an_nti_tree() -> None:
     made = encoder.make_trees([2])
     x = torch.cat([some.vectors[:2], torch.zeros(1, SIZE)])  # nodes above have no input
     alone = Sentences(some.vectors[:2], torch.tensor([2]))
-    assert_close(encoder.encode(alone).states, traverse(encoder.cell, made, {"x": x})["h"])
+    assert_close(encoder.encode(alone).states, run_cell(encoder.cell, made, {"x": x})["h"])
 
 
-@pytest.mark.parametrize("node", ["s_lstm", "chainer_s_lstm", "anf"])
+@pytest.mark.parametrize("node", ["nti_lstm", "chainer_nti_lstm", "nti_attention"])
 def test_an_nti_cell_on_a_parsed_sentence(node: str, tmp_path: Path) -> None:
     """Trees in the form of the Stanford Sentiment Treebank."""
     text = "(3 (2 It) (4 (2 is) (3 (2 a) (4 treat))))\n(1 (2 No) (2 (2 way) (2 out)))\n(2 Hm)\n"

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import TreeBatch, TreeError, explain_compile
-from dgltrees.cells import SLSTM, AttentiveNode, ChainerSLSTM, NaryTreeLSTM, SelectiveSLSTM
+from dgltrees import TreeBatch, TreeError, compile_report
+from dgltrees.cells import NTILSTM, ChainerNTILSTM, NaryTreeLSTM, NTIAttention, SelectiveNTILSTM
 from dgltrees.cells.compiled.kernels import available
-from dgltrees.cells.s_lstm import sparsemax
+from dgltrees.cells.nti_lstm import sparsemax
 from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
-from dgltrees.traversal import IndexedRows, traverse
+from dgltrees.traversal import IndexedRows, run_cell
 from tests.cells.compiled.interpreter import compiling
 
 SIZE = 3
@@ -34,11 +34,11 @@ def made(cell: torch.nn.Module) -> torch.nn.Module:
 
 
 def run(
-    cell: SLSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, fused: bool
+    cell: NTILSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, compiled: bool
 ) -> list[Tensor]:
     """States, memories and all gradients."""
     ndata = {"x": x} if c0 is None else {"x": x, "c0": c0}
-    state = traverse(cell, batch, ndata, backend=backend, fused=fused)
+    state = run_cell(cell, batch, ndata, backend=backend, compile=compiled)
     weight = torch.linspace(-1, 2, state["h"].numel()).double().view_as(state["h"])
     total = (weight * state["h"]).sum() + (weight.flip(0) * state["c"]).sum()
     inputs = [*ndata.values(), *cell.parameters()]
@@ -52,25 +52,25 @@ def run(
 @pytest.mark.parametrize("lengths", [[1, 9, 4, 4], [5, 6], [1]], ids=str)
 def test_the_compiled_way_equals_dgl(branching: int, memory: bool, lengths: list[int]) -> None:
     """Also where leaves have no memory, and products with it are left out."""
-    batch, cell = full_trees(lengths, branching), made(SLSTM(SIZE, SIZE, branching))
+    batch, cell = full_trees(lengths, branching), made(NTILSTM(SIZE, SIZE, branching))
     x = torch.randn(batch.num_nodes, SIZE).double().requires_grad_()
     c0 = torch.randn_like(x).requires_grad_() if memory else None
     slow = run(cell, batch, x, c0, "dgl", False)
     with compiling():
         assert_close(run(cell, batch, x, c0, "levels", True), slow)
-        assert explain_compile(cell) == "SLSTM is compiled" or len(lengths) == 1
+        assert compile_report(cell) == "NTILSTM is compiled" or len(lengths) == 1
     assert_close(run(cell, batch, x, c0, "levels", False), slow)
 
 
 def test_shared_inputs_and_no_other() -> None:
-    batch, cell = full_trees([3, 4]), made(SLSTM(SIZE, SIZE, 2))
+    batch, cell = full_trees([3, 4]), made(NTILSTM(SIZE, SIZE, 2))
     rows, index = torch.randn(5, SIZE).double(), torch.arange(batch.num_nodes) % 5
     assert_close(
-        traverse(cell, batch, {"x": IndexedRows(rows, index)}),
-        traverse(cell, batch, {"x": rows[index]}),
+        run_cell(cell, batch, {"x": IndexedRows(rows, index)}),
+        run_cell(cell, batch, {"x": rows[index]}),
     )
     with pytest.raises(TreeError, match=r"node field 'c0' of shape \(N, 3\), got \(14, 2\)"):
-        traverse(cell, batch, {"x": rows[index], "c0": torch.zeros(14, 2)})
+        run_cell(cell, batch, {"x": rows[index], "c0": torch.zeros(14, 2)})
 
 
 def test_gradcheck_of_the_steps_of_an_lstm() -> None:
@@ -89,7 +89,7 @@ def test_left_branching_is_an_lstm() -> None:
     the memory too, and begins with the first token as its state. Without what the gates see of
     memories it is the LSTM of torch.
     """
-    cell, words = made(SLSTM(SIZE, SIZE, 2, leaf="identity")), 6
+    cell, words = made(NTILSTM(SIZE, SIZE, 2, leaf="identity")), 6
     torch.nn.init.zeros_(cell.P)
     torch.nn.init.zeros_(cell.V)
     batch = left_branching_trees([words])
@@ -97,7 +97,7 @@ def test_left_branching_is_an_lstm() -> None:
     x = torch.zeros(batch.num_nodes, SIZE).double()
     token = batch.ndata["token"]
     x[token >= 0] = tokens[token[token >= 0]]
-    state = traverse(cell, batch, {"x": x})
+    state = run_cell(cell, batch, {"x": x})
 
     lstm = torch.nn.LSTM(SIZE, SIZE).double()
     U = cell.U.view(2, SIZE, 5, SIZE)  # from left and right to i, f_left, f_right, o, u
@@ -116,10 +116,10 @@ def test_left_branching_is_an_lstm() -> None:
 
 
 def test_with_memories_at_the_gates_it_is_an_lstm_with_peepholes() -> None:
-    cell = made(SLSTM(SIZE, SIZE, 2, leaf="identity"))
+    cell = made(NTILSTM(SIZE, SIZE, 2, leaf="identity"))
     batch = left_branching_trees([4])
     x = torch.randn(batch.num_nodes, SIZE).double()
-    state = traverse(cell, batch, {"x": x})
+    state = run_cell(cell, batch, {"x": x})
     U, P = cell.U.view(2, SIZE, 5, SIZE), cell.P.view(2, SIZE, 3, SIZE)
     token = batch.ndata["token"]
     h, c = x[0], torch.zeros(SIZE).double()
@@ -134,9 +134,9 @@ def test_with_memories_at_the_gates_it_is_an_lstm_with_peepholes() -> None:
 
 def test_chainers_is_no_lstm_but_adds_up() -> None:
     """On a left-branching tree each child has gates of its own, so that h goes in beside u."""
-    cell = made(ChainerSLSTM(SIZE, SIZE, 2, leaf="identity"))
+    cell = made(ChainerNTILSTM(SIZE, SIZE, 2, leaf="identity"))
     x = torch.randn(3, SIZE).double()
-    state = traverse(cell, full_trees([2]), {"x": x})
+    state = run_cell(cell, full_trees([2]), {"x": x})
     (a, i, _, o), (b, j, _, p) = ((x[k] @ cell.U[k] + cell.b[k, 0]).view(4, SIZE) for k in range(2))
     c = a.tanh() * i.sigmoid() + b.tanh() * j.sigmoid()
     assert_close(state["c"][2], c)
@@ -145,20 +145,20 @@ def test_chainers_is_no_lstm_but_adds_up() -> None:
 
 def test_attentive_nodes_weigh_by_the_query() -> None:
     """With a query that only the first child fits, the node is that child."""
-    cell = made(AttentiveNode(2, 2, 2, score="dot", query="given", leaf="identity"))
+    cell = made(NTIAttention(2, 2, 2, score="dot", query="given", leaf="identity"))
     torch.nn.init.eye_(cell.W)
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]).double()
     q = torch.tensor([[50.0, 0.0]]).double().expand(3, -1)
-    h = traverse(cell, full_trees([2]), {"x": x, "q": q})["h"]
+    h = run_cell(cell, full_trees([2]), {"x": x, "q": q})["h"]
     assert_close(h[2], x[0])
     with pytest.raises(TreeError, match=r"expected a node field 'q' of shape \(N, 2\), got only"):
-        traverse(cell, full_trees([2]), {"x": x})
+        run_cell(cell, full_trees([2]), {"x": x})
 
 
 def test_a_tree_lstm_runs_on_full_trees() -> None:
     batch, cell = full_trees([5, 2], 3), made(NaryTreeLSTM(SIZE, SIZE, 3))
     x = torch.randn(batch.num_nodes, SIZE).double()
-    assert_close(traverse(cell, batch, {"x": x}), traverse(cell, batch, {"x": x}, backend="dgl"))
+    assert_close(run_cell(cell, batch, {"x": x}), run_cell(cell, batch, {"x": x}, backend="dgl"))
 
 
 @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ def test_a_tree_lstm_runs_on_full_trees() -> None:
 )
 def test_refused_settings(options: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        AttentiveNode(2, 3, 2, **options)
+        NTIAttention(2, 3, 2, **options)
 
 
-Cells = tuple[SelectiveSLSTM, SLSTM, TreeBatch, torch.Tensor]
+Cells = tuple[SelectiveNTILSTM, NTILSTM, TreeBatch, torch.Tensor]
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex() -> None:
@@ -202,18 +202,18 @@ def test_scores_of_minus_infinity_have_no_part_and_no_gradient() -> None:
 def cells() -> Cells:
     """A selective cell, an S-LSTM with the same weights, and a batch of trees with their input."""
     torch.manual_seed(0)
-    cell = SelectiveSLSTM(4, 4, 4, score="dot", leaf="identity").double()
-    plain = SLSTM(4, 4, 4, leaf="identity").double()
+    cell = SelectiveNTILSTM(4, 4, 4, score="dot", leaf="identity").double()
+    plain = NTILSTM(4, 4, 4, leaf="identity").double()
     plain.load_state_dict(cell.state_dict(), strict=False)
     batch = full_trees([16, 7], 4)
     return cell, plain, batch, torch.randn(batch.num_nodes, 4, dtype=torch.float64)
 
 
-def test_equal_scores_are_an_s_lstm(cells: Cells) -> None:
+def test_equal_scores_are_an_nti_lstm(cells: Cells) -> None:
     cell, plain, batch, x = cells
     with torch.no_grad():
         cell.q.zero_()
-    made, expected = (traverse(each, batch, {"x": x}) for each in (cell, plain))
+    made, expected = (run_cell(each, batch, {"x": x}) for each in (cell, plain))
     for name in ("h", "c"):
         torch.testing.assert_close(made[name], expected[name])
 
@@ -226,8 +226,8 @@ def test_children_of_low_scores_change_nothing(cells: Cells) -> None:
         cell.q.copy_(torch.tensor([5.0, 0, 0, 0]))
     x[first, 0] = torch.tensor([1.0, 0.9, -1.0, -2.0], dtype=torch.float64)
     parent = batch.dst[batch.src == first[0]]
-    before = traverse(cell, batch, {"x": x})["h"][parent]
+    before = run_cell(cell, batch, {"x": x})["h"][parent]
     x[first[2:], 1:] += 1
-    torch.testing.assert_close(traverse(cell, batch, {"x": x})["h"][parent], before)
+    torch.testing.assert_close(run_cell(cell, batch, {"x": x})["h"][parent], before)
     x[first[1], 1] += 1
-    assert not torch.allclose(traverse(cell, batch, {"x": x})["h"][parent], before)
+    assert not torch.allclose(run_cell(cell, batch, {"x": x})["h"][parent], before)

@@ -113,13 +113,13 @@ def count(row: str, node: str) -> int:
 @pytest.mark.parametrize("row", TABLE)
 def test_parameters(row: str) -> None:
     millions, paper, chainer = TABLE[row]
-    assert count(row, "s_lstm") == paper
-    assert count(row, "chainer_s_lstm") == chainer
+    assert count(row, "nti_lstm") == paper
+    assert count(row, "chainer_nti_lstm") == chainer
     assert abs(paper / 1e6 - millions) < 0.7
 
 
 def test_the_differences_of_the_table() -> None:
-    plain, leaf, node_by_node = (count(row, "s_lstm") for row in list(TABLE)[:3])
+    plain, leaf, node_by_node = (count(row, "nti_lstm") for row in list(TABLE)[:3])
     assert (leaf - plain) / 1e6 == pytest.approx(4.0 - 3.3, abs=0.05)
     assert (node_by_node - plain) / 1e6 == pytest.approx(3.5 - 3.3, abs=0.05)
 

@@ -49,15 +49,15 @@ def make_nti_encoder(
     size: int,
     *,
     leaves: Any = "lstm",
-    node: str = "s_lstm",
+    node: str = "nti_lstm",
     branching: int = 2,
     init: Any = "kaiming",
-    fused: bool = True,
+    compile: bool = True,
     node_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> NTIEncoder:
     """An encoder from the names of its parts; by default NTI-SLSTM-LSTM."""
-    leaf = make_leaves(leaves, inputs.size, size, init=init, fused=fused)
+    leaf = make_leaves(leaves, inputs.size, size, init=init, compile=compile)
     cell = make_cell(
         node,
         input_size=leaf.size,
@@ -67,7 +67,7 @@ def make_nti_encoder(
         init=init,
         **(node_options or {}),
     )
-    return NTIEncoder(inputs, leaf, cell, branching=branching, fused=fused, **options)
+    return NTIEncoder(inputs, leaf, cell, branching=branching, compile=compile, **options)
 
 
 def nti(size: int = SIZE, hidden_size: int = 0, **options: Any) -> NTIEncoder:
@@ -83,7 +83,7 @@ def make(name: str, attention: str = "global", size: int = SIZE, **options: Any)
     """A model over words by a short name, three classes or one."""
     words = word_input(size)
     if name == "answers":
-        question = nti(size, node="anf", node_options={"query": "given"})
+        question = nti(size, node="nti_attention", node_options={"query": "given"})
         head = PairHead(size, 1, hidden=16, extra=1)
         pair = QuestionAnswerEncoder(words, question, nti(size))
         return Classifier(pair, Root(), head, features=SharedWordCount("shared"))

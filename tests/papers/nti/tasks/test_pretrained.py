@@ -16,7 +16,7 @@ from dgltrees import load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors
 from dgltrees.models.pretrained import PretrainedEncoder
-from dgltrees.papers.nti.tasks.pairs import SNLI
+from dgltrees.papers.nti.tasks.pairs import NLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.papers.nti.tasks.sst import SST, SST_PHRASES
 from dgltrees.settings.layers import Settings, layered
@@ -44,7 +44,7 @@ def data(folder: Path, tmp_path: Path) -> SentenceSettings:
 def test_words_have_the_vectors_of_the_encoder_rare_ones_and_capitals_too(
     data: SentenceSettings, folder: Path
 ) -> None:
-    splits = load_splits(SNLI, data)
+    splits = load_splits(NLI, data)
     encoder = PretrainedEncoder(folder)
     expected = encoder([["a", "Abc", "d"], ["a", "d"], ["e", "d"], ["a", "b", "e"]])
     for part in splits.all:
@@ -57,12 +57,12 @@ SIZES = {"words": "pretrained", "embedding": 8, "hidden_size": 6, "head": [5]}
 
 @pytest.mark.parametrize("encoder", ["nti", "lstm"])
 def test_a_model_reads_the_vectors(data: SentenceSettings, encoder: str) -> None:
-    train = load_splits(SNLI, data).train
-    model = build(SNLI, train, **SIZES, encoder=encoder)
-    SNLI.init_from_data(model, data, train)
-    assert SNLI.parameters(model)["table"] == sum(p.numel() for p in model.parameters())
-    batch, targets = SNLI.batch(train, np.arange(2))
-    SNLI.losses(model, batch, targets).sum().backward()
+    train = load_splits(NLI, data).train
+    model = build(NLI, train, **SIZES, encoder=encoder)
+    NLI.init_from_data(model, data, train)
+    assert NLI.parameters(model)["cell"] == sum(p.numel() for p in model.parameters())
+    batch, targets = NLI.batch(train, np.arange(2))
+    NLI.losses(model, batch, targets).sum().backward()
     assert all(p.grad is not None for p in model.parameters())
 
 
@@ -97,10 +97,10 @@ def test_settings_that_do_not_fit(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    train = load_splits(SNLI, data).train
-    built = build(SNLI, train, **{**SIZES, **model})
+    train = load_splits(NLI, data).train
+    built = build(NLI, train, **{**SIZES, **model})
     with pytest.raises(ConfigError, match=message):
-        SNLI.init_from_data(built, replace(data, **changes), train)
+        NLI.init_from_data(built, replace(data, **changes), train)
 
 
 def test_given_vectors_of_another_size_are_refused() -> None:

@@ -19,15 +19,15 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples, load_splits
-from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.training.trained import load
+from dgltrees.trees import LabeledTrees, Vocabulary
 from tests.tasks.build import build
 from tests.tasks.test_unlabeled import assert_one_error, assert_read, model_of, predict
 from tests.training.samples import SAMPLES
 
 FILES = {
-    "snli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
+    "nli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
     "wikiqa": ("wikiqa/WikiQASent-train.txt", "wikiqa/WikiQASent-dev.txt"),
     "sst-phrases": ("sst/train.txt", "sst/dev.txt"),
 }
@@ -71,7 +71,7 @@ def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, task: str, encoder:
     test = str(SAMPLES / FILES[task][1])
     assert run.evaluate(test=test) == result["valid"]
     assert len(list(run.predict([test]))) == result["valid"]["examples"]
-    words = result["parameters"]["model"] - result["parameters"]["table"]
+    words = result["parameters"]["model"] - result["parameters"]["cell"]
     assert words % 6 == 0  # the words' vectors are not in the table
 
 
@@ -80,8 +80,8 @@ def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, task: str, encoder:
     [
         {"leaves": "identity", "embedding": 8},
         {"leaves": "linear"},
-        {"leaves": "bilstm", "cell": "chainer_s_lstm"},
-        {"cell": "anf", "score": "dot"},
+        {"leaves": "bilstm", "cell": "chainer_nti_lstm"},
+        {"cell": "nti_attention", "score": "dot"},
         {"cell": "lstm", "aggregator": "full", "hidden_size": 3},
         {"branching": 3, "padding": "right", "pad": "learned", "width": 27},
         {"branching": 3, "stride": 2},
@@ -93,7 +93,7 @@ def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, task: str, encoder:
     ],
 )
 def test_settings_make_models(model: dict[str, Any]) -> None:
-    scores, targets = logits(settings("snli", model=model))
+    scores, targets = logits(settings("nli", model=model))
     assert scores.shape == (5, 3)
     assert targets.shape == (5,)
     assert torch.isfinite(scores).all()
@@ -110,7 +110,7 @@ def test_settings_make_models(model: dict[str, Any]) -> None:
 )
 def test_settings_that_do_not_fit(model: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        logits(settings("snli", model=model))
+        logits(settings("nli", model=model))
 
 
 some_are_zero = pytest.mark.filterwarnings("ignore:.*no vectors for")
@@ -124,7 +124,7 @@ def _vectors(folder: Path, text: str = "a 1 2 3 4 5 6\nunheard 1 1 1 1 1 1\n") -
 
 @some_are_zero
 def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path: Path) -> None:
-    how = settings("snli", data=_vectors(tmp_path), model={"fixed_words": True})
+    how = settings("nli", data=_vectors(tmp_path), model={"fixed_words": True})
     with pytest.warns(UserWarning, match=r"v.txt: no vectors for (\d+) of (\d+) words") as caught:
         ready = prepare(how)
     weight: Any = ready.model.get_parameter("encoder.input.weight")
@@ -141,7 +141,7 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path: Path) -> None:
 
 @some_are_zero
 def test_word_vectors_that_are_learned_move(tmp_path: Path) -> None:
-    train(settings("snli", data=_vectors(tmp_path)), tmp_path / "run", bar=False)
+    train(settings("nli", data=_vectors(tmp_path)), tmp_path / "run", bar=False)
     words = load_file(tmp_path / "run" / "weights.safetensors")["encoder.encoder.input.weight"]
     assert (words != 0).any(1).sum() > 1
 
@@ -156,7 +156,7 @@ def test_the_vocabulary_is_of_training_or_of_all_splits(
     vectors = _vectors(tmp_path, "unheard 1 1 1 1 1 1\nunseen 2 2 2 2 2 2\n")
     files = {"train": "train", "valid": "dev", "test": "test", "root": str(tmp_path)}
     data = {**files, **vectors, "vocabulary_from_all_splits": every_split}
-    ready = prepare(settings("snli", data=data))
+    ready = prepare(settings("nli", data=data))
     weight = ready.model.get_parameter("encoder.input.weight")
     assert weight.shape == (words, 6)
     assert len(ready.splits.train) == 1
@@ -167,33 +167,33 @@ def test_the_vocabulary_is_of_training_or_of_all_splits(
 
 def test_fixed_words_need_vectors() -> None:
     with pytest.raises(ConfigError, match=r"data.vectors with model.fixed_words, got none"):
-        prepare(settings("snli", model={"fixed_words": True}))
+        prepare(settings("nli", model={"fixed_words": True}))
 
 
 def test_trees_of_one_width_need_a_limit() -> None:
     for limit in (None, 9):
         with pytest.raises(ConfigError, match=rf"data.max_words of at most 8 .*, got {limit}"):
-            prepare(settings("snli", data={"max_words": limit}, model={"width": 8}))
+            prepare(settings("nli", data={"max_words": limit}, model={"width": 8}))
     with pytest.raises(TreeError, match=r"SICK_train_parsed.txt:1: .* at most 5 words, got 6"):
-        prepare(settings("snli", data={"max_words": 5}, model={"width": 8}))
-    prepare(settings("snli", data={"max_words": 8}, model={"width": 8}))
+        prepare(settings("nli", data={"max_words": 5}, model={"width": 8}))
+    prepare(settings("nli", data={"max_words": 8}, model={"width": 8}))
 
 
 def test_vectors_of_another_size_are_refused(tmp_path: Path) -> None:
     data = _vectors(tmp_path, "a 1 2 3\n")
     with pytest.raises(TreeError, match=r"v.txt:1: expected a word and 6 numbers, got 4 fields"):
-        prepare(settings("snli", data=data))
+        prepare(settings("nli", data=data))
 
 
 SST = "(3 (2 The) (4 (3 good) (2 One)))\n(2 (1 bad) (2 day))\n"
 
 
-def read(path: Path, vocabs: dict[str, Vocabulary] | None = None, **data: Any) -> Examples:
+def read(path: Path, vocabs: dict[str, Vocabulary] | None = None, **data: Any) -> LabeledTrees:
     task = get_task("sst-phrases")
     return load_examples(task, task.data(**data), [path], vocabs)
 
 
-def sentences(data: Examples) -> list[str]:
+def sentences(data: LabeledTrees) -> list[str]:
     names = data.forest.vocabs["word"].decode(data.forest.columns["word"])
     ends = data.forest.offsets
     return [" ".join(names[i:j]) for i, j in itertools.pairwise(ends)]
@@ -283,9 +283,9 @@ _SNLI = '{"sentence1": "A dog runs.", "sentence2": "An animal moves."}'
         ("sst-phrases", ["The story isn't dull.", "Hopeless!"], None, 2),
         ("sst-phrases", [_MRG], "mrg", 1),
         ("sst-phrases", [_CONLLU, ""], "conllu", 1),
-        ("snli", ["A dog runs.\tAn animal moves."], None, 1),
-        ("snli", [_SNLI, _SNLI], None, 2),
-        ("snli", ["sentence1\tsentence2", "A dog runs.\tAn animal moves."], None, 1),
+        ("nli", ["A dog runs.\tAn animal moves."], None, 1),
+        ("nli", [_SNLI, _SNLI], None, 2),
+        ("nli", ["sentence1\tsentence2", "A dog runs.\tAn animal moves."], None, 1),
         ("wikiqa", ["who ran ?\tA dog ran .", "who ran ?\tNobody ."], None, 2),
     ],
 )
@@ -312,7 +312,7 @@ def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
     [
         ("sst-tree", "a fine film", "text", "expected a format that the task sst-tree reads, sst,"),
         ("sst-tree", "(S (NN a) (NN b))", "sst", "of the format mrg"),
-        ("snli", "A dog runs.", None, "expected label TAB parse TAB parse"),
+        ("nli", "A dog runs.", None, "expected label TAB parse TAB parse"),
     ],
 )
 def test_what_cannot_be_read_is_one_error(

@@ -23,16 +23,16 @@ from tests.tasks.test_model_settings import (
     ("task", "model", "message"),
     [
         ("sst-tree", {"readout": "mean"}, "readout is not read by the task sst-tree"),
-        ("snli", {"encoder": "gru"}, "encoder to be one of nti, .*lstm, .*, got 'gru'"),
-        ("snli", {"leaves": "gru"}, "leaves to be one of identity, linear, .*, got 'gru'"),
-        ("snli", {"interaction": "some"}, "interaction to be one of none, .*, got 'some'"),
+        ("nli", {"encoder": "gru"}, "encoder to be one of nti, .*lstm, .*, got 'gru'"),
+        ("nli", {"leaves": "gru"}, "leaves to be one of identity, linear, .*, got 'gru'"),
+        ("nli", {"interaction": "some"}, "interaction to be one of none, .*, got 'some'"),
         (
-            "snli",
+            "nli",
             {"interaction": "matching", "attention": "self"},
             "attention to be one of global, tree, tree_code, got 'self'",
         ),
-        ("snli", {"attention": "tree"}, "attention is not read with model.interaction none, but"),
-        ("snli", {"encoder": "lstm", "interaction": "matching"}, "interaction is not .* with nti"),
+        ("nli", {"attention": "tree"}, "attention is not read with model.interaction none, but"),
+        ("nli", {"encoder": "lstm", "interaction": "matching"}, "interaction is not .* with nti"),
         ("sst-phrases", {"interaction": "matching"}, "interaction is not read by the task sst-phr"),
         ("wikiqa", {"interaction": "node_by_node"}, "interaction is not read by the task wikiqa"),
     ],
@@ -47,13 +47,13 @@ def test_settings_of_models_that_do_not_go_together(
     ("task", "data", "message"),
     [
         ("sst-tree", {"supervise": "leaf"}, r"supervise to be one of nodes, root, got 'leaf'"),
-        ("snli", {"truncate": True}, r"data\.truncate is not read without data\.max_words"),
+        ("nli", {"truncate": True}, r"data\.truncate is not read without data\.max_words"),
         (
-            "snli",
+            "nli",
             {"vocabulary_from_all_splits": True},
             r"data\.vocabulary_from_all_splits is not read without data\.vectors",
         ),
-        ("snli", {"supervise": "root"}, r"data\.supervise is not read by the task snli"),
+        ("nli", {"supervise": "root"}, r"data\.supervise is not read by the task nli"),
     ],
 )
 def test_settings_of_data_that_do_not_go_together(
@@ -98,7 +98,7 @@ def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | 
 def test_a_fingerprint_has_the_sentences_beside_the_labels(tmp_path: Path) -> None:
     for name in ("labels", "s1", "s2"):
         (tmp_path / f"{name}.dev").write_text("a\n")
-    settings = Settings({"task": "snli", "data": {"train": str(tmp_path / "labels.dev")}})
+    settings = Settings({"task": "nli", "data": {"train": str(tmp_path / "labels.dev")}})
     (before,) = fingerprints(settings)["train"]
     (tmp_path / "s2.dev").write_text("b\n")
     (after,) = fingerprints(settings)["train"]

@@ -14,7 +14,7 @@ from dgltrees.cells import RRNetCell
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import operation_graph
 from dgltrees.papers.rrnet.models.stepping import RRNetState, advance, initial_state
-from dgltrees.traversal import traverse
+from dgltrees.traversal import run_cell
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -72,7 +72,7 @@ def test_steps_are_the_graph(options: dict[str, Any], masked: bool, rows: list[l
     ndata = {"x": torch.cat([starts, x], 1).flatten(0, 1), "op": graph.ndata["op"]}
     if mask is not None:
         ndata["mask"] = mask.repeat_interleave(length + 1, 0)
-    h = traverse(cell, graph, ndata, outputs=["h"])["h"].view(count, length + 1, 4)[:, 1:]
+    h = run_cell(cell, graph, ndata, outputs=["h"])["h"].view(count, length + 1, 4)[:, 1:]
     assert_close(on_the_fly, h)
     assert state.size.tolist() == graph.ndata["open"].view(count, -1)[:, -1].tolist()
 

@@ -40,9 +40,9 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"policy": {"agent": "dqn"}},
-            "agent is not read with model.policy.operations given",
+            "agent is not read with model.policy.operations gold",
         ),
-        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns given, but"),
+        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns gold, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
         (
             "mee",
@@ -54,7 +54,7 @@ _POLICY = {"operations": "policy"}
             {"policy": {**_POLICY, "agent": "reinforce", "entrpy": 1.0}},
             r"entrpy is not read by the task mee; did you mean model\.policy\.entropy",
         ),
-        ("logic-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
+        ("lrt-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
         ("ptb", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, got 'nti'"),
         (
             "ptb",
@@ -109,7 +109,7 @@ def test_nested_sections_round_trip() -> None:
         ),
         (
             {"task": "mee", "model": {"policy": {"epsilon": 1}}},
-            r"with model\.policy\.operations given",
+            r"with model\.policy\.operations gold",
         ),
     ],
 )

@@ -18,16 +18,16 @@ from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits, load_splits
 from dgltrees.tasks.task import Task
-from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
-from dgltrees.trees import Examples
+from dgltrees.training.trained import TrainedModel, load
+from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build
 from tests.tasks.test_unlabeled import assert_one_error, assert_read
 from tests.training.samples import SAMPLES, quick, with_model
 
 FILES = {
     "mee": (["mee/train4.tsv", "mee/train5.tsv"], ["mee/valid4.tsv", "mee/valid5.tsv"]),
-    "snli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
+    "nli": ("sick/SICK_train_parsed.txt", "snli/snli_1.0_dev.jsonl"),
 }
 
 
@@ -38,7 +38,7 @@ def settings(
     **training: Any,
 ) -> Settings:
     sizes: dict[str, Any] = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6}
-    if task == "snli":
+    if task == "nli":
         sizes["head"] = [8]
     loop = {"optimizer": "adam", "lr": 0.01, "accelerator": "cpu", "epochs": 2, "batch_size": 16}
     return Settings(
@@ -51,14 +51,14 @@ def settings(
     )
 
 
-def built(reader: Settings) -> tuple[Any, Examples]:
+def built(reader: Settings) -> tuple[Any, LabeledTrees]:
     examples = load_splits(reader.task, reader.data).train
     return build(reader.task, examples, **reader.model), examples
 
 
 POLICIES: dict[str, dict[str, Any]] = {
-    "given": {},
-    "fixed": {"operations": "fixed"},
+    "gold": {},
+    "random": {"operations": "random"},
     "recur": {"operations": "recur"},
     "supervised": {"operations": "policy"},
     **{name: {"operations": "policy", "agent": name} for name in ("reinforce", "dqn")},
@@ -67,12 +67,12 @@ POLICIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
-    epochs = 12 if policy == "given" else 2
+    epochs = 12 if policy == "gold" else 2
     result = train(settings(policy=POLICIES[policy], epochs=epochs), tmp_path / "run", bar=False)
     run = load(tmp_path / "run")
     losses = [line["train_loss"] for line in run.directory.metrics()]
     assert all(map(math.isfinite, losses))
-    if policy == "given":
+    if policy == "gold":
         assert losses[-1] < losses[0]
     report = run.evaluate(test=[str(SAMPLES / file) for file in FILES["mee"][1]])
     assert report == result["valid"]
@@ -81,7 +81,7 @@ def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
     assert all(0 <= int(x["prediction"]) <= 99 and 0 < x["probability"] <= 1 for x in lines)
 
 
-@pytest.mark.parametrize("policy", ["given", "reinforce", "dqn"])
+@pytest.mark.parametrize("policy", ["gold", "reinforce", "dqn"])
 def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> None:
     whole = train(settings(policy=POLICIES[policy], epochs=3), tmp_path / "whole", bar=False)
     for epochs in (1, 3):
@@ -132,22 +132,22 @@ def test_all_encoders_have_one_decoder() -> None:
 
 
 PRESETS = {
-    "logic-rrnet": "supervised RRNet",
-    "logic-lstm": "LSTM",
-    "logic-transformer": "transformer",
+    "lrt-rrnet": "supervised RRNet",
+    "lrt-lstm": "LSTM",
+    "lrt-transformer": "transformer",
 }
 """What their models are called."""
 
 
-Run = tuple[LoadedRun, dict[str, Any]]
+Run = tuple[TrainedModel, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run of an RRNet on its own copy of the sample, and its result."""
-    folder = tmp_path_factory.mktemp("logic")
+    folder = tmp_path_factory.mktemp("lrt")
     shutil.copytree(SAMPLES / "lrt", folder / "data" / "lrt")
-    settings = quick("logic-rrnet", {"limit": None, "root": str(folder / "data")}, epochs=2)
+    settings = quick("lrt-rrnet", {"limit": None, "root": str(folder / "data")}, epochs=2)
     result = train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
     return load(folder / "run"), result
 
@@ -182,12 +182,12 @@ def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -
     ],
 )
 def test_a_run_without_test_examples_says_so(tmp_path: Path, fraction: float, message: str) -> None:
-    train(quick("logic-rrnet", {"test_fraction": fraction}), tmp_path / "run")
+    train(quick("lrt-rrnet", {"test_fraction": fraction}), tmp_path / "run")
     with pytest.raises(ConfigError, match=message):
         load(tmp_path / "run").evaluate()
 
 
-def logic_model(preset: str, **model: Any) -> tuple[Task, nn.Module, Splits]:
+def lrt_model(preset: str, **model: Any) -> tuple[Task, nn.Module, Splits]:
     settings = quick(preset)
     task, parts = settings.task, load_splits(settings.task, settings.data)
     options = {**settings.model, **model}
@@ -197,7 +197,7 @@ def logic_model(preset: str, **model: Any) -> tuple[Task, nn.Module, Splits]:
 
 
 def test_the_presets_have_about_as_many_parameters() -> None:
-    counts = [task.parameters(model)["model"] for task, model, _ in map(logic_model, PRESETS)]
+    counts = [task.parameters(model)["model"] for task, model, _ in map(lrt_model, PRESETS)]
     assert max(counts) < 1.05 * min(counts)
 
 
@@ -207,7 +207,7 @@ def test_a_batch_equals_its_pairs(preset: str) -> None:
 
 
 def assert_equals_its_pairs(preset: str) -> None:
-    task, model, parts = logic_model(preset, hidden_size=8)
+    task, model, parts = lrt_model(preset, hidden_size=8)
     model.double().eval()
     ids = np.arange(len(parts.train))
     with torch.no_grad():

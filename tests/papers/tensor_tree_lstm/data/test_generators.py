@@ -21,10 +21,10 @@ PER_BIN = "expected at most 13 numbers of pairs, each 0 or more, got"
         ("listops", {"max_depth": 0}, "max_depth: expected 1 level or more, got 0"),
         ("listops", {"max_arguments": 1}, "max_arguments: expected 2 to 5, got 1"),
         ("listops", {"max_arguments": 6}, "max_arguments: expected 2 to 5, got 6"),
-        ("logic", {"test": -5}, "test: expected 0 pairs or more, got -5"),
-        ("logic", {"train": [1, -1]}, f"train: {PER_BIN}"),
-        ("logic", {"valid": [1] * 14}, f"valid: {PER_BIN}"),
-        ("logic", {"train": 0, "valid": [], "test": [0]}, NOTHING),
+        ("lrt", {"test": -5}, "test: expected 0 pairs or more, got -5"),
+        ("lrt", {"train": [1, -1]}, f"train: {PER_BIN}"),
+        ("lrt", {"valid": [1] * 14}, f"valid: {PER_BIN}"),
+        ("lrt", {"train": 0, "valid": [], "test": [0]}, NOTHING),
     ],
 )
 def test_settings_out_of_range_write_nothing(

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 from dgltrees.formats.synthetic.draws import stream
-from dgltrees.papers.tensor_tree_lstm.data import generate_logic as sentences
+from dgltrees.papers.tensor_tree_lstm.data import generate_lrt as sentences
 
 from . import brute_force
 

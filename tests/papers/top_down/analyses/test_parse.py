@@ -13,7 +13,7 @@ from dgltrees.formats import read
 from dgltrees.formats.sentences import sentence_forest
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.papers.top_down.data.kbest import read_kbest
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 from tests.papers.top_down.samples import is_projective
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
@@ -21,7 +21,7 @@ from tests.trees.nested import write
 TEXT = "The gardener watered the ships .\nAda slept .\nstars\n"
 
 
-def test_what_was_learned_by_heart(parser: LoadedRun, tmp_path: Path) -> None:
+def test_what_was_learned_by_heart(parser: TrainedModel, tmp_path: Path) -> None:
     counts = parse_files(parser, read_sentences(SENTENCES), tmp_path / "out.conllu")
     found, gold = read(tmp_path / "out.conllu", "conllu").forest, read(SENTENCES, "conllu").forest
     assert counts == {"sentences": 5, "words": 42, "trees": 5}
@@ -35,7 +35,7 @@ def test_what_was_learned_by_heart(parser: LoadedRun, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("projective", [True, False])
-def test_lists(parser: LoadedRun, tmp_path: Path, projective: bool) -> None:
+def test_lists(parser: TrainedModel, tmp_path: Path, projective: bool) -> None:
     path = write(tmp_path, TEXT)
     stream, out = read_sentences(path), tmp_path / "out.conllu"
     parse_files(parser, stream, out, k=7, projective=projective, chunk=2)
@@ -49,7 +49,7 @@ def test_lists(parser: LoadedRun, tmp_path: Path, projective: bool) -> None:
     assert not projective or all(map(is_projective, heads))
 
 
-def test_a_sentence_is_parsed_alike_in_any_company(parser: LoadedRun) -> None:
+def test_a_sentence_is_parsed_alike_in_any_company(parser: TrainedModel) -> None:
     batch = list(read_sentences(SENTENCES))
     whole = parse(parser, sentence_forest(batch), 3)
     alone = parse(parser, sentence_forest(batch), 3, max_nodes=1)
@@ -58,7 +58,7 @@ def test_a_sentence_is_parsed_alike_in_any_company(parser: LoadedRun) -> None:
     np.testing.assert_allclose(whole.score, alone.score, atol=1e-4)
 
 
-def test_running_text(parser: LoadedRun, tmp_path: Path) -> None:
+def test_running_text(parser: TrainedModel, tmp_path: Path) -> None:
     path = write(tmp_path, "Ada slept\nnot. She counted the stars.\n\nSo it was.\n")
     stream = read_sentences(path, "text")
     with pytest.warns(UserWarning, match="left out 1 of 3 sentences, which have more than 4 words"):
@@ -69,7 +69,7 @@ def test_running_text(parser: LoadedRun, tmp_path: Path) -> None:
     assert " ".join(words) == "<root> Ada slept not . <root> So it was ."
 
 
-def test_sentences_need_no_heads(parser: LoadedRun, tmp_path: Path) -> None:
+def test_sentences_need_no_heads(parser: TrainedModel, tmp_path: Path) -> None:
     text = SENTENCES.read_text(encoding="utf-8")
     bare = write(tmp_path, re.sub(r"\t\d+\t[\w:]+\t_\t", "\t_\t_\t_\t", text))
     assert "nsubj" not in bare.read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def test_sentences_need_no_heads(parser: LoadedRun, tmp_path: Path) -> None:
         parser.read(bare)
 
 
-def test_errors(parser: LoadedRun, tree_lm: LoadedRun, tmp_path: Path) -> None:
+def test_errors(parser: TrainedModel, tree_lm: TrainedModel, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a parser at .* a run of the task tree-lm"):
         parse(tree_lm, sentence_forest(list(read_sentences(SENTENCES))))
     with pytest.raises(ConfigError, match="format to be conllu or lines or text, got 'pdf'"):

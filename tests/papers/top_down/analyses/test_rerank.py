@@ -28,7 +28,7 @@ from dgltrees.papers.top_down.analyses.rerank import (
 )
 from dgltrees.papers.top_down.analyses.scoring import log_probs
 from dgltrees.papers.top_down.data.kbest import read_kbest
-from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 
@@ -55,7 +55,7 @@ def test_the_first_of_the_best_of_the_first_k(sizes: list[int], k: int, seed: in
     assert choose(scores, offsets, k).tolist() == expected
 
 
-def test_scores_are_what_predict_says(tree_lm: LoadedRun) -> None:
+def test_scores_are_what_predict_says(tree_lm: TrainedModel) -> None:
     """In the case of the model's vocabulary, though the k-best lists keep theirs."""
     forest = read(SENTENCES, "conllu").forest
     expected = [line["log_prob"] for line in tree_lm.predict([SENTENCES])]
@@ -64,7 +64,7 @@ def test_scores_are_what_predict_says(tree_lm: LoadedRun) -> None:
 
 
 def test_trees_matter_to_a_tree_model_alone(
-    parser: LoadedRun, tree_lm: LoadedRun, sequence_lm: LoadedRun
+    parser: TrainedModel, tree_lm: TrainedModel, sequence_lm: TrainedModel
 ) -> None:
     parsed = parse(parser, sentence_forest(list(read_sentences(SENTENCES))), 2)
     for run, same in ((tree_lm, False), (sequence_lm, True)):
@@ -100,7 +100,7 @@ def test_tuning_takes_the_larger_of_equals(lists: Path) -> None:
     assert [row["oracle"] for row in rows] == [row["uas"] for row in rows]
 
 
-def test_the_parser_s_score_joins_by_its_weight(lists: Path, tree_lm: LoadedRun) -> None:
+def test_the_parser_s_score_joins_by_its_weight(lists: Path, tree_lm: TrainedModel) -> None:
     kbest = read_kbest(lists)
     log_p = log_probs(tree_lm, kbest.forest)
     assert (tree_scores(tree_lm, kbest) == log_p).all()
@@ -123,8 +123,8 @@ def test_what_is_written(lists: Path, tmp_path: Path) -> None:
 def test_errors(
     lists: Path,
     tree_lm_run: Path,
-    sequence_lm: LoadedRun,
-    parser: LoadedRun,
+    sequence_lm: TrainedModel,
+    parser: TrainedModel,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

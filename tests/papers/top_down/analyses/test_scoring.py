@@ -16,7 +16,7 @@ from dgltrees.papers.top_down.analyses.scoring import (
     log_probs,
 )
 from dgltrees.papers.top_down.data.questions import Question
-from dgltrees.training.loaded import LoadedRun
+from dgltrees.training.trained import TrainedModel
 
 QUESTIONS = [
     Question("1", "The _____ didn't water the roses.", ["roses", "gardener", "to", "ferry", "."]),
@@ -25,7 +25,7 @@ QUESTIONS = [
 
 
 def test_each_candidate_is_a_sentence_of_its_own(
-    parser: LoadedRun, tree_lm: LoadedRun, sequence_lm: LoadedRun
+    parser: TrainedModel, tree_lm: TrainedModel, sequence_lm: TrainedModel
 ) -> None:
     for model in (tree_lm, sequence_lm):
         scores = candidate_scores(model, QUESTIONS, parser)
@@ -37,9 +37,9 @@ def test_each_candidate_is_a_sentence_of_its_own(
                 np.testing.assert_allclose(score, log_probs(model, alone.forest)[0], rtol=1e-4)
 
 
-def test_a_sequence_model_needs_no_parser(tree_lm: LoadedRun, sequence_lm: LoadedRun) -> None:
+def test_a_sequence_model_needs_no_parser(tree_lm: TrainedModel, sequence_lm: TrainedModel) -> None:
     assert np.isfinite(candidate_scores(sequence_lm, QUESTIONS)).all()
-    with pytest.raises(ConfigError, match=r"expected a parser, .* reads trees, got none"):
+    with pytest.raises(ConfigError, match=r"missing a parser for the language model"):
         candidate_scores(tree_lm, QUESTIONS)
 
 
@@ -52,7 +52,7 @@ def test_the_likeliest_is_the_answer() -> None:
     assert accuracy_of(scores, [1, 2]) == expected
 
 
-def test_ties_are_counted_and_have_no_answer(sequence_lm: LoadedRun) -> None:
+def test_ties_are_counted_and_have_no_answer(sequence_lm: TrainedModel) -> None:
     """Two words that the model does not know make the same sentence, in whatever order."""
     question = Question("1", "Ada counted the _____.", ["zeppelin", "dirigible", "a", "of", "the"])
     known = sequence_lm.vocabularies["word"]

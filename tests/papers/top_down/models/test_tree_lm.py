@@ -95,8 +95,8 @@ def test_backends_agree(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     batch = batch_of([HEADS, [0], random_heads(rng, 15, True), random_heads(rng, 9, False)])
     found = []
-    for fused, backend in ((True, "levels"), (False, "levels"), (True, "dgl")):
-        model = make(**options, fused=fused)
+    for compiled, backend in ((True, "levels"), (False, "levels"), (True, "dgl")):
+        model = make(**options, compile=compiled)
         with by_backend(backend):
             log_p = model.log_prob(batch)
         log_p.sum().backward()
@@ -163,7 +163,7 @@ def test_tied_embeddings_are_one_matrix() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match=r"size 4 of the states to tie .* size 2; give both"):
+    with pytest.raises(ConfigError, match=r"model.embedding to be 4, .* got 2; make"):
         make(tied=True)
 
 

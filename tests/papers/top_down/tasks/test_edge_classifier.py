@@ -11,9 +11,9 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeError
 from dgltrees.papers.top_down.tasks.edge_classifier import EDGE_CLASSIFIER, decisions_forest
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
-from dgltrees.trees import Examples, Forest
+from dgltrees.training.trained import load
+from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.builders import from_nested
 from tests.training.samples import quick, with_model
 
@@ -35,7 +35,7 @@ def test_the_preset_trains(tmp_path: Path) -> None:
     settings = quick("edge-classifier", data, batch_size=32, lr=0.1, epochs=3)
     settings = with_model(settings, hidden_size=4, hidden=[16], dropout=0.0)
     result = train(settings, tmp_path / "run", bar=False)["valid"]
-    assert result["accuracy"] > 0.8 > 0.6 > result["majority"]
+    assert result["accuracy"] > 0.8 > 0.6 > result["majority_accuracy"]
     assert result["decisions"] == 600  # three per node
     run = load(tmp_path / "run")
     assert run.evaluate(str(tmp_path / "valid")) == result
@@ -54,17 +54,19 @@ def test_the_preset_trains(tmp_path: Path) -> None:
 def test_metrics_are_those_of_the_decisions_alone() -> None:
     """By hand; there are no left dependents."""
     added = np.array([[0, 1, -1, 1], [0, 0, -1, 1], [1, 0, -1, 1]], np.int8)
-    data = Examples(decisions_forest(np.zeros((3, 2), np.float32), added))
+    data = LabeledTrees(decisions_forest(np.zeros((3, 2), np.float32), added))
     outputs = {
         "loss": np.array([1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9], np.float64),
         "prediction": np.array([0, 1, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1]),
     }
     report = EDGE_CLASSIFIER.report(data, outputs, {})
     assert list(report["by_edge_type"]) == ["LEFT", "RIGHT", "NX-RIGHT"]
-    left = {"decisions": 3, "accuracy": 2 / 3, "majority": 2 / 3, "loss": 4.0}
+    left = {"decisions": 3, "accuracy": 2 / 3, "majority_accuracy": 2 / 3, "loss": 4.0}
     assert_close(report["by_edge_type"]["LEFT"], left)
     assert report["decisions"] == 9
-    assert_close([report["accuracy"], report["majority"], report["loss"]], [6 / 9, 7 / 9, 5.0])
+    assert_close(
+        [report["accuracy"], report["majority_accuracy"], report["loss"]], [6 / 9, 7 / 9, 5.0]
+    )
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:

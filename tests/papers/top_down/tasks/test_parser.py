@@ -15,8 +15,8 @@ from dgltrees.formats import read
 from dgltrees.papers.top_down.tasks.parser import PARSER, attachment, best_labels
 from dgltrees.papers.top_down.tasks.reading import punctuation
 from dgltrees.settings.layers import Settings
-from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
+from dgltrees.training.trained import load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 

@@ -12,8 +12,8 @@ from dgltrees.formats import read
 from dgltrees.papers.top_down.graphs import generation_forest
 from dgltrees.papers.top_down.tasks.reading import with_spelling, word_ending, word_shape
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM
-from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.trained import load
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders import from_nested
 from tests.papers.top_down.samples import tree_lm_settings
@@ -82,7 +82,7 @@ def test_a_saved_forest_of_dependencies_is_read_as_such(tmp_path: Path) -> None:
     result = train(tree_lm_settings({"labels": True}, data=data), tmp_path / "run", bar=False)
     assert result["valid"]["words"] == one.num_nodes - len(one)
     generation_forest(read(SENTENCES, "conllu").forest).save(tmp_path / "generation")
-    with pytest.raises(TreeError, match="generation: expected a saved forest of dependencies"):
+    with pytest.raises(TreeError, match="generation: expected a saved dependency forest"):
         TREE_LM.read(tmp_path / "generation", how, None)
 
 

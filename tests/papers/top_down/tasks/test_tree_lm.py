@@ -17,15 +17,15 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.papers.top_down.models.language_model import BidirectionalLM, SequenceLM
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM, Objective
-from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.training.trained import load
+from dgltrees.trees import LabeledTrees, TreeBatch
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.tasks.build import columns
 from tests.training.samples import SENTENCES
 
 
-def ready(values: dict[str, Any]) -> tuple[Any, Examples, TreeBatch, torch.Tensor]:
+def ready(values: dict[str, Any]) -> tuple[Any, LabeledTrees, TreeBatch, torch.Tensor]:
     """An untrained model in evaluation mode, and its training examples as one batch."""
     prepared = prepare(tree_lm_settings(values))
     data = prepared.splits.train
@@ -195,10 +195,10 @@ def test_word_vectors_are_where_the_words_begin(tmp_path: Path) -> None:
 
 def test_parameters_are_counted_as_in_table_1() -> None:
     model = Objective(SequenceLM(50, 8, embedding=8, tied=True))
-    assert TREE_LM.parameters(model) == {"table": None, "cell": 576, "model": 576 + 400}
+    assert TREE_LM.parameters(model) == {"aggregator": None, "cell": 576, "model": 576 + 400}
     model = Objective(BidirectionalLM(50, 8))
     cell = 2 * 4 * 8 * (4 + 8 + 2)
-    assert TREE_LM.parameters(model) == {"table": None, "cell": cell, "model": cell + 50 * 20}
+    assert TREE_LM.parameters(model) == {"aggregator": None, "cell": cell, "model": cell + 50 * 20}
 
 
 def test_halving_goes_on_after_a_resume(tmp_path: Path) -> None:

@@ -1,0 +1,456 @@
+"""A trained run: the model with its best weights, its task and its vocabularies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees import _shortcuts
+from dgltrees._files import Lines, PathLike, in_file
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.lines import gather
+from dgltrees.models.streaming import run_batched
+from dgltrees.settings.layers import Settings
+from dgltrees.settings.values import load_yaml
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
+from dgltrees.tasks.files import data_files, find_files
+from dgltrees.tasks.pretrained import attach_pretrained
+from dgltrees.tasks.settings import Files
+from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
+from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.device import OneDevice
+from dgltrees.training.evaluation import run_model
+from dgltrees.training.files import checking, tensor_bytes
+from dgltrees.training.loading import evaluation_batches
+from dgltrees.training.processes import one_device, usable_cores
+from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
+from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
+from dgltrees.trees.schema import Schema
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+    from dgltrees.analyses.explain import Explanation
+
+
+_PLACES = ("file", "name", "line")
+"""Example columns that say where a tree stands, of formats of files that have parts."""
+_BATCH = 1_000  # examples to read and predict at a time
+
+Paths = PathLike | Sequence[PathLike]
+"""A file, or several."""
+Source = Paths | LabeledTrees | Forest | TreePairs
+"""What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
+
+
+class TrainedModel:
+    """Model of a run with the weights of its best epoch, in evaluation mode on one device.
+
+    :func:`load` reads it from a run directory. It can be pickled, as text and weights.
+
+    Arguments:
+        settings: all its settings.
+        vocabularies: the frozen vocabularies of its columns; ``"target"`` has the classes.
+        model: its model.
+        fabric: device and precision.
+        metadata: the content of ``run.json``.
+        directory: the files of the run; None where it was trained in memory.
+
+    Attributes:
+        task: its task.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        vocabularies: Schema,
+        model: nn.Module,
+        fabric: Fabric | OneDevice,
+        metadata: Mapping[str, Any],
+        directory: RunDirectory | None = None,
+    ) -> None:
+        self.settings, self.vocabularies, self.model = settings, vocabularies, model
+        self.task: Task = settings.task
+        self.fabric, self.metadata, self._directory = fabric, metadata, directory
+
+    @property
+    def directory(self) -> RunDirectory:
+        """The files of the run.
+
+        Raises:
+            ConfigError: it was trained in memory.
+        """
+        if self._directory is None:
+            raise ConfigError("expected a run in a directory, got one in memory; save it first")
+        return self._directory
+
+    @property
+    def place(self) -> str:
+        """``" at PATH"`` for errors; empty for a run in memory."""
+        return "" if self._directory is None else f" at {self._directory.path}"
+
+    def save(
+        self, path: PathLike, history: list[dict[str, Any]], result: Mapping[str, Any]
+    ) -> None:
+        """Write a run directory, which :func:`load` reads.
+
+        Arguments:
+            path: the directory.
+            history: the metrics of each epoch.
+            result: what the training returned.
+        """
+        directory = RunDirectory(path)
+        directory.start(self.settings, self.vocabularies, self.metadata)
+        directory.save_weights(self.model.state_dict())
+        directory.write_metrics(history)
+        directory.write_values("result.json", result)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Texts, weights as safetensors, and the files of a pretrained encoder: no objects."""
+        names = {name: (v.names, v.unknown) for name, v in self.vocabularies.items()}
+        files = pretrained_files(self.settings).values()
+        return {
+            "settings": self.settings.to_yaml(),
+            "vocabularies": json.dumps(names),
+            "schema": json.dumps(self.vocabularies.to_dict()),
+            "metadata": json.dumps(self.metadata),
+            "weights": tensor_bytes(self.model.state_dict(), {}),
+            "pretrained": {path.name: path.read_bytes() for path in files},
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        settings = Settings(load_yaml(state["settings"]))
+        if state["pretrained"]:
+            folder = tempfile.mkdtemp(prefix="dgltrees-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            for name, content in state["pretrained"].items():
+                Path(folder, name).write_bytes(content)
+            settings = settings.replace("data", pretrained=folder)
+        vocabularies = {
+            name: Vocabulary(names, unknown=unknown, frozen=True)
+            for name, (names, unknown) in json.loads(state["vocabularies"]).items()
+        }
+        schema = Schema.from_dict(vocabularies, json.loads(state["schema"]))
+        model = settings.task.build(settings.model, schema)
+        fabric = _set_up(model, settings)
+        model.load_state_dict(safetensors.torch.load(state["weights"]))
+        TrainedModel.__init__(
+            self, settings, schema, model.eval(), fabric, json.loads(state["metadata"])
+        )
+
+    @property
+    def max_children(self) -> int | None:
+        """The most children of a node that the model supports; None for any number."""
+        most: int | None = self.settings.model.get("max_children")
+        return most
+
+    @cached_property
+    def encoder(self) -> nn.Module:
+        """The part of the model that encodes trees or sentences.
+
+        Raises:
+            ConfigError: the model has none.
+        """
+        encoder = getattr(self.model, "encoder", None)
+        if not isinstance(encoder, nn.Module):
+            raise ConfigError(
+                f"expected a run whose model encodes trees or sentences{self.place}, "
+                f"got one of the task {self.task.name}"
+            )
+        return encoder
+
+    def __repr__(self) -> str:
+        name = self.task.display_name(self.settings.model)
+        path = "" if self._directory is None else f"{os.fspath(self.directory.path)!r}, "
+        return f"TrainedModel({path}task={self.task.name!r}, model={name!r})"
+
+    def read(self, files: Paths, *, flag: str = "files") -> LabeledTrees:
+        """Read the examples of files, encoded by the vocabularies of the run.
+
+        Arguments:
+            files: a path, or several, or patterns such as ``data/*.tsv``.
+            flag: the name of the argument in errors.
+
+        Raises:
+            ConfigError: a pattern names no file.
+            TreeError: a file is not what the task reads.
+        """
+        paths = [Path(file) for file in self.files(files, flag=flag)]
+        data = _in_memory(self.settings)
+        return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
+
+    def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
+        """The files of patterns; standard input (``-``) and lines in memory stay as they are.
+
+        Raises:
+            ConfigError: a pattern names no file.
+        """
+        root = self.settings.data.root
+        files: list[PathLike] = []
+        for pattern in [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns:
+            if not isinstance(pattern, (str, os.PathLike)):
+                raise ConfigError(
+                    f"expected {flag}, or trees as a Forest, got a {type(pattern).__name__}; "
+                    "Forest.from_objects makes one of objects"
+                )
+            files += find_files([pattern], root, flag) if in_file(pattern) else [pattern]
+        return files
+
+    def stream(
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
+    ) -> Iterator[LabeledTrees]:
+        """Examples without need of labels, ``batch`` at a time; see :meth:`predict`.
+
+        Raises:
+            ConfigError: a pattern names no file, or the task does not read the format.
+            TreeError: a file is not what the task reads.
+        """
+        return (data for _, data in self._parts(source, file_format, batch))
+
+    def _parts(
+        self, source: Source, file_format: str | None, batch: int
+    ) -> Iterator[tuple[PathLike | None, LabeledTrees]]:
+        """The parts of :meth:`stream`, each with its file."""
+        if isinstance(source, LabeledTrees):
+            return iter([(None, source)])
+        if isinstance(source, (Forest, TreePairs)):
+            return iter([(None, self.examples(source, labeled=False))])
+        task, data = self.task, self.settings.data
+        return (
+            (path, part)
+            for path in self.files(source)
+            for part in stream_unlabeled(
+                *(task, data, path, self.vocabularies, self.max_children),
+                file_format=file_format,
+                trees=batch,
+            )
+        )
+
+    def examples(
+        self, trees: LabeledTrees | Forest | TreePairs, *, labeled: bool = True
+    ) -> LabeledTrees:
+        """Trees as the model reads them, with the columns of the training trees.
+
+        Arguments:
+            trees: trees or pairs with their columns; a target may be among them, and need not be.
+            labeled: whether to read the targets where they are.
+
+        Raises:
+            ConfigError: the run's task reads its trees from files alone.
+            TreeError: the trees have not the columns of training, or are pairs and those were not.
+        """
+        if not isinstance(self.task, CustomTreesTask):
+            raise ConfigError(
+                f"expected a run of a task on custom trees, got one of {self.task.name}, "
+                "which reads files; give their names"
+            )
+        if isinstance(trees, TreePairs):
+            trees = trees.examples()
+        raw = LabeledTrees(trees) if isinstance(trees, Forest) else trees
+        settings, schema = self.settings.data, self.vocabularies
+        return self.task.examples(raw, settings, schema, labeled=labeled)
+
+    def to_examples(self, source: Source) -> LabeledTrees:
+        """The examples of :meth:`stream` all at once."""
+        return gather(self.stream(source))
+
+    def outputs(self, data: LabeledTrees) -> Columns:
+        """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
+        return run_model(self.model, self.task, data, self.fabric)
+
+    def test_examples(self, test: Files = None, root: str | None = None) -> LabeledTrees:
+        """Read the examples of test files, or those that the run has held out for testing.
+
+        Arguments:
+            test: the files; by default the run's own, or the part ``data.test_fraction`` of its
+                training files.
+            root: the folder of the data sets; by default the run's.
+
+        Raises:
+            ConfigError: no test file is named and nothing was held out, or the training files have
+                changed since.
+            TreeError: a test file is not what the task reads.
+        """
+        settings = self.settings
+        if root is not None:
+            settings = settings.replace("data", root=root)
+        if test:
+            settings = settings.replace("data", test=test)
+        files = data_files(settings.data, "test")
+        if files:
+            data, vocabs = _in_memory(settings), self.vocabularies
+            return load_examples(self.task, data, files, vocabs, self.max_children)
+        fraction = settings.data.test_fraction
+        if not fraction:
+            raise ConfigError("expected test files, got none; name them as test (--test FILE)")
+        # other files would be split in another way
+        self.directory.check(settings, fingerprints(settings))
+        held_out = load_splits(self.task, settings.data, self.max_children).test
+        if held_out is None:
+            raise ConfigError(
+                f"expected test examples, got none: {fraction} of the training examples is less "
+                "than one; name test files as test (--test FILE)"
+            )
+        return held_out
+
+    def evaluate(self, test: Files = None, root: str | None = None) -> dict[str, Any]:
+        """The metrics on test files; see :meth:`test_examples`."""
+        data = self.test_examples(test, root)
+        return self.task.report(data, self.outputs(data), self.metadata["majority"])
+
+    def predict(
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
+    ) -> Iterator[dict[str, Any]]:
+        """Predictions for all examples, one dictionary at a time, in bounded memory.
+
+        Its entries depend on the task; see :meth:`~dgltrees.tasks.task.Task.predictions`. Labels
+        are not needed, and do not matter where there are any.
+
+        Arguments:
+            source: files, of which ``"-"`` is standard input; or trees, see :meth:`examples`.
+            file_format: the format of the files; by default their names or first lines tell it.
+            batch: examples to read and predict at a time.
+
+        Raises:
+            ConfigError: a pattern names no file, or the task does not read the format.
+            TreeError: a file is not what the task reads.
+        """
+        return self._predictions(self._parts(source, file_format, batch))
+
+    def predict_texts(
+        self, texts: Iterable[str], *, file_format: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Predictions for texts in memory, such as sentences, expressions or trees in brackets.
+
+        ``run.predict_texts(["a fine film", "what a bore"])``
+
+        Arguments:
+            texts: what stands on the lines of a file of the task, with a label or without.
+            file_format: see :meth:`predict`.
+
+        Raises:
+            ConfigError, TreeError: see :meth:`predict`.
+        """
+        return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
+
+    def _predictions(
+        self, parts: Iterable[tuple[PathLike | None, LabeledTrees]]
+    ) -> Iterator[dict[str, Any]]:
+        first = dict.fromkeys(self.task.numbered, 0)
+        for path, data in parts:
+            line: dict[str, Any] = {}
+            places = {n: data.columns[n].tolist() for n in _PLACES if n in data.columns}
+            if "file" in places and path is not None and os.path.isdir(path):
+                places["file"] = [os.path.join(path, file) for file in places["file"]]
+            try:
+                outputs = self.outputs(data)
+            except TreeError as error:  # what a model cannot read, as sentences without trees
+                raise TreeError(
+                    error.message, file=error.file or path, line=error.line, tree=error.tree
+                ) from None
+            for line in self.task.predictions(data, outputs):
+                line.update({name: column[line["example"]] for name, column in places.items()})
+                line.update({name: line[name] + first[name] for name in first if name in line})
+                yield line
+            first = {name: line.get(name, -1) + 1 for name in first}
+
+    def encode(
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
+    ) -> NDArray[np.float32]:
+        """Encode each tree, or sentence, as a vector, ``(T, c)``.
+
+        Arguments:
+            source, file_format, batch: see :meth:`predict`.
+
+        Raises:
+            ConfigError: the model encodes no trees; or see :meth:`predict`.
+            TreeError: a file is not what the task reads.
+        """
+        return np.concatenate(list(self.encode_parts(source, file_format=file_format, batch=batch)))
+
+    def encode_parts(
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
+    ) -> Iterator[NDArray[np.float32]]:
+        """The rows of :meth:`encode`, some at a time, in bounded memory."""
+        return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
+
+    def _encode(self, data: LabeledTrees) -> NDArray[np.float32]:
+        """``(T, c)`` the vectors of some examples."""
+
+        def vectors(ids: NDArray[np.int64]) -> dict[str, Tensor]:
+            batch, _ = self.task.batch(data, ids)
+            with self.fabric.autocast():
+                roots = self.encoder(batch.to(self.fabric.device)).roots
+            return {"vector": roots.float().cpu().reshape(len(ids), -1)}
+
+        batches = evaluation_batches(self.task, data, max_nodes=20_000)
+        return np.asarray(run_batched(vectors, batches, len(data))["vector"].numpy())
+
+    def explain(self, source: Source, example: int = 0, **options: Any) -> Explanation:
+        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+
+        ``run.explain(plans, 0).columns`` is a table of nodes and columns. The options and errors
+        are those of :func:`dgltrees.analyses.explain.explain`, which this calls.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
+            example: the number of the tree, from 0.
+            options: ``target``, the class, flag or number to explain; ``node``, where the model
+                predicts nodes; ``steps``.
+        """
+        return _shortcuts.explain(self, source, example, **options)
+
+
+def _in_memory(settings: Settings) -> Any:
+    """The settings of data that are read into memory, whatever training did."""
+    if settings.data.trees_folder is None:
+        return settings.data
+    return settings.replace("data", scratch=None).data
+
+
+def load(path: PathLike) -> TrainedModel:
+    """Load the trained run in a directory, to predict, evaluate and encode.
+
+    ``dgltrees.load("runs/hosvd").predict("trees.tsv")``
+
+    Arguments:
+        path: the run directory that ``dgltrees train ... --out`` wrote.
+
+    Raises:
+        ConfigError: there is no run, it has another format version, it has no weights yet, or one
+            of its files is damaged.
+    """
+    directory = RunDirectory(path)
+    metadata, settings = directory.metadata(), directory.settings()
+    torch.set_num_threads(min(metadata["threads"], usable_cores()))
+    if (encoder := directory.pretrained()) is not None:  # the run's own copy
+        settings = settings.replace("data", pretrained=os.fspath(encoder))
+    with checking(directory / "vocabulary"):
+        schema = directory.schema()
+    with checking(directory.path, with_code=True):
+        model = settings.task.build(settings.model, schema)
+    fabric, weights = _set_up(model, settings), directory.weights()
+    with checking(directory / "weights.safetensors", with_code=True):
+        model.load_state_dict(weights)
+    return TrainedModel(settings, schema, model.eval(), fabric, metadata, directory)
+
+
+def _set_up(model: nn.Module, settings: Settings) -> OneDevice:
+    """Put a new model, whose weights are read afterwards, on its device."""
+    attach_pretrained(model, settings.data, weights=False)
+    device = one_device(settings.training)
+    device.setup_module(model)
+    return device

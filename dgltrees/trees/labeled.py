@@ -1,0 +1,285 @@
+"""Data sets: trees and their targets; parts of one with the same columns; pairs of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.check import chosen_ids
+from dgltrees.trees.columns import Column
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.schema import Schema
+from dgltrees.trees.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, repr=False)
+class LabeledTrees:
+    """A data set: trees and targets of ``E`` examples.
+
+    Example ``i`` has the trees ``arity * i`` to ``arity * (i + 1) - 1`` of the forest.
+
+    Arguments:
+        forest: the trees, ``arity`` per example.
+        columns: example data, each ``(E, ...)``; ``"target"`` is the class to predict.
+        arity: the number of trees per example: 1, or 2 for pairs.
+        targets: the names of the classes.
+        inputs: what the node columns hold, where a schema says so.
+        target_names: the columns that ``"target"`` was read from, where they have names.
+
+    Raises:
+        TreeError: the number of trees is not a multiple of the arity, or a column does not have
+            ``E`` rows.
+    """
+
+    forest: Forest
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    arity: int = 1
+    targets: Vocabulary = field(default_factory=Vocabulary)
+    inputs: tuple[Column, ...] = ()
+    target_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.forest) % self.arity:
+            raise TreeError(
+                f"expected {self.arity} trees per example, got {len(self.forest)} trees"
+            )
+        for name, column in self.columns.items():
+            if len(column) != len(self):
+                raise TreeError(
+                    f"expected column {name!r} to have a row per example, {len(self)}, "
+                    f"got {len(column)} rows"
+                )
+
+    def __len__(self) -> int:
+        return len(self.forest) // self.arity
+
+    def __repr__(self) -> str:
+        names = ", ".join(
+            f"{name} ({'strings' if column.dtype.kind in 'OUS' else column.dtype})"
+            for name, column in self.columns.items()
+        )
+        return f"LabeledTrees({self.forest}, columns: {names or 'none'})"
+
+    def _trees(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``(B * arity,)`` the trees of the examples ``ids`` ``(B,)``."""
+        return np.asarray((ids[:, None] * self.arity + np.arange(self.arity)).ravel())
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """``(E,)`` the number of nodes of each example."""
+        return np.asarray(self.forest.sizes.reshape(-1, self.arity).sum(1))
+
+    @property
+    def depths(self) -> NDArray[np.int32]:
+        """``(E,)`` the depth of the deepest tree of each example."""
+        return np.asarray(self.forest.depths.reshape(-1, self.arity).max(1))
+
+    @property
+    def schema(self) -> Schema:
+        """What further examples are read by; of its vocabularies ``"target"`` are the classes."""
+        vocabs = {**self.forest.vocabs, "target": self.targets}
+        return Schema(vocabs, self.inputs, self.target_names)
+
+    def select(self, ids: ArrayLike) -> LabeledTrees:
+        """A data set of the examples ``ids``, in that order; see :meth:`Forest.select`."""
+        chosen = chosen_ids(ids, len(self), "example")
+        columns = {name: column[chosen] for name, column in self.columns.items()}
+        return replace(self, forest=self.forest.select(self._trees(chosen)), columns=columns)
+
+    @staticmethod
+    def concat(parts: Sequence[LabeledTrees]) -> LabeledTrees:
+        """One data set of all examples of ``parts``.
+
+        Raises:
+            TreeError: ``parts`` is empty, or they differ in arity, columns or vocabularies.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        forest = Forest.concat([part.forest for part in parts])
+        first = parts[0]
+        for other in parts[1:]:
+            same = (other.arity, list(other.columns)) == (first.arity, list(first.columns))
+            if not same or other.targets != first.targets:
+                raise TreeError(
+                    "expected parts with the same arity, columns and target names; "
+                    "read them with shared vocabularies"
+                )
+        columns = {c: np.concatenate([part.columns[c] for part in parts]) for c in first.columns}
+        return replace(first, forest=forest, columns=columns)
+
+    def batch(self, ids: ArrayLike) -> tuple[TreeBatch, dict[str, Tensor]]:
+        """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``.
+
+        Columns of text are left out.
+        """
+        chosen = chosen_ids(ids, len(self), "example")
+        columns = {
+            name: torch.from_numpy(column[chosen])
+            for name, column in self.columns.items()
+            if column.dtype.kind not in "OUS"
+        }
+        return self.forest.batch(self._trees(chosen)), columns
+
+
+Contents = str | tuple[int, ...]
+"""``"names"``, ``"texts"``, or the shape of a row of numbers."""
+
+
+def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[LabeledTrees]:
+    """The same parts, which :meth:`LabeledTrees.concat` can then join.
+
+    All get the columns of all: what a part has not is missing there, which is -1 for names, None
+    for text and NaN for numbers and vectors. Names get ids of one vocabulary, in which those of
+    earlier parts stand first.
+
+    Arguments:
+        parts: such as the chunks of a file, in which a key first occurs late.
+        names: of the parts, such as those of their files, for the errors; numbers by default.
+
+    Raises:
+        TreeError: a column holds names in one part and numbers in another, or vectors of other
+            sizes.
+    """
+    forests = [part.forest for part in parts]
+    vocabs = _joint_vocabs(forests)
+    node_columns = _columns([_kinds(f.columns, f.vocabs) for f in forests], names)
+    example_columns = _columns([_kinds(part.columns, {}) for part in parts], names)
+    return [
+        replace(
+            part,
+            forest=_aligned(part.forest, node_columns, vocabs),
+            columns={
+                name: part.columns[name] if name in part.columns else _missing(kind, len(part))
+                for name, kind in example_columns.items()
+            },
+        )
+        for part in parts
+    ]
+
+
+def _aligned(
+    forest: Forest, kinds: Mapping[str, Contents], vocabs: Mapping[str, Vocabulary]
+) -> Forest:
+    columns = {}
+    for name, kind in kinds.items():
+        if name not in forest.columns:
+            columns[name] = _missing(kind, forest.num_nodes)
+        elif name in vocabs and forest.vocabs[name] != vocabs[name]:
+            ids = vocabs[name].encode(forest.vocabs[name].names)
+            columns[name] = np.append(ids, np.int32(-1))[forest.columns[name]]
+        else:
+            columns[name] = forest.columns[name]
+    return forest.with_columns(columns, dict(vocabs))
+
+
+def _kinds(
+    columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
+) -> dict[str, Contents]:
+    return {
+        name: "names" if name in vocabs else "texts" if column.dtype == object else column.shape[1:]
+        for name, column in columns.items()
+    }
+
+
+def _columns(parts: Sequence[Mapping[str, Contents]], names: Sequence[str]) -> dict[str, Contents]:
+    """The columns of all parts by name, in the order in which they occur."""
+    kinds: dict[str, Contents] = {}
+    first: dict[str, int] = {}
+    for number, part in enumerate(parts):
+        for name, kind in part.items():
+            if kinds.setdefault(name, kind) != kind:
+                there, here = (names[i] if names else f"part {i}" for i in (first[name], number))
+                raise TreeError(
+                    f"expected column {name!r} to hold {_words(kinds[name])}, as in {there}, "
+                    f"got {_words(kind)} in {here}"
+                )
+            first.setdefault(name, number)
+    return kinds
+
+
+def _words(kind: Contents) -> str:
+    if isinstance(kind, str):
+        return kind
+    return f"vectors of {' x '.join(map(str, kind))} numbers" if kind else "numbers"
+
+
+def _missing(kind: Contents, rows: int) -> NDArray[Any]:
+    if kind == "names":
+        return np.full(rows, -1, np.int32)
+    if kind == "texts":
+        return np.full(rows, None, object)
+    return np.full((rows, *kind), np.nan, np.float32 if kind else np.float64)
+
+
+def _joint_vocabs(forests: Sequence[Forest]) -> dict[str, Vocabulary]:
+    """A vocabulary per column of names; that of the first part where all parts have the same."""
+    first: dict[str, Vocabulary] = {}
+    joint: dict[str, Vocabulary] = {}
+    for forest in forests:
+        for name, vocab in forest.vocabs.items():
+            if first.setdefault(name, vocab) == vocab:
+                continue
+            if name not in joint:
+                joint[name] = Vocabulary(first[name].names, unknown=first[name].unknown)
+            joint[name].encode(vocab.names)
+    return {**first, **joint}
+
+
+@dataclass(frozen=True)
+class TreePairs:
+    """A sequence of pairs: tree i of one forest with tree i of another.
+
+    ``TreePairs(first, second)[10:20]`` has ten of them; scikit-learn's splits work on it.
+
+    Arguments:
+        first, second: forests of as many trees.
+
+    Raises:
+        TreeError: one has more trees than the other.
+    """
+
+    first: Forest
+    second: Forest
+
+    def __post_init__(self) -> None:
+        if len(self.first) != len(self.second):
+            raise TreeError(
+                f"expected as many second trees as first ones, {len(self.first)}, got "
+                f"{len(self.second)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, index: int | slice | ArrayLike) -> TreePairs:
+        """Some of the pairs; see :meth:`Forest.__getitem__`.
+
+        Arguments:
+            index: a number, a slice, an array of numbers or a mask.
+        """
+        return TreePairs(self.first[index], self.second[index])
+
+    def __iter__(self) -> Iterator[TreePairs]:
+        """The pairs one by one."""
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"TreePairs({self.first}, {self.second})"
+
+    def examples(self) -> LabeledTrees:
+        """The pairs as examples of two trees each, with the columns of both forests.
+
+        Raises:
+            TreeError: a column holds names in one forest and numbers in the other.
+        """
+        parts = align([LabeledTrees(self.first), LabeledTrees(self.second)], ["first", "second"])
+        forest = Forest.concat([part.forest for part in parts])
+        return LabeledTrees(forest.select(np.arange(len(forest)).reshape(2, -1).T.ravel()), arity=2)
