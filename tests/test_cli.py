@@ -20,7 +20,7 @@ from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 Capture = pytest.CaptureFixture[str]
 _PLANS = str(PLANS_FILE)
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
-_QUICK += ["--data.limit=40"]
+_QUICK += ["--data.max_train_examples=40"]
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_seeds(capsys: Capture, tmp_path: Path) -> None:
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("base: classify\nmodel: {cell: nary}\n")
     argv = ["sweep", "classify", str(tmp_path / "mine.yaml"), *CLASSIFY[1:]]
-    quick = ["--training.epochs=1", "--data.limit=30"]
+    quick = ["--training.epochs=1", "--data.max_train_examples=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
     assert main([*argv, *quick, *grid, "--out", str(tmp_path / "sweep")]) == 0
     text = capsys.readouterr().out
@@ -341,7 +341,7 @@ _WRONG = [
     ("seeds=-1", "--seeds to be a list, each a whole number of at least 0"),
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
     ("data.seed=-1", "data.seed to be a whole number of at least 0"),
-    ("data.limit=0", "data.limit to be a whole number of at least 1, or null, got 0"),
+    ("data.max_train_examples=0", "max_train_examples to be a whole number of at least 1, or null"),
     ("data.min_freq=0", "data.min_freq to be a whole number of at least 1"),
     ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
     ("data.supervise=leaves", "data.supervise is not read by the task classify"),

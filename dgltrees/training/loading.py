@@ -113,7 +113,7 @@ class Loader:
         self.chunks: list[Sequence[NDArray[Any]]] = []
         if workers and isinstance(data.forest, DiskForest):
             raise ConfigError(
-                f"expected training.workers 0 with data.scratch, got {workers}; other processes "
+                f"expected training.workers 0 with data.cache_dir, got {workers}; other processes "
                 "would read all trees into memory"
             )
         if workers:

@@ -65,7 +65,7 @@ PRESETS = ("classify", "classify-nodes")  # of trees, and of nodes
 
 def settings_of(preset: str, **training: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    settings = with_model(quick(preset, {"limit": 30}), hidden_size=4, embedding=4)
+    settings = with_model(quick(preset, {"max_train_examples": 30}), hidden_size=4, embedding=4)
     named = {**BASE, **training}
     read = {name: value for name, value in named.items() if name in settings.sections["training"]}
     return settings.replace("training", **read)

@@ -133,7 +133,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": ("The model of ptb in small, for some minutes on one CPU core: a third of the "
                   "text, d = 200, no\nlayer normalisation and little dropout."),
         "base": "ptb", "paper": None,
-        "data": {"limit": 14000},
+        "data": {"max_train_examples": 14000},
         "model": {"hidden_size": 200, "embedding": 200, "layer_norm": False, "dropout": 0.1,
                   "output_dropout": 0.2},
         "training": {"epochs": 4},
