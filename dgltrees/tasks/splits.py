@@ -171,8 +171,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
     validation or testing, ``valid_fraction`` and ``test_fraction`` of these are held out; the
     others are for training, except those that the settings leave out. So the parts depend only on
     the number of examples. Of running text, the first lines are used, and the first of these held
-    out. Examples that belong together (the sentences of a question) stay in one part, which may then be
-    larger than requested.
+    out. Examples that belong together (the sentences of a question) stay in one part, which may
+    then be larger than requested.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.

@@ -48,8 +48,8 @@ FORMAT = 4
 _FREE = {
     "preset",
     *(f"data.{name}" for name in ("dir", *ROLES)),
-    *(f"training.{name}" for name in ("epochs", "patience", "checkpoint_steps", "accelerator")),
-    "training.workers",
+    *(f"training.{name}" for name in ("epochs", "patience", "save_every_n_steps", "accelerator")),
+    "training.num_workers",
 }
 
 _PRETRAINED = "pretrained"

@@ -113,7 +113,7 @@ BAD = {
         "columns of the first training 20 trees.*new",
     ),
     "a folder that is a file": (lambda records: [], {"cache_dir": "0.jsonl"}, "data.cache_dir"),
-    "workers": (lambda records: [], {}, "training.workers 0 with data.cache_dir"),
+    "workers": (lambda records: [], {}, "training.num_workers 0 with data.cache_dir"),
 }
 
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_on_disk_is_one_error(tmp_path: Path, case: str) -> None:
     if data:
         chosen = chosen.replace("data", cache_dir=str(tmp_path / data["cache_dir"]))
     if case == "workers":
-        chosen = chosen.replace("training", workers=1)
+        chosen = chosen.replace("training", num_workers=1)
     with pytest.raises((ConfigError, TreeError), match=message):
         train(chosen, tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()

@@ -219,7 +219,7 @@ def test_training_is_resumed_at_the_beginning_of_an_epoch(
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 def test_workers_change_nothing(tmp_path: Path) -> None:
     train(settings(epochs=1), tmp_path / "here")
-    train(settings(epochs=1, workers=1), tmp_path / "there")
+    train(settings(epochs=1, num_workers=1), tmp_path / "there")
     assert_same(tmp_path / "here", tmp_path / "there")
 
 
