@@ -15,7 +15,7 @@ $(VENV)/.with-%: setup.cfg setup.py .ci/constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[$*]"
 	touch $@
 
-demo: $(VENV)/.with-fast,plots
+demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages

@@ -1,1 +1,1 @@
-"""Uses of a trained run: parse, rerank, complete, generate, shorten, simplify, look inside."""
+"""Uses of a trained model: explain predictions, find similar trees."""

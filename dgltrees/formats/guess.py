@@ -1,4 +1,4 @@
-"""Where the trees stand in JSON records, told by the first of them."""
+"""Inference of the layout of JSON records: where the trees are in the first of them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,26 @@ from dgltrees.formats.tables import Table
 
 
 def guess_layout(path: PathLike, form: str, count: int = 100) -> RecordLayout:
-    """The layout of a file of JSON: the place with the most nodes below it under one key.
+    """Infer the layout of a file of JSON: the object with the most nodes under one key.
 
     Arguments:
         path: the file.
-        form: the name of its format; of those but ``jsonl``, ``rows`` and ``json-records`` nothing
-            is guessed.
-        count: how many records to look at.
+        form: the name of its format; only ``jsonl``, ``rows`` and ``json-records`` have a layout to
+            infer.
+        count: the number of records to look at.
 
     Returns:
-        the layout; the default one where no record has objects in lists.
+        the layout; the default one if no record has lists of objects.
 
     Raises:
-        TreeError: the file is empty, or its first records are no JSON.
+        TreeError: the file is empty, or its first records are not JSON.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("plans.jsonl").write_text('{"plan": {"inputs": [{}, {}]}, "seconds": 1}')
+        >>> layout = guess_layout("plans.jsonl", "jsonl")
+        >>> layout.paths
+        ('plan',)
     """
     nodes: Counter[tuple[tuple[str, ...], str]] = Counter()
     if form in _RECORDS:
@@ -48,7 +55,7 @@ def _lines(path: PathLike, count: int) -> Iterator[Any]:
 
 
 def _cells(path: PathLike, count: int) -> Iterator[Any]:
-    """The JSON objects in the cells of the first rows, each under the name of its column."""
+    """Iterate over the JSON objects in the cells of the first rows, by column."""
     batch = next(Table(path).batches(count))
     for name, cells in batch.cells.items():
         for line, cell in zip(batch.lines.tolist(), cells.tolist()):
@@ -58,7 +65,7 @@ def _cells(path: PathLike, count: int) -> Iterator[Any]:
 
 
 def _members(path: PathLike, count: int) -> Iterator[Any]:
-    """The first records of a JSON document."""
+    """Iterate over the first records of a JSON document."""
     with open_bytes(path) as file, suppress(ValueError):  # its reader says what is wrong
         values = load_json(file.read().decode("utf-8"))
         yield from values[:count] if isinstance(values, list) else ()

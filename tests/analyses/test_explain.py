@@ -135,7 +135,7 @@ def test_errors(classifier: Any) -> None:
     with pytest.raises(TreeError, match="expected an example below 60, got 60"):
         classifier.explain(PLANS, 60)
     for wrong in ([0, 1], "3"):
-        with pytest.raises(TreeError, match="expected the number of one example, got .*; give a"):
+        with pytest.raises(TreeError, match="expected the index of one example, got .*; give a"):
             classifier.explain(PLANS, wrong)
     with pytest.raises(ConfigError, match="expected a target of fast, slow, got 'slo'"):
         classifier.explain(PLANS, 0, target="slo")

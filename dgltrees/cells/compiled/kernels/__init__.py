@@ -1,6 +1,6 @@
 """What compiled traversals call: kernels for numba, and generated code as machine code.
 
-They need numba (``pip install dgltrees[fast]``) and the BLAS routines of torch's own library;
+They need numba (``pip install dgltrees[compile]``) and the BLAS routines of torch's own library;
 :func:`available` says whether both are there. On other devices and without them cells run level by
 level by calls of torch.
 """

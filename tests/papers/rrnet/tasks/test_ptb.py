@@ -136,9 +136,9 @@ def test_parameters_are_those_of_the_reader_and_of_all(path: Path) -> None:
     data = _read(path)
     words = len(data.forest.vocabs["word"])
     tied = PTB.parameters(_model(data, encoder="lstm"))
-    assert tied == {"table": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 6 * words}
+    assert tied == {"aggregator": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 6 * words}
     untied = PTB.parameters(_model(data, encoder="lstm", tied=False))
-    assert untied == {"table": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 12 * words}
+    assert untied == {"aggregator": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 12 * words}
 
 
 def test_a_network_that_recurs_alone_never_splits(path: Path) -> None:
