@@ -10,7 +10,6 @@ import yaml
 
 from dgltrees.settings.catalog import preset_names, preset_values
 from dgltrees.settings.presets import PRESETS as CORE
-
 from tests.installed import needs_papers
 
 from .results import RESULTS, differs, small_runs
