@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +13,7 @@ from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import open_bytes, record_chunks
 from dgltrees.formats.records import parse_json
 from dgltrees.formats.tables import Table
+from dgltrees.trees.builders.objects import nested_lists
 
 
 def guess_layout(path: PathLike, form: str, count: int = 100) -> RecordLayout:
@@ -38,14 +38,13 @@ def guess_layout(path: PathLike, form: str, count: int = 100) -> RecordLayout:
         >>> layout.paths
         ('plan',)
     """
-    nodes: Counter[tuple[tuple[str, ...], str]] = Counter()
-    if form in _RECORDS:
-        for record in _RECORDS[form](path, count):
-            _count_nodes(record, nodes)
-    if not nodes:
+    if form not in _RECORDS:
         return RecordLayout()
-    place, children = max(nodes, key=lambda key: (nodes[key], -len(key[0])))
-    return RecordLayout(children=children, tree=".".join(place) or None)
+    found = nested_lists(_RECORDS[form](path, count))
+    if found is None:
+        return RecordLayout()
+    place, children = found
+    return RecordLayout(children_key=children, tree_path=".".join(place) or None)
 
 
 def _lines(path: PathLike, count: int) -> Iterator[Any]:
@@ -72,31 +71,3 @@ def _members(path: PathLike, count: int) -> Iterator[Any]:
 
 
 _RECORDS = {"jsonl": _lines, "rows": _cells, "json-records": _members}
-
-
-def _count_nodes(record: Any, nodes: Counter[tuple[tuple[str, ...], str]]) -> None:
-    """Count, for each object at a path of keys, the nodes below it by the key of the children."""
-    stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
-    while stack:
-        place, value = stack.pop()
-        if not isinstance(value, Mapping):
-            continue
-        for key, member in value.items():
-            if isinstance(member, Mapping) and "." not in key:
-                stack.append(((*place, key), member))
-            elif isinstance(member, list):
-                below = _nodes_below(member, key)
-                if below:
-                    nodes[place, key] += below
-
-
-def _nodes_below(members: list[Any], key: str) -> int:
-    count, stack = 0, [members]
-    while stack:
-        for node in stack.pop():
-            if isinstance(node, Mapping):
-                count += 1
-                children = node.get(key)
-                if isinstance(children, list):
-                    stack.append(children)
-    return count
