@@ -45,8 +45,8 @@ def draw_file(
         trees: the examples to draw, from 0: numbers and ranges without their end, such as ``0:5``,
             ``7``, ``1,4,10:`` or ``:``. The rest of the file is not read.
         out: the file to write, .svg or .txt; default: none.
-        style: ``text``, ``ascii`` (for terminals without Unicode) or ``svg``; default: ``svg`` if
-            ``out`` ends in .svg, otherwise ``text``.
+        style: the kind of drawing: ``text``, ``ascii`` (for terminals without Unicode) or ``svg``;
+            default: ``svg`` if ``out`` ends in .svg, otherwise ``text``.
         positions: which edges show the position of the child: all, none, or auto (below nodes that
             lack a child before another one). Arcs of dependency trees show none.
         svg_limit: the largest number of nodes in an SVG.
