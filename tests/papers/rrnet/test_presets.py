@@ -46,7 +46,7 @@ def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as error:
         load_preset("lrt-tree")
     paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
-    assert str(error.value) == f"preset lrt-tree: the task lrt is of {paper}"
+    assert str(error.value) == f"preset lrt-tree: the task lrt belongs to {paper}"
 
 
 def test_every_setting_of_the_loop_makes_a_difference(
