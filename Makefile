@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs linkcheck pythons bench bench-start gpu fuzz kills results clean
+.PHONY: install demo test check deletion docs linkcheck readme dist wheel pythons bench bench-start gpu fuzz kills results clean
 
 install: $(VENV)/.with-test
 
@@ -15,7 +15,7 @@ $(VENV)/.with-%: setup.cfg setup.py .ci/constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[$*]"
 	touch $@
 
-demo: $(VENV)/.with-fast,plots
+demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
@@ -55,6 +55,22 @@ docs: install
 # The external links of the site; needs the network.
 linkcheck: install
 	$(BIN)/sphinx-build -b linkcheck -D nb_execution_mode=off docs build/linkcheck
+
+# README.md with the outputs of its code, its tables and its picture.
+readme: install
+	$(BIN)/python -m tests.papers.readme
+
+# What is released: a source distribution and a wheel, in build/dist.
+dist: install
+	rm -rf build/dist
+	$(BIN)/python -m build --no-isolation --outdir build/dist . > build/dist.log
+
+# The wheel, installed where nothing else is, runs README outside of the clone.
+wheel: dist
+	rm -rf build/wheel
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --no-compile --constraint .ci/constraints.txt build/dist/*.whl
+	cd build && wheel/bin/python ../tests/papers/readme.py --check
 
 # Every other interpreter at hand reads every file, and shows the help, which needs no other package.
 PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)

@@ -17,23 +17,23 @@ from dgltrees.training.processes import process_count, process_rank
 from dgltrees.training.trained import load
 
 
-def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None) -> None:
+def evaluate(run: str, *, test: list[str] | None = None, dir: str | None = None) -> None:
     """Print the metrics of a run on test files: evaluate DIR --test FILE.
 
-    One JSON object. Beside the metrics of the run's task, ``majority`` is the accuracy of always
-    predicting the class that is most frequent in training, ``loss`` the mean over all rows with a
-    class, ``examples`` their number, and ``joint_loss``, where ``train-edge-classifier`` has been
-    run, -log P(S, T) per word.
+    One JSON object. Next to the metrics of the run's task, ``majority_accuracy`` is the accuracy of
+    always predicting the class that is most frequent in training, ``loss`` the mean over all rows
+    with a class, ``examples`` their number, and ``joint_loss``, if ``train-edge-classifier`` has
+    been run, -log P(S, T) per word.
 
     Arguments:
         run: the run directory.
         test: test files; by default the run's own, or what it has held out (data.test_fraction).
-        root: folder of the data sets; by default the run's.
+        dir: folder of the data sets; by default the run's.
     """
     loaded = load(run)
-    report = loaded.evaluate(test, root)
+    report = loaded.evaluate(test, dir)
     if loaded.task.evaluate_more is not None:
-        report.update(resolve_name(loaded.task.evaluate_more)(loaded, test, root))
+        report.update(resolve_name(loaded.task.evaluate_more)(loaded, test, dir))
     print(json.dumps(report))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import numbers
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, cast
 
@@ -15,9 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, settings_called
+from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
 from dgltrees.settings.values import plain
@@ -37,13 +41,38 @@ from dgltrees.trees.columns import name_of
 Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
 nested dictionaries, whose children are under ``children`` or the key that the setting
-``data.children`` names."""
+``data.children_key`` names."""
 
 _FILE = "estimator.json"
-_OF_FILES = tuple(
-    f"data.{name}" for name in ("train", "valid", "test", "root", "format", "scratch")
-)
+_OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "scratch"))
 """Settings of files, which an estimator does not read."""
+
+
+_OTHER_NAMES = {"seed": "random_state", "learning_rate": "lr", "max_iter": "epochs"}
+"""Parameters of scikit-learn and torch that have another name here."""
+
+Init = Callable[..., None]
+
+
+def parameters_by_name(init: Init) -> Init:
+    """Decorate the constructor of an estimator, so that a wrong name is answered by the right one.
+
+    Raises:
+        TypeError: there is no parameter of that name.
+    """
+    names = [*inspect.signature(init).parameters][1:]
+
+    @wraps(init)
+    def checked(self: TreeEstimator, **parameters: Any) -> None:
+        for name in parameters.keys() - {*names}:
+            kind = type(self)
+            task = preset_values(kind._preset)["task"]
+            others = nearest_setting(name, task, f"it has {', '.join(names)}")
+            cure = nearest(_OTHER_NAMES.get(name, name), names, f"in settings, {others}")
+            raise TypeError(f"{kind.__name__} has no parameter {name}; {cure}")
+        init(self, **parameters)
+
+    return checked
 
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
@@ -59,12 +88,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: the size of a node's state.
         readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
         objective: the loss.
-        columns: the input columns, or their kinds by name; by default all, as inferred.
+        features: the columns that are inputs, or their kinds by name; default: all columns, with
+            inferred kinds.
         validation_fraction: part of the trees that is held out for early stopping, where ``fit``
             gets no validation trees.
         epochs, patience, batch_size, lr: of the training loop.
-        seed: of the initial weights, the order of the trees and dropout; equal seeds give equal
-            models on one machine.
+        random_state: the seed of the initial weights, the order of the trees and dropout, or a
+            ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
+            seeds give equal models on one machine.
         compile: compile the cell with numba; by default if the data and epochs repay it.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
@@ -84,17 +115,18 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "hidden_size": "model.hidden_size",
         "readout": "model.readout",
         "objective": "model.objective",
-        "columns": "data.columns",
+        "features": "data.features",
         "validation_fraction": "data.valid_fraction",
         "epochs": "training.epochs",
         "patience": "training.patience",
         "batch_size": "training.batch_size",
         "lr": "training.lr",
-        "seed": "training.seed",
+        "random_state": "training.seed",
         "compile": "training.compile",
     }
     """The setting of each argument that is one."""
 
+    @parameters_by_name
     def __init__(
         self,
         *,
@@ -103,21 +135,21 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: int | None = None,
         readout: str | None = None,
         objective: str | None = None,
-        columns: Sequence[str] | Mapping[str, str] | None = None,
+        features: Sequence[str] | Mapping[str, str] | None = None,
         validation_fraction: float | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
-        seed: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
     ) -> None:
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
-        self.readout, self.objective, self.columns = readout, objective, columns
+        self.readout, self.objective, self.features = readout, objective, features
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
-        self.batch_size, self.lr, self.seed = batch_size, lr, seed
+        self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
         self.compile, self.settings, self.progress = compile, settings, progress
 
     def fit(
@@ -191,6 +223,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _settings(self, targets: list[str], *, pairs: bool) -> Settings:
         """All settings: the preset's, the arguments above them, then ``settings``."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
+        if not isinstance(self.random_state, numbers.Integral):
+            given["training.seed"] = check_random_state(self.random_state).randint(2**31 - 1)
         chosen = {setting: value for setting, value in given.items() if value is not None}
         more = self._more_settings()
         for name, setting in self._settings_of.items():
@@ -238,7 +272,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
             return as_examples(X)
-        children = self._more_settings().get("data.children", CustomTreesData.children)
+        children = self._more_settings().get("data.children_key", CustomTreesData.children_key)
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
@@ -324,7 +358,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _plain(self) -> dict[str, Any]:
         """Parameters and fitted attributes as JSON has them."""
-        return {"parameters": plain(self.get_params())}
+        parameters = self.get_params()
+        if isinstance(self.random_state, np.random.RandomState):
+            parameters["random_state"] = self.run_.settings.training.seed
+        return {"parameters": plain(parameters)}
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
@@ -377,7 +414,7 @@ def as_examples(X: Trees) -> LabeledTrees:
         raise TreeError(
             f"expected trees as a Forest, got a {type(wrong[0]).__name__}; "
             "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
-            "dictionaries, whose children settings={'data.children': 'Plans'} may name"
+            "dictionaries, whose children settings={'data.children_key': 'Plans'} may name"
         )
     examples = LabeledTrees.concat(
         [each.examples() if isinstance(each, TreePairs) else LabeledTrees(each) for each in parts]
@@ -402,7 +439,7 @@ def _below(node: Any, key: str) -> Any:
         if other != key and isinstance(value, list) and value and isinstance(value[0], dict):
             raise TreeError(
                 f"expected children under {key!r}, got dictionaries under {other!r}; name the key "
-                f"with settings={{'data.children': {other!r}}}, or leave that column out"
+                f"with settings={{'data.children_key': {other!r}}}, or leave that column out"
             )
     return children
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.estimators.base import TreeEstimator, Trees, with_targets
+from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name, with_targets
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import LabeledTrees
 
@@ -36,6 +36,7 @@ class TreeRanker(TreeEstimator):
     _preset = "rank"
     _settings_of: ClassVar[Mapping[str, str]] = {**TreeEstimator._settings_of, "best": "data.best"}
 
+    @parameters_by_name
     def __init__(
         self,
         *,
@@ -45,13 +46,13 @@ class TreeRanker(TreeEstimator):
         hidden_size: int | None = None,
         readout: str | None = None,
         objective: str | None = None,
-        columns: Any = None,
+        features: Any = None,
         validation_fraction: float | None = None,
         epochs: int | None = None,
         patience: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
-        seed: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -62,13 +63,13 @@ class TreeRanker(TreeEstimator):
             hidden_size=hidden_size,
             readout=readout,
             objective=objective,
-            columns=columns,
+            features=features,
             validation_fraction=validation_fraction,
             epochs=epochs,
             patience=patience,
             batch_size=batch_size,
             lr=lr,
-            seed=seed,
+            random_state=random_state,
             compile=compile,
             settings=settings,
             progress=progress,

@@ -404,7 +404,7 @@ def print_epoch(line: dict[str, Any], settings: Settings, seconds: float, best: 
 
 
 def shown_metrics(report: dict[str, Any], settings: Settings, number: int) -> list[str]:
-    """The texts of the first metrics of a report, such as ``"accuracy 0.9412 (majority 0.1598)"``.
+    """Return the first metrics of a report as strings, such as ``"accuracy 0.9412"``.
 
     The compared metric is the first, and losses are the last.
 

@@ -253,13 +253,13 @@ def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | Non
         if began and not available():
             raise ConfigError(
                 f"{run.path} was begun with numba, which is not available here; install it (pip "
-                "install 'dgltrees[fast]'), or choose another directory"
+                "install 'dgltrees[compile]'), or choose another directory"
             )
         return bool(began)
     if settings.compile and not available():
         raise ConfigError(
             f"expected numba for {called('training.compile')} true, got none; install it (pip "
-            "install 'dgltrees[fast]'), or leave the setting out"
+            "install 'dgltrees[compile]'), or leave the setting out"
         )
     if settings.compile is not None:
         return settings.compile

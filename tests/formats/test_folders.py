@@ -48,13 +48,13 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
     np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
     assert "label" not in examples.columns
-    names = FORMATS["folder"].read(folder, layout=RecordLayout(names=("score",)))
+    names = FORMATS["folder"].read(folder, layout=RecordLayout(categorical_columns=("score",)))
     assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
 
 
 def test_attributes_of_xml_are_nodes_or_said(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text('<a><b c="3">x</b></a>')
-    with pytest.warns(UserWarning, match="attributes of XML elements are not read; with attribut"):
+    with pytest.warns(UserWarning, match="attributes of XML elements are ignored; set attribut"):
         assert FORMATS["folder"].read(tmp_path).forest.num_nodes == 2
     forest = FORMATS["folder"].read(tmp_path, layout=RecordLayout(attributes=True)).forest
     assert names_of(forest, "label") == ["a", "b", "@c"]
@@ -66,7 +66,7 @@ def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "good" / "plans.jsonl").write_text('{"plan": {"x": 1, "Plans": [{"x": 2}]}}\n')
     (tmp_path / "one.jsonl").write_text('{"plan": {"x": 3}, "label": "own"}\n')
     (tmp_path / "table.csv").write_text("key,parent,x\n1,,4\n2,1,5\n")
-    layout = RecordLayout(tree="plan", children="Plans", node_id="key")
+    layout = RecordLayout(tree_path="plan", children_key="Plans", node_id="key")
     examples = FORMATS["folder"].read(tmp_path, layout=layout)
     assert examples.columns["label"].tolist() == ["good", "own", None]
     assert examples.forest.columns["x"].tolist() == [1, 2, 3, 4, 5]
@@ -120,5 +120,5 @@ def test_saved_forests(tmp_path: Path) -> None:
         chunks = list(form.chunks(tmp_path, trees))
         assert max(map(len, chunks)) <= trees
         assert_same(gather(chunks), LabeledTrees(forest))
-    with pytest.raises(TreeError, match="expected trees alone, got 1 per example and the example"):
+    with pytest.raises(TreeError, match="expected only trees, got 1 per example and the example"):
         form.write(LabeledTrees(forest, {"y": np.ones(2)}), tmp_path / "b")

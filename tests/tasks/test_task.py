@@ -29,7 +29,7 @@ FILES = installed_tasks(
     }
 )
 
-_PLANS = {"tree": "plan", "children": "Plans"}
+_PLANS = {"tree_path": "plan", "children_key": "Plans"}
 
 
 def _data(name: str, **settings: Any) -> LabeledTrees:
@@ -93,7 +93,7 @@ def test_a_perfect_model_has_accuracy_one_and_the_majority_its_share() -> None:
     counts = np.bincount(targets)
     report = task.report(data, predictions(targets), task.majority(data))
     assert report["accuracy"] == 1.0
-    assert report["majority"] == pytest.approx(counts.max() / counts.sum())
+    assert report["majority_accuracy"] == pytest.approx(counts.max() / counts.sum())
     report = task.report(data, predictions((targets + 1) % 2), task.majority(data))
     assert report["accuracy"] == 0.0
 
@@ -155,7 +155,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""
-_PAIRS = {"tree": ["first", "second"]}
+_PAIRS = {"tree_path": ["first", "second"]}
 _DATA: dict[str, dict[str, Any]] = {
     "classify-pairs": {**_PAIRS, "target": "entailment_label"},
     "regress-pairs": {**_PAIRS, "target": "relatedness_score"},

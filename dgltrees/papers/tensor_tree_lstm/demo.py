@@ -46,14 +46,14 @@ def run_demo(out: Path) -> dict[str, float]:
         make_listops(data, train=TRAIN, valid=0, test=TEST, seed=SEED)
     lines, results = [], {}
     for name, preset in PRESETS.items():
-        settings = load_preset(preset).replace("data", root=str(out), test=None)
+        settings = load_preset(preset).replace("data", dir=str(out), test=None)
         cell = settings.task.display_name(settings.model)
         print(f"\n{cell}, c = {settings.model['hidden_size']} ({preset})", flush=True)
         parameters = train(settings, out / name)["parameters"]
         report = load(out / name).evaluate(str(data / "test.tsv"))
-        results.update({name: report["accuracy"], "majority": report["majority"]})
+        results.update({name: report["accuracy"], "majority": report["majority_accuracy"]})
         lines.append(
-            f"{cell:14}{report['accuracy']:>9.2%}{parameters['table']:>14,}"
+            f"{cell:14}{report['accuracy']:>9.2%}{parameters['aggregator']:>14,}"
             f"{parameters['cell']:>12,}{parameters['model']:>12,}"
         )
     print(f"\naccuracy on {TEST:,} held-out trees; parameters of one aggregation as the paper's")

@@ -85,8 +85,8 @@ class NumbersTask(CustomTreesTask):
     ) -> dict[str, Any]:
         """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
 
-        ``mean_mae`` is the error of always predicting the mean of the training targets. Of several
-        targets, the means over them, and ``by_target`` has the measures of each.
+        ``baseline_mean_mae`` is the error of always predicting the mean of the training targets.
+        For several targets these are means, and ``by_target`` has the measures of each.
 
         Raises:
             TreeError: no row has a target.
@@ -100,7 +100,7 @@ class NumbersTask(CustomTreesTask):
             if known.any():
                 y = targets[known, k]
                 parts[name] = number_metrics(y, outputs[f"prediction_{k}"][known])
-                parts[name]["mean_mae"] = float(np.abs(y - majority[name]).mean())
+                parts[name]["baseline_mean_mae"] = float(np.abs(y - majority[name]).mean())
         shared = [
             key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
         ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import methodcaller
 from typing import Any
@@ -26,7 +29,7 @@ _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
 def from_objects(
     roots: Iterable[Any],
     children: Getter | Sequence[Getter] = "children",
-    columns: Sequence[str] | Mapping[str, Getter] = (),
+    columns: Sequence[str] | Mapping[str, Getter] | None = None,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -64,7 +67,8 @@ def from_objects(
         children: the getter of the children. Its value is an iterable of objects, missing or empty
             at leaves; None in it is a missing child, whose position stays empty. A list of getters,
             such as ``["left", "right"]``, has one for each child.
-        columns: the names of columns, which are getters too; or a mapping from names to getters.
+        columns: the names of columns, which are getters too; or a mapping from names to getters;
+            default: all keys of dictionaries except for the children, and none of other objects.
         vocabs: vocabularies of columns of strings to use.
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
             of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
@@ -86,25 +90,28 @@ def from_objects(
         ConfigError: ``columns`` is neither a list of names nor a mapping from names to getters; or
             ``vocabs`` or ``kinds`` has an unknown column or kind.
 
+    Warns:
+        UserWarning: every tree is a single node although dictionaries have lists of dictionaries,
+            as with a wrong ``children``; or keys are not read by default, since their values make
+            no column.
+
     Example:
         >>> plan = {"op": "join", "inputs": [{"op": "scan", "rows": 10}, {"op": "scan"}]}
         >>> from_objects([plan], "inputs", {"op": "op", "big": lambda node: "rows" in node})
         Forest(1 tree, 3 nodes, columns: op (2 names), big (bool))
     """
-    getters = _getters(columns)
-    check_vocabs(vocabs or {}, getters)
-    for name, kind in (kinds or {}).items():
-        if name not in getters or kind not in KINDS:
-            raise ConfigError(
-                f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
-                f"got {name}: {kind}"
-            )
+    getters = None if columns is None else _getters(columns, vocabs, kinds)
     if isinstance(roots, (str, bytes, Mapping)) or not isinstance(roots, Iterable):
         raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
     lists = NodeLists(file=file)
     try:
         walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
         lists.check_any()
+        if len(lists.objects) == len(lists.offsets) - 1:
+            _warn_of_single_nodes(lists.objects)
+        if getters is None:
+            names = _keys(lists.objects, children)
+            getters = _getters(_readable(names, lists), vocabs, kinds)
         values = {name: _values(name, getter, lists) for name, getter in getters.items()}
         return lists.walked(*typed_columns(values, lists.error, vocabs, kinds))
     except TreeError as error:
@@ -168,7 +175,98 @@ def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
     return refuse
 
 
-def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]:
+def _keys(nodes: Sequence[Any], children: Getter | Sequence[Getter]) -> list[str]:
+    """Return the keys of dictionaries that have a value, except for those of children."""
+    below = children if isinstance(children, (list, tuple)) else [children]
+    return list(
+        dict.fromkeys(
+            key
+            for node in nodes
+            if isinstance(node, Mapping)
+            for key, value in node.items()
+            if isinstance(key, str) and key not in below and value is not None
+        )
+    )
+
+
+def _readable(names: Sequence[str], lists: NodeLists) -> list[str]:
+    """Return the names whose values make a column; a warning names the others."""
+    readable = []
+    for name in names:
+        with suppress(TreeError):
+            typed_columns({name: _values(name, name, lists)}, lists.error)
+            readable.append(name)
+    if others := [name for name in names if name not in readable]:
+        warnings.warn(
+            f"keys with lists, dictionaries or values of several kinds are left out: "
+            f"{', '.join(map(repr, others))}; give columns to read them with functions",
+            stacklevel=5,
+        )
+    return readable
+
+
+def nested_lists(records: Iterable[Any]) -> tuple[tuple[str, ...], str] | None:
+    """Find the trees in records of JSON: the place with the most objects in lists under one key.
+
+    Arguments:
+        records: the records.
+
+    Returns:
+        the keys from a record to its root, and the key of the children; None if no record has
+        objects in lists.
+    """
+    nodes: Counter[tuple[tuple[str, ...], str]] = Counter()
+    for record in records:
+        stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
+        while stack:
+            place, value = stack.pop()
+            if not isinstance(value, Mapping):
+                continue
+            for key, member in value.items():
+                if isinstance(member, list):
+                    below = _nodes_below(member, key)
+                    if below:
+                        nodes[place, key] += below
+                    member = member[0] if len(member) == 1 else None  # a list of one root
+                if isinstance(member, Mapping) and "." not in key:
+                    stack.append(((*place, key), member))
+    if not nodes:
+        return None
+    return max(nodes, key=lambda each: (nodes[each], -len(each[0])))
+
+
+def _nodes_below(members: list[Any], key: str) -> int:
+    """Return the number of objects in lists under one key."""
+    count, stack = 0, [members]
+    while stack:
+        for node in stack.pop():
+            if isinstance(node, Mapping):
+                count += 1
+                children = node.get(key)
+                if isinstance(children, list):
+                    stack.append(children)
+    return count
+
+
+def _warn_of_single_nodes(roots: Sequence[Any]) -> None:
+    """Warn if trees of a single node contain lists of dictionaries."""
+    found = nested_lists(roots)
+    if found is not None:
+        place, key = found
+        where = f", in the value of {'.'.join(place)!r}" if place else ""
+        warnings.warn(
+            "every tree is a single node, although objects have lists of objects; did you mean "
+            f"children={key!r}{where}?",
+            stacklevel=5,
+        )
+
+
+def _getters(
+    columns: Sequence[str] | Mapping[str, Getter],
+    vocabs: Mapping[str, Vocabulary] | None,
+    kinds: Mapping[str, str] | None,
+) -> dict[str, Getter]:
+    """Return the getter of each column, and check that vocabularies and kinds are of columns."""
     if isinstance(columns, str):
         raise ConfigError(
             f"columns: expected a list of names, got {columns!r}; write [{columns!r}]"
@@ -180,6 +278,13 @@ def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]
             raise ConfigError(
                 f"columns: expected names, got {name!r}; write {{'name': {name!r}}} for a column "
                 "of this key or index"
+            )
+    check_vocabs(vocabs or {}, getters)
+    for name, kind in (kinds or {}).items():
+        if name not in getters or kind not in KINDS:
+            raise ConfigError(
+                f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
+                f"got {name}: {kind}"
             )
     return getters
 

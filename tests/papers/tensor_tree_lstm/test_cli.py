@@ -51,7 +51,7 @@ def test_a_run_of_another_task_is_told_before_its_files(
 
 
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES)]
+    argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.dir", str(SAMPLES)]
     quick = ["--training.epochs=1", "--data.limit=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
     assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
@@ -81,10 +81,10 @@ def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Captu
 def test_settings_of_other_aggregators_and_tasks_are_refused(
     capsys: Capture, tmp_path: Path
 ) -> None:
-    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
+    argv = ["train", "listops-sum-c25", "--data.dir", str(SAMPLES), *_QUICK]
     out = ["--out", str(tmp_path / "run")]
     for flag, message in (
-        ("data.min_count=0", "data.min_count has no effect in the task listops"),
+        ("data.min_freq=0", "data.min_freq has no effect in the task listops"),
         ("model.rank=3", "model.rank has no effect with model.aggregator sum, but with hosvd"),
         ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
     ):
@@ -102,7 +102,9 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
         Point(each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
         for each in cells
     ]
-    summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority": {}}}
+    summary = {
+        "valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority_accuracy": {}}
+    }
     monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
     rows = run_points(points[:2], [0], tmp_path)
     assert [row["parameters"] for row in rows] == [3**2, 3**2]
@@ -110,7 +112,7 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     rows = run_points(points, [0], tmp_path / "all")
     assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
     assert {row["parameters_of"] for row in rows} == {THE_CELL}
-    assert all("accuracy" not in row and "majority" not in row for row in rows)
+    assert all("accuracy" not in row and "majority_accuracy" not in row for row in rows)
     assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
     (tmp_path / "all" / "lstm").mkdir()
     (tmp_path / "all" / "lstm" / "run.json").touch()

@@ -116,7 +116,7 @@ class EdgeClassifierTask(Task):
     ) -> dict[str, Any]:
         """Return accuracy and mean loss over all decisions, and ``by_edge_type``.
 
-        ``majority`` is the accuracy of the more frequent class of each type of edge.
+        ``majority_accuracy`` is that of always predicting the more frequent class of each type.
         """
         targets = self.targets(data).reshape(-1, TYPES)
         correct = outputs["prediction"].reshape(-1, TYPES) == targets
@@ -130,13 +130,13 @@ class EdgeClassifierTask(Task):
             by_edge_type[name] = {
                 "decisions": len(rows),
                 "accuracy": float(correct[rows, kind].mean()),
-                "majority": max(fraction, 1 - fraction),
+                "majority_accuracy": max(fraction, 1 - fraction),
                 "loss": float(loss[rows, kind].mean()),
             }
         decisions = sum(part["decisions"] for part in by_edge_type.values())
         means = {
             name: sum(part["decisions"] * part[name] for part in by_edge_type.values()) / decisions
-            for name in ("accuracy", "loss", "majority")
+            for name in ("accuracy", "loss", "majority_accuracy")
         }
         return {**means, "decisions": decisions, "by_edge_type": by_edge_type}
 

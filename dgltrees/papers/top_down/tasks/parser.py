@@ -123,7 +123,7 @@ class ParserTask(Task):
             sum(p.numel() for p in part.parameters())
             for part in (cast(BiaffineParser, model).lstm, model)
         ]
-        return {"table": None, "cell": counts[0], "model": counts[1]}
+        return {"aggregator": None, "cell": counts[0], "model": counts[1]}
 
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]

@@ -127,7 +127,7 @@ def test_the_limit_takes_the_first_lines_and_validation_the_first_of_them(path: 
 
 def test_rare_words_become_unknown(path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "only once\n", encoding="utf-8")
-    for part in load_splits(PTB, PTB.data(train=str(path), valid=str(path), min_count=2)).all:
+    for part in load_splits(PTB, PTB.data(train=str(path), valid=str(path), min_freq=2)).all:
         names = part.forest.vocabs["word"].decode(part.forest.columns["word"][-3:])
         assert names == ["<unk>", "<unk>", "<eos>"]
 
@@ -136,9 +136,9 @@ def test_parameters_are_those_of_the_reader_and_of_all(path: Path) -> None:
     data = _read(path)
     words = len(data.forest.vocabs["word"])
     tied = PTB.parameters(_model(data, encoder="lstm"))
-    assert tied == {"table": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 6 * words}
+    assert tied == {"aggregator": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 6 * words}
     untied = PTB.parameters(_model(data, encoder="lstm", tied=False))
-    assert untied == {"table": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 12 * words}
+    assert untied == {"aggregator": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 12 * words}
 
 
 def test_a_network_that_recurs_alone_never_splits(path: Path) -> None:

@@ -42,7 +42,7 @@ _POLICY = {"operations": "policy"}
             {"policy": {"agent": "dqn"}},
             "agent has no effect with model.policy.operations gold",
         ),
-        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns gold, but"),
+        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction has .*ns gold, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
         (
             "mee",
