@@ -15,7 +15,7 @@ from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
 
 
 def test_what_a_layer_makes_unread_goes() -> None:
-    with pytest.warns(UserWarning, match=r"model\..*, .* of the preset sick is not read"):
+    with pytest.warns(UserWarning, match=r"model\..*, .* of the preset sick has no effect"):
         lstm = settings_of("sick", Layer({"model.encoder": ["lstm"]})).model
     assert not {"cell", "leaves", "trees"} & {*lstm}
 
