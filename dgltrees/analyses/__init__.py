@@ -1,1 +1,6 @@
-"""Uses of a trained run: parse, rerank, complete, generate, shorten, simplify, look inside."""
+"""Uses of a trained model: explain a prediction, find similar trees."""
+
+from dgltrees.analyses.explain import Explanation, explain
+from dgltrees.analyses.similar_trees import similar_trees
+
+__all__ = ["Explanation", "explain", "similar_trees"]
