@@ -5,17 +5,17 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs linkcheck pythons bench bench-start gpu fuzz kills results clean
+.PHONY: install demo test check deletion docs linkcheck readme dist wheel pythons bench bench-start gpu fuzz kills results clean
 
-install: $(VENV)/.installed
+install: $(VENV)/.with-test
 
-# The package with all that its tests use.
-$(VENV)/.installed: setup.cfg setup.py .ci/constraints.txt
+# The package with extras: `test` has all that its tests use.
+$(VENV)/.with-%: setup.cfg setup.py .ci/constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[$*]"
 	touch $@
 
-demo: install
+demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
@@ -42,8 +42,8 @@ kills: install
 	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py \
 		$(wildcard tests/papers/test_kills.py)
 
-# Small runs of the pages in datasets/, trained again and compared with what the pages say:
-# `make results`, or `make results NAME=listops-sum-c25`.
+# The runs of datasets/results/quick_checks.yaml, trained again and compared: `make results`, or
+# `make results NAME=listops-sum-c25`; NAME=--write writes new numbers.
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
 
@@ -55,6 +55,22 @@ docs: install
 # The external links of the site; needs the network.
 linkcheck: install
 	$(BIN)/sphinx-build -b linkcheck -D nb_execution_mode=off docs build/linkcheck
+
+# README.md with the outputs of its code, its tables and its picture.
+readme: install
+	$(BIN)/python -m tests.papers.readme
+
+# What is released: a source distribution and a wheel, in build/dist.
+dist: install
+	rm -rf build/dist
+	$(BIN)/python -m build --no-isolation --outdir build/dist . > build/dist.log
+
+# The wheel, installed where nothing else is, runs README outside of the clone.
+wheel: dist
+	rm -rf build/wheel
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --no-compile --constraint .ci/constraints.txt build/dist/*.whl
+	cd build && wheel/bin/python ../tests/papers/readme.py --check
 
 # Every other interpreter at hand reads every file, and shows the help, which needs no other package.
 PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)

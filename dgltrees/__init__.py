@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.formats import read
+    from dgltrees.formats.synthetic.plans import load_plans
     from dgltrees.tasks.custom_trees.inspect import inspect_trees
     from dgltrees.training.trained import TrainedModel, load
     from dgltrees.traversal import prop_nodes_topo, run_cell
@@ -43,6 +44,7 @@ __all__ = [
     "compile_report",
     "inspect_trees",
     "load",
+    "load_plans",
     "prop_nodes_topo",
     "read",
     "run_cell",
@@ -54,6 +56,7 @@ _MODULES = {
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.formats": ("read",),
+    "dgltrees.formats.synthetic.plans": ("load_plans",),
     "dgltrees.tasks.custom_trees.inspect": ("inspect_trees",),
     "dgltrees.training.trained": ("TrainedModel", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "run_cell"),

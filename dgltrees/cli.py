@@ -153,7 +153,11 @@ def _call(name: str, argv: Sequence[str]) -> None:
         if arguments.needs_settings(command):
             settings_help.check_settings(values)
     command = COMMANDS[name][names[0]] if is_table else COMMANDS[name]
-    command(**arguments.arguments(command, words, full))
+    values = arguments.arguments(command, words, full)
+    command(**values)
+    out = values.get("out")
+    if isinstance(out, str) and os.path.isfile(out):  # in a folder, the command says what is where
+        print(f"dgltrees: wrote {out}", file=sys.stderr)
 
 
 def _fail(message: str) -> int:

@@ -37,9 +37,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "results_table",
 ]
-# Pages that move into folders.
-exclude_patterns = ["*.txt", "comp*.md", "custom_*.md", "from_dgl.md"]
+exclude_patterns = ["*.txt"]
 root_doc = "index"
 nitpicky = True
 

@@ -14,6 +14,7 @@ import dgltrees
 from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings.catalog import preset_names
+from dgltrees.training import loop
 from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 
 Capture = pytest.CaptureFixture[str]
@@ -149,6 +150,32 @@ def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None
     assert (run / "config.yaml").exists()
 
 
+def test_train_prints_a_short_line_per_epoch_and_where_the_results_are(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "_MEASURED", 0.0)
+    monkeypatch.setattr(loop, "_ANNOUNCED", 0.0)
+    out = tmp_path / "run"
+    words = ["regress", *CLASSIFY[1:], *_QUICK, "--training.epochs=2"]
+    words[words.index("speed")] = "seconds"
+    assert main(["train", *words, "--model.log_target=true", "--out", str(out)]) == 0
+    printed, said = capsys.readouterr()
+    metrics = json.loads(printed)["valid"]
+    how, announced, *epochs, last = said.splitlines()
+    assert how.startswith("dgltrees: not compiled")
+    pattern = r"dgltrees: 2 epochs take about \d+ (s|min), or less if it stops early"
+    assert re.fullmatch(pattern, announced)
+    for number, (line, left) in enumerate(zip(epochs, [r", at most \d+ (s|min) left", ""]), 1):
+        shown = rf"epoch {number}/2  train loss \d\.\d{{4}}  valid R2 of the log -?\d+\.\d{{3}}"
+        assert re.fullmatch(rf"{shown}  \d+\.\d s{left}(  \*)?", line)
+    assert f"R2 of the log {metrics['r2_log']:.3f}, median q-error" in last
+    assert f"; all results are in {out / 'result.json'}" in last
+
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["train", *words, "--model.log_target=true", "--out", str(out)]) == 0
+    assert capsys.readouterr().out == ""
+
+
 def test_the_root_of_the_data(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +256,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
     assert "Hash Join" in capsys.readouterr().out
     out = tmp_path / "trees.svg"
     assert main(["draw", _PLANS, *layout, "--out", str(out)]) == 0
+    assert capsys.readouterr() == ("", f"dgltrees: wrote {out}\n")
     assert "<svg" in out.read_text()
 
 
@@ -295,7 +323,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["make-data", "plans", "--out", "x", "--train", str(10**30)],
             "expected at most 10,000,000",
         ),
-        (["train", "clasisfy", "--out", "x"], "no preset 'clasisfy'; did you mean classify"),
+        (["train", "clasisfy"], "no preset 'clasisfy'; did you mean classify"),
         (["train", "x/y.yaml", "--out", "x"], "expected a file at x/y.yaml, found none"),
         (["sweep", "classify", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
     ],
@@ -320,7 +348,7 @@ _WRONG = [
     ("model.hidden_size=0", "model.hidden_size to be a whole number of at least 1, got 0"),
     ("model.head=[0]", "model.head to be a list, each a whole number of at least 1, got [0]"),
     ("model.head_dropout=2", "model.head_dropout to be a number of at least 0 and below 1, got 2"),
-    ("model.cell=lsmt", "model.cell to be one of "),
+    ("model.cell=TreeLSTM", "got 'TreeLSTM'; did you mean lstm?"),
     ("training.optimizer=adm", "training.optimizer"),
     ("training.monitor=f1", "training.monitor to be one of accuracy, "),
     ("training.threads=0", "training.threads to be a whole number of at least 1"),

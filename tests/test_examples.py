@@ -28,6 +28,7 @@ def installed(example: doctest.DocTest) -> bool:
     return all(find_spec(name) for name in IMPORTED.findall(source))
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # PyTorch Geometric uses it
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_print_the_results_that_they_show(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Uses of a trained model: explain a prediction, find similar trees."""
+"""Uses of a trained model: explain predictions, find similar trees."""
 
 from dgltrees.analyses.explain import Explanation, explain
 from dgltrees.analyses.similar_trees import similar_trees

@@ -1,4 +1,4 @@
-"""Which nodes and columns a prediction hangs on, as a table and as a picture of the tree."""
+"""Explanations of predictions by the contributions of nodes and columns."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ from dgltrees.tasks.trees import TreeTask
 from dgltrees.training.trained import Source, TrainedModel
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch
 
-_SHOWN_NODES = 60  # of a tree that the repr draws; of a larger one it lists the strongest nodes
+_SHOWN_NODES = 60  # the repr draws smaller trees, and lists the strongest nodes of larger ones
 _STRONGEST = 10
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a model predicts what it predicts of one example with N nodes and C columns.
+    """The contribution of every node and column to the prediction of one example.
 
-    Jupyter shows the tree with every node coloured by what it adds, ``print`` the same as text.
+    The example has N nodes and C columns. Jupyter shows the tree with every node coloured by its
+    contribution; ``print`` shows the same as text.
 
     Attributes:
-        examples: the example as the model reads it.
-        target: what is explained: a class, a flag, or the name of a number.
-        node: the node whose prediction is explained, where a model predicts nodes; else None.
-        prediction: the probability of that class or flag, or the number.
-        baseline: the same where every node of the tree is without input.
+        examples: the example, encoded for the model.
+        target: what is explained: a class, a binary target, or the name of a number.
+        node: the node whose prediction is explained; None if the model predicts whole trees.
+        prediction: the probability of the class or binary target, or the predicted number.
+        baseline: the prediction if no node of the tree has input.
         column_names: the C columns.
-        columns: ``(N, C)`` what each column of each node adds to the prediction, by integrated
-            gradients; all of it sums to ``prediction - baseline``.
+        columns: ``(N, C)`` the contribution of each column of each node by integrated gradients, in
+            the unit of the prediction; the sum is ``prediction - baseline``.
     """
 
     examples: LabeledTrees
@@ -57,27 +58,29 @@ class Explanation:
 
     @property
     def forest(self) -> Forest:
-        """The tree, or the trees of a pair, with the columns of names that the model reads."""
+        """The tree, or the trees of a pair, with the categorical columns that the model uses."""
         return self.examples.forest
 
     @cached_property
     def nodes(self) -> NDArray[np.float64]:
-        """``(N,)`` what each node adds to the prediction: the sum of its columns."""
+        """The contribution of each node, ``(N,)``: the sum over its columns."""
         return np.asarray(self.columns.sum(1))
 
     @cached_property
     def subtrees(self) -> NDArray[np.float64]:
-        """``(N,)`` what the prediction loses where the subtree of a node is without input.
+        """The change of the prediction due to each subtree, ``(N,)``.
 
-        It is computed when it is first asked for, by a prediction per node.
+        It is the prediction minus the prediction if the subtree of a node has no input. The first
+        access computes one prediction per node.
         """
         return self._occlude(_below(self.forest))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """A table with a row per node, such as ``pandas.DataFrame(explanation.to_dict())`` takes.
+        """Return a table with a row per node, for ``pandas.DataFrame(explanation.to_dict())``.
 
-        Its columns: ``tree`` and ``node``, ``parent``, the names that the node has, ``adds`` of the
-        whole node, and ``adds COLUMN`` of each column.
+        Returns:
+            The columns by name, ``tree``, ``node``, ``parent``, the categorical columns, ``adds``
+            (the contribution of the node), and ``adds COLUMN`` of each column.
         """
         forest = self.forest
         rows = np.arange(forest.num_nodes)
@@ -95,10 +98,10 @@ class Explanation:
         return table
 
     def draw(self, by: str = "nodes") -> Drawing:
-        """The tree with the nodes coloured: red adds to the prediction, blue takes away.
+        """Return a drawing of the tree: red nodes increase the prediction, blue nodes decrease it.
 
         Arguments:
-            by: ``"nodes"``, ``"subtrees"``, or the name of a column, whose part is shown.
+            by: ``"nodes"``, ``"subtrees"``, or the name of a column whose contribution is shown.
 
         Raises:
             ConfigError: there is no such column.
@@ -116,13 +119,36 @@ class Explanation:
         titles = None if len(forest) == 1 else [f"tree {side}" for side in range(len(forest))]
         return draw(forest, values=values, titles=titles, svg_limit=max(2000, forest.num_nodes))
 
+    def summary(self, by: str = "nodes") -> str:
+        """Return two lines: the prediction, and how to read the numbers of the drawing.
+
+        Arguments:
+            by: see :meth:`draw`.
+        """
+        of = "" if self.node is None else f" of node {self.node}"
+        number = "its contribution to the prediction; a negative one lowers it"
+        if by == "subtrees":
+            number = "the decrease of the prediction if the node and its descendants have no input"
+        elif by != "nodes":
+            number = f"the contribution of its {by} to the prediction; a negative one lowers it"
+        return (
+            f"{self.target}{of}: {self.prediction:.4g}, {self.baseline:.4g} without any input; "
+            f"the nodes add {self.nodes.sum():+.4g}\n"
+            f"The number at a node is {number}."
+        )
+
     @property
     def svg(self) -> str:
-        """The picture as SVG."""
+        """The drawing as SVG."""
         return self.draw().svg
 
     def save(self, path: PathLike, by: str = "nodes") -> None:
-        """Write the picture to a path that ends in ``.svg``, or the text to one in ``.txt``."""
+        """Write the drawing to a file ``.svg``, or the text to a file ``.txt``.
+
+        Arguments:
+            path: the file.
+            by: see :meth:`draw`.
+        """
         self.draw(by).save(path)
 
     def _repr_svg_(self) -> str:
@@ -130,14 +156,9 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """What is explained, the columns, and the tree, or of a large one the strongest nodes."""
-        of = "" if self.node is None else f" of node {self.node}"
-        lines = [
-            f"{self.target}{of}: {self.prediction:.4g}, {self.baseline:.4g} without any input; "
-            f"the nodes add {self.nodes.sum():+.4g}"
-        ]
+        """The explanation as text; for a large tree, only its strongest nodes."""
         totals = zip(self.column_names, self.columns.sum(0).tolist())
-        lines += [f"  {name}: {total:+.3g}" for name, total in totals]
+        lines = [self.summary(), *(f"  {name}: {total:+.3g}" for name, total in totals)]
         if self.forest.num_nodes <= _SHOWN_NODES:
             return "\n".join([*lines, "", self.draw().text])
         table = self.to_dict()
@@ -164,21 +185,33 @@ def explain(
     node: int | None = None,
     steps: int = 64,
 ) -> Explanation:
-    """Explain a prediction of a run; see :class:`Explanation`.
+    """Explain a prediction of a trained model.
 
     Arguments:
-        run: a run of trees whose nodes have columns or labels.
+        run: a model of trees whose nodes have columns or labels.
         source: files, or trees.
-        example: the number of the tree, or pair, from 0; a negative one counts from the end.
-        target: the class to explain, by default the predicted one; or the flag or number of several
-            target columns, by default the first.
-        node: the node whose prediction to explain, where the model predicts nodes; by default the
-            root.
-        steps: points of the integral of the gradients.
+        example: index of the tree or pair; negative indices count from the end.
+        target: class to explain, by default the predicted class; for several targets, the name of
+            one of them, by default the first.
+        node: node whose prediction is explained, by default the root; only for models that predict
+            nodes.
+        steps: number of points of the integral of the gradients.
+
+    Returns:
+        The contributions of nodes and columns.
 
     Raises:
-        ConfigError: the run is of another task, or there is no such target.
+        ConfigError: the model is not a model of trees, or there is no such target.
         TreeError: there is no such example or node, or the trees cannot be read.
+
+    Example:
+        >>> from dgltrees import Forest, TreeRegressor
+        >>> rows = [{"op": "add", "children": [{"op": "one"}, {"op": "two"}]}, {"op": "one"}]
+        >>> trees = Forest.from_objects(rows * 2, "children", ["op"])
+        >>> model = TreeRegressor(epochs=2, validation_fraction=0.0).fit(trees, [3.0, 1.0] * 2)
+        >>> explanation = explain(model.run_, trees, example=0)
+        >>> explanation.column_names, explanation.columns.shape
+        (('op',), (3, 1))
     """
     known = isinstance(run.task, (CustomTreesTask, TreeTask))
     require(run, run.task if known else None, Task, "a model of trees")
@@ -187,8 +220,7 @@ def explain(
     number: Any = example
     if not isinstance(number, (int, np.integer)):
         raise TreeError(
-            f"expected the number of one example, got {example!r:.40}; give a whole number, such "
-            "as 0"
+            f"expected the index of one example, got {example!r:.40}; give an integer, such as 0"
         )
     if not -len(data) <= example < len(data):
         raise TreeError(f"expected an example below {len(data)}, got {example}")
@@ -238,7 +270,7 @@ def explain(
 
 
 def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, int | None]:
-    """The row of an example to explain, and the node that it is."""
+    """Return the row of an example to explain, and its node."""
     if not run.task.nodes:
         if node is not None:
             raise ConfigError(f"expected a task that predicts nodes, got {run.task.name}")
@@ -250,7 +282,7 @@ def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, i
 
 
 def _target_names(one: LabeledTrees, count: int) -> list[str]:
-    """The names of the K answers."""
+    """Return the names of the K outputs."""
     if len(one.targets) == count:
         return list(one.targets.names)
     if len(one.target_names) == count:
@@ -259,7 +291,7 @@ def _target_names(one: LabeledTrees, count: int) -> list[str]:
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:
-    """``(N, N)`` whether a node (column) is in the subtree of a node (row)."""
+    """Return whether a node (column) is in the subtree of a node (row), ``(N, N)``."""
     masks = np.eye(forest.num_nodes, dtype=bool)
     for depth in range(1, int(forest.depth.max(initial=0)) + 1):
         nodes = np.flatnonzero(forest.depth == depth)

@@ -1,4 +1,4 @@
-"""What an analysis needs of a trained run, and the error where a run does not have it."""
+"""The check that a trained model is of the kind that an analysis needs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 def require(run: TrainedModel, part: object, kind: type[T], expected: str) -> T:
-    """A part of a run, if it is of the class that an analysis works on.
+    """Return a part of a trained model if it is of the class that an analysis needs.
 
     Arguments:
-        run: the run.
-        part: its task, its model or a part of these; None where it has no such part.
+        run: the trained model.
+        part: its task, its network or a part of them; None if there is no such part.
         kind: the class.
-        expected: the runs that have one, for the error: ``"a parser"``.
+        expected: name of the models that have such a part, for the error, such as ``"a parser"``.
 
     Returns:
         ``part``.

@@ -1,4 +1,4 @@
-"""Trees that a model finds similar: the nearest ones by the cosine of their vectors."""
+"""Similar trees: nearest neighbours by the cosine of the model's tree vectors."""
 
 from __future__ import annotations
 
@@ -21,21 +21,30 @@ def similar_trees(
     *,
     number: int = 5,
 ) -> list[dict[str, Any]]:
-    """The nearest trees to each query, by the cosine of their vectors.
+    """Return the nearest neighbours of some trees, by the cosine of their vectors.
 
     Arguments:
-        run: a run of custom trees.
-        source: files, or trees, in which is searched.
-        queries: numbers of these trees, from 0; a query is not its own neighbour.
-        number: the number of neighbours per query.
+        run: a model of custom trees.
+        source: files, or trees, to search.
+        queries: indices of query trees among them; a query is not its own neighbour.
+        number: number of neighbours per query.
 
-    Returns: for each query a dictionary with ``query`` and ``nearest``, a list of ``example``, the
-    number of the tree, and ``cosine``.
+    Returns:
+        For each query a dictionary with ``query`` and ``nearest``, a list of dictionaries with
+        ``example``, the index of the neighbour, and ``cosine``.
 
     Raises:
-        ConfigError: the run is of another task, there is no query or no such tree, or ``number`` is
-            not positive.
+        ConfigError: the model is of another task, there is no query or no such tree, or ``number``
+            is not positive.
         TreeError: the trees cannot be read.
+
+    Example:
+        >>> from dgltrees import Forest, TreeRegressor
+        >>> rows = [{"op": "add", "children": [{"op": "one"}, {"op": "two"}]}, {"op": "one"}]
+        >>> trees = Forest.from_objects(rows * 2, "children", ["op"])
+        >>> model = TreeRegressor(epochs=2, validation_fraction=0.0).fit(trees, [3.0, 1.0] * 2)
+        >>> similar_trees(model.run_, trees, queries=[0], number=1)
+        [{'query': 0, 'nearest': [{'example': 2, 'cosine': 1.0}]}]
     """
     require(run, run.task, CustomTreesTask, "a model of custom trees")
     if not queries or number < 1:
@@ -61,5 +70,6 @@ def similar_trees(
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vectors scaled to length 1."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))

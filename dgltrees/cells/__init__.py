@@ -1,4 +1,4 @@
-"""Cells: recurrent units over trees, and the aggregators that some of them use."""
+"""Cells, which are recurrent units over trees, and the aggregators that some of them use."""
 
 from __future__ import annotations
 
@@ -65,14 +65,29 @@ CELLS: Registry[type[BaseCell]] = Registry(
 
 
 def make_cell(name: str, **options: Any) -> BaseCell:
-    """Make a cell by its name.
+    """Construct a cell by its name.
 
     Arguments:
         name: a key of :data:`CELLS`.
-        options: the arguments of its class, by name.
+        options: the arguments of the class, by name.
+
+    Returns:
+        the cell.
 
     Raises:
-        ConfigError: there is no such cell, an option is no argument of it, or one is missing.
+        ConfigError: the name is unknown, an option is not an argument of the cell, or an argument
+            is missing.
+
+    Example:
+        >>> from dgltrees.cells import make_cell
+        >>> make_cell("child_sum", input_size=8, hidden_size=16)
+        ChildSumTreeLSTM(
+          m=8, c=16
+          (dropout): Dropout(p=0.0, inplace=False)
+          (norm): Identity()
+          (norm_f): Identity()
+          (norm_c): Identity()
+        )
     """
     if name not in CELLS:
         raise ConfigError(

@@ -63,24 +63,46 @@ def _arranged(function: Function) -> Function:
 
 @checked
 class BaseCell(nn.Module, ABC):
-    """A recurrent unit over trees: from inputs ``x`` ``(N, m)`` to the states of all nodes.
+    """The base class of cells: recurrent units that map inputs to the states of all nodes.
 
-    A cell is three functions in DGL's contract, :meth:`message`, :meth:`reduce` and
-    :meth:`update`, so that both ``dgl.prop_nodes_topo`` and ``dgltrees.prop_nodes_topo`` can run
-    it. Under DGL the groups of nodes and the slots of the mailboxes, which a schedule provides
-    otherwise, are computed from the node field :attr:`group_by` and the edge field ``pos``.
+    A cell has DGL's three functions, :meth:`message`, :meth:`reduce` and :meth:`update`, so that
+    both ``dgl.prop_nodes_topo`` and ``dgltrees.prop_nodes_topo`` can run it. DGL knows neither
+    groups of nodes nor slots of mailboxes. Under DGL they are computed from the node field
+    :attr:`group_by` and the edge field ``pos``.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        dropout: probability of dropout within a cell, where the cell says.
+        dropout: probability of dropout within the cell.
+
+    Shapes:
+        ``x`` (N, m) in; the fields of :attr:`state_fields`, each (N, c), out.
 
     Raises:
         ConfigError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import BaseCell
+        >>> class SumCell(BaseCell):
+        ...     def __init__(self, input_size, hidden_size):
+        ...         super().__init__(input_size, hidden_size)
+        ...         self.W = torch.nn.Linear(input_size, hidden_size)
+        ...     def prepare(self, ndata):
+        ...         return {"wx": self.W(self.check(ndata))}
+        ...     def reduce(self, nodes):
+        ...         return {"a": nodes.mailbox["h"].sum(1)}
+        ...     def update(self, nodes):
+        ...         a = nodes.data.get("a", 0.0)  # leaves have no children
+        ...         return {"h": torch.tanh(nodes.data["wx"] + a)}
+        >>> cell = SumCell(2, 3)
+        >>> cell(Forest.build([-1, 0, 0, 2]), torch.ones(4, 2))["h"].shape
+        torch.Size([4, 3])
     """
 
     state_fields: ClassVar[tuple[str, ...]] = ("h",)
-    """The node fields that pass from a child to its parent; ``h`` is the encoding."""
+    """The node fields that a child sends to its parent; ``h`` is the encoding of a node."""
     input_fields: tuple[str, ...] = ("x",)
     """The node fields that the cell reads, including optional ones."""
     group_by: str | None = None
@@ -88,7 +110,7 @@ class BaseCell(nn.Module, ABC):
     slots: int | None = None
     """The width of each mailbox, with each child at its position; None: the number of children."""
     downward: ClassVar[bool] = False
-    """Whether the edges go from the root down."""
+    """Whether edges lead from parents to children."""
     ordered: bool = True
     """Whether swapping two children changes the result."""
 
@@ -105,21 +127,24 @@ class BaseCell(nn.Module, ABC):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, graph: Graph, x: Tensor | None = None, **fields: Tensor) -> dict[str, Tensor]:
-        """The states of all nodes: :attr:`state_fields`, each ``(N, ...)``.
+        """Compute the states of all nodes.
 
         Arguments:
             graph: a ``DGLGraph``, a :class:`~dgltrees.TreeBatch` or a :class:`~dgltrees.Forest`.
-            x: ``(N, m)``, the inputs; by default the graph's node field ``x``.
-            fields: other :attr:`input_fields`, by name; by default those of the graph.
+            x: ``(N, m)``, the inputs; default: the node field ``x`` of the graph.
+            fields: other :attr:`input_fields`, by name; default: those of the graph.
+
+        Returns:
+            the fields of :attr:`state_fields`, each ``(N, ...)``, in the order of the nodes.
 
         Raises:
-            TreeError: a field is missing, is no tensor, has the wrong shape or type or is none
-                that the cell reads; or the graph has a cycle.
+            TreeError: a field is missing, is not a tensor, has the wrong shape or dtype, or is
+                unknown to the cell; or the graph has a cycle.
         """
         unknown = [name for name in fields if name not in self.input_fields]
         if unknown:
             raise TreeError(
-                f"expected node fields that {type(self).__name__} reads, "
+                f"expected only the inputs of {type(self).__name__}, "
                 f"{', '.join(self.input_fields)}, got {', '.join(unknown)}"
             )
         batch = as_batch(graph, downward=self.downward)
@@ -129,81 +154,92 @@ class BaseCell(nn.Module, ABC):
         for name, value in inputs.items():
             if not isinstance(value, Tensor):
                 raise TreeError(
-                    f"expected {name} as a tensor, got a {type(value).__name__}; write "
+                    f"expected {name} to be a tensor, got {type(value).__name__}; convert it with "
                     f"torch.as_tensor({name})"
                 )
         ndata = {name: inputs[name] for name in self.input_fields if name in inputs}
         return run_cell(self, batch, ndata)
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
-        """The input ``x`` of all nodes, ``(N, m)``.
+        """Check the input ``x`` of all nodes and return it.
+
+        Arguments:
+            ndata: the fields of the nodes.
+
+        Returns:
+            ``x``, ``(N, m)``.
 
         Raises:
-            TreeError: it is missing or has the wrong size or type.
+            TreeError: ``x`` is missing or has the wrong shape or dtype.
         """
         x = ndata.get("x")
         if x is None:
             raise TreeError(
-                f"expected a node field 'x' of shape (N, {self.input_size}), got only "
-                f"{sorted(ndata)}; put the input of the nodes there"
+                f"missing node field 'x' of shape (N, {self.input_size}), the inputs of the nodes; "
+                f"the fields are {sorted(ndata)}"
             )
         if x.dim() != 2 or x.shape[1] != self.input_size:
             raise TreeError(
-                f"expected the node field 'x' to be (N, {self.input_size}), got {tuple(x.shape)}; "
-                "make the cell with input_size equal to the size of the input"
+                f"expected the node field 'x' to have the shape (N, {self.input_size}), got "
+                f"{tuple(x.shape)}; input_size of the cell must be the size of the inputs"
             )
         dtype = next((p.dtype for p in self.parameters()), x.dtype)
         if x.dtype != dtype and not autocasts(x.device.type):
             raise TreeError(
-                f"expected the node field 'x' to be {dtype}, as the cell's parameters are, got "
-                f"{x.dtype}; use x.to({dtype}), or cell.double() for numbers of 64 bits"
+                f"expected the node field 'x' to be {dtype}, like the cell's parameters, got "
+                f"{x.dtype}; use x.to({dtype}), or cell.double() for 64-bit inputs"
             )
         return x
 
     def check_graph(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> None:
-        """Check what the functions cannot check where they are compiled, such as values of fields.
+        """Check the values of fields, which compiled functions cannot check.
 
-        It is called before compiled code runs; elsewhere the functions check, unless
-        :func:`~dgltrees.traversal.is_traced`.
+        It is called before compiled code runs. In uncompiled runs the functions do these checks,
+        unless :func:`~dgltrees.traversal.is_traced`.
 
         Arguments:
             batch: the graph.
-            ndata: the fields of its nodes, with those of :meth:`prepare`.
+            ndata: the fields of its nodes, including those of :meth:`prepare`.
         """
 
     @_message
     def message(self, edges: Edges) -> dict[str, Tensor]:
-        """A child sends its parent its state: fields of ``(E, c)``."""
+        """Send the state of each child to its parent, as fields ``(E, c)``."""
         return {name: edges.src[name] for name in self.state_fields}
 
     @abstractmethod
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Fields of all nodes that depend on the inputs alone, computed before the traversal."""
+        """Compute the fields that depend only on the inputs, for all nodes at once."""
 
     @abstractmethod
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Fields of nodes with children, from the states of the children."""
+        """Compute fields of nodes with children from the states of the children, ``(n, ...)``."""
 
     @abstractmethod
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state of nodes with and without children, fields of ``(n, c)``."""
+        """Compute the state of nodes with and without children, as fields ``(n, c)``."""
 
     def paper_parameter_count(self) -> int | None:
-        """Parameters of one aggregation as :func:`count_parameters` returns them, None if none."""
+        """Return the number of parameters of one aggregation; see :func:`count_parameters`."""
         return None
 
     def child_mask(self, nodes: Nodes) -> Tensor:
-        """Which slots of the mailboxes hold a child, ``(n, L)`` bool."""
+        """Return a mask ``(n, L)`` that is True for the slots that hold a child."""
         mask: Tensor = nodes.mask  # type: ignore[assignment]  # in a cell with slots
         return mask
 
     def extra_repr(self) -> str:
-        """The sizes, for ``repr``."""
+        """Return the sizes, for ``repr``."""
         return f"m={self.input_size}, c={self.hidden_size}"
 
 
 class ParameterCount(TypedDict):
-    """The two counts of :func:`count_parameters`."""
+    """The two counts of :func:`count_parameters`.
+
+    Attributes:
+        paper: the parameters of one aggregation as the paper counts them; None if it has none.
+        total: all parameters.
+    """
 
     paper: int | None
     total: int
@@ -212,17 +248,26 @@ class ParameterCount(TypedDict):
 def count_parameters(cell: BaseCell) -> ParameterCount:
     """Count the parameters of a cell in two ways.
 
+    Arguments:
+        cell: the cell.
+
     Returns:
-        ``paper``: those of a single aggregation (one gate, one operator) as Tables I and II of
-        Castellana and Bacciu count them: without biases, label and output matrix; None for a cell
-        that has no such aggregation. ``total``: all parameters of the cell.
+        a dictionary with two counts. ``paper`` counts the parameters of one aggregation (one gate,
+        one operator) as Tables I and II of Castellana and Bacciu do, without biases, label and
+        output matrix; it is None for a cell without such an aggregation. ``total`` counts all
+        parameters of the cell.
+
+    Example:
+        >>> from dgltrees.cells import TreeLSTM, count_parameters
+        >>> count_parameters(TreeLSTM(input_size=4, hidden_size=8, max_children=2))
+        {'paper': 128, 'total': 680}
     """
     total = sum(p.numel() for p in cell.parameters())
     return {"paper": cell.paper_parameter_count(), "total": total}
 
 
 def autocasts(device: str) -> bool:
-    """Whether autocast is on for this type of device."""
+    """Return whether autocast is on for this type of device."""
     try:
         return torch.is_autocast_enabled(device)
     except TypeError:  # torch before 2.4
@@ -254,7 +299,7 @@ class GateNorm(nn.Module):
 
 
 def normalize_one(norm: nn.Module, a: Tensor) -> Tensor:
-    """The normalisation of a single gate: a :class:`GateNorm` of one, or ``nn.Identity``.
+    """Normalise a single gate with a :class:`GateNorm` of one gate, or ``nn.Identity``.
 
     Shapes:
         ``(n, c)`` to ``(n, c)``.

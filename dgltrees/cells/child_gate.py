@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError
 
 
 def per_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
-    """``U_j h_j + b_j``, the pre-activation of a gate on child j alone.
+    """Compute ``U_j h_j + b_j``, the pre-activation of a gate that reads only child j.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -37,9 +37,9 @@ class ChildGate(nn.Module):
     Arguments:
         children: L, the largest number of children of a node.
         size: c, the size of a state.
-        types: K, how many sets of parameters there are.
-        label_size: m, the size of x; 0: W x vanishes.
-        shared: the same U and b for all children, so that their order is lost.
+        types: K, the number of sets of parameters.
+        label_size: m, the size of x; with 0 there is no term W x.
+        shared: use the same U and b for all children, so that their order has no effect.
         init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
     """
 
@@ -77,7 +77,7 @@ class ChildGate(nn.Module):
             initialize(self.W, self.label_size, size, self.init)
 
     def embed(self, x: Tensor) -> Tensor:
-        """``W x`` of all nodes, ``(N, m)`` to ``(N, c)``.
+        """Compute ``W x`` for all nodes, ``(N, m)`` to ``(N, c)``.
 
         Raises:
             ConfigError: the gate has no label.
@@ -87,7 +87,7 @@ class ChildGate(nn.Module):
         return x @ self.W
 
     def forward(self, h: Tensor, label: Tensor) -> Tensor:
-        """Pre-activations of the gates of all children, with one type.
+        """Compute the pre-activations of the gates of all children, with one type.
 
         Arguments:
             h: ``(n, L, c)`` states of the children.

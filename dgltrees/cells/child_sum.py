@@ -16,7 +16,7 @@ from dgltrees.traversal.views import Nodes
 
 @checked
 class ChildSumTreeLSTM(BaseCell):
-    r"""The child-sum Tree-LSTM: any number of children, in no order.
+    r"""The child-sum Tree-LSTM, for any number of children, whose order has no effect.
 
     Tai, Socher and Manning, "Improved Semantic Representations From Tree-Structured Long Short-Term
     Memory Networks" (ACL 2015), equations (2) to (8):
@@ -31,22 +31,31 @@ class ChildSumTreeLSTM(BaseCell):
         c_v    &= i_v \odot u_v + \sum_{j} f_{vj} \odot c_{v_j} \\
         h_v    &= o_v \odot \tanh(c_v)
 
-    The sums run over all children of the node. Recurrent dropout acts on
-    u only (Semeniuta et al., 2016). With layer normalisation the pre-activations of i, o, u and f
-    are normalised, and so is c where h is computed from it.
+    The sums run over all children of the node. Recurrent dropout acts only on u (Semeniuta et al.,
+    2016). With layer normalisation, the pre-activations of i, o, u and f are normalised, and so is
+    the argument c of the last equation.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
         dropout: probability of dropout on the candidates of a node's new memory, before they
             are added to it (recurrent dropout: Semeniuta et al., 2016).
-        layer_norm: layer normalisation of every gate's pre-activations, and of the memory on its
-            way into the state (Ba et al., 2016).
+        layer_norm: layer normalisation of the pre-activations of every gate, and of the memory
+            from which the state is computed (Ba et al., 2016).
         init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             biases are zero.
 
     Shapes:
         ``x`` (N, m) in; ``h`` and ``c``, each (N, c), out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import ChildSumTreeLSTM
+        >>> cell = ChildSumTreeLSTM(input_size=2, hidden_size=3)
+        >>> states = cell(Forest.build([-1, 0, 0, 2]), torch.ones(4, 2))
+        >>> states["h"].shape, states["c"].shape
+        (torch.Size([4, 3]), torch.Size([4, 3]))
     """
 
     state_fields = ("h", "c")
@@ -75,24 +84,24 @@ class ChildSumTreeLSTM(BaseCell):
         initialize(self.U_f, c, c, init)
 
     def paper_parameter_count(self) -> int:
-        """``c^2``: all children have one matrix."""
+        """Return ``c^2``; all children have one matrix."""
         return self.hidden_size**2
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of all nodes and gates."""
+        """Compute ``W x + b`` for all nodes and gates."""
         x, size = self.check(ndata), 3 * self.hidden_size
         (W, W_f), (b, b_f) = self.W.tensor_split([size], 1), self.b.tensor_split([size])
         return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}  # two tables: no copy
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
+        """Compute pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, d, c)
         f = nodes.data["wx_f"].unsqueeze(1) + h @ self.U_f  # (n, d, c)
         a = torch.addmm(nodes.data["wx"], h.sum(1), self.U)  # (n, 3 c)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state."""
+        """Compute the new state h and memory c."""
         a = nodes.data["a" if "a" in nodes.data else "wx"]
         a = self.norm(a.view(len(a), 3, self.hidden_size))
         return lstm_state(a, nodes.data.get("k"), self.dropout, self.norm_c)

@@ -1,4 +1,4 @@
-"""Apply one function to rows of several types, each with the parameters of its type."""
+"""One function for rows of several types, each with the parameters of its type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups
 
-# Up to so many rows, padding the types to one length costs less than a call for each of them:
+# Up to this many rows, padding the types to one length costs less than a call for each type:
 # on one CPU core 2.3 times less for 24 rows of 4 types (HOSVD, c = 20, r = 3, L = 5).
 PADDED_ROWS = 1024
 
@@ -25,9 +25,9 @@ def grouped(
 ) -> tuple[Tensor, ...]:
     """Apply ``function`` to every row with the parameters of the row's type.
 
-    The types of a level are padded to one length and go through the function together, as one
-    batched product; where types differ so much in length that padding would waste work, the
-    function runs once per type.
+    The types of a level are padded to one length, so that the function is called once, for a
+    batched product. If the numbers of rows differ so much that padding would waste work, the
+    function is called once per type.
 
     Arguments:
         function: takes tensors ``(K', n', ...)`` for ``rows``, then ``(K', ...)`` for ``stacked``,
@@ -42,12 +42,12 @@ def grouped(
 
     Raises:
         TreeError: the type of a run is not in ``0 .. K - 1``.
-        ConfigError: there are several types and no groups.
+        ConfigError: there are several types, and ``groups`` is None.
     """
     types = len(stacked[0])
     if groups is None:
         if types > 1:
-            raise ConfigError(f"expected the groups of rows, got none for {types} types")
+            raise ConfigError(f"missing groups of rows for {types} types")
         groups = [(0, len(rows[0]))]
     check_types([value for value, _ in groups], types)
     if len(groups) == 1:
@@ -75,12 +75,15 @@ def check_types(
     types: int,
     node: Callable[[int], int | None] = lambda index: None,
 ) -> None:
-    """Raise TreeError if one of ``values`` is not in ``0 .. types - 1``.
+    """Check that all ``values`` are in ``0 .. types - 1``.
 
     Arguments:
         values: types of rows or of runs of rows.
-        types: K.
+        types: K, the number of types.
         node: maps an index into ``values`` to the node that the error names.
+
+    Raises:
+        TreeError: a value is out of range.
     """
     array = np.asarray(values, dtype=np.int64)
     wrong = (array < 0) | (array >= types)
@@ -88,15 +91,16 @@ def check_types(
         index = int(wrong.argmax())
         raise TreeError(
             f"expected an operator from 0 to {types - 1} at every node that has children, got "
-            f"{array[index]}; nodes without operator must be leaves",
+            f"{array[index]}; only leaves may have no operator",
             node=node(index),
         )
 
 
 def host_values(ndata: Mapping[str, Tensor], name: str) -> NDArray[np.int64]:
-    """The node field that groups the nodes, ``(N,)``, for a ``prepare`` function.
+    """Return the node field that groups the nodes, ``(N,)`` int64, for a ``prepare`` function.
 
-    A traversal that has made the groups knows it on the host; else it is read from its device.
+    If the traversal has computed the groups, the field is already on the host; otherwise it is
+    copied from its device.
     """
     groups: Groups | None = getattr(ndata, "groups", None)
     if groups is None:
@@ -107,7 +111,7 @@ def host_values(ndata: Mapping[str, Tensor], name: str) -> NDArray[np.int64]:
 
 
 def to_device(array: NDArray[np.int64], device: torch.device) -> Tensor:
-    """Integers as a tensor on ``device``; a CUDA stream does not wait for them."""
+    """Copy integers to a tensor on ``device`` without blocking a CUDA stream."""
     tensor = torch.from_numpy(array)
     if device.type == "cuda":
         tensor = tensor.pin_memory()
@@ -133,7 +137,7 @@ def _padded(
 
 
 def _places(groups: Groups, types: int, longest: int) -> NDArray[np.int64]:
-    """The row of each value in a table padded to ``longest`` rows per type."""
+    """Return the row of each value in a table padded to ``longest`` rows per type."""
     free = [value * longest for value in range(types)]
     places = []
     for value, count in groups:

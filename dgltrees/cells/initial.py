@@ -1,7 +1,7 @@
 """Initialisation of parameters.
 
-The schemes are Kaiming normal, of the paper on tensors; Xavier uniform, of its authors' code; and
-one uniform range for all parameters, of the code of Neural Tree Indexers.
+The schemes are Kaiming normal (in the paper on tensor Tree-LSTMs), Xavier uniform (in its authors'
+code), and one uniform range for all parameters (in the code of Neural Tree Indexers).
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ UNIFORM = 0.1
 def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: Init = "kaiming") -> None:
     """Initialise ``weight`` in place.
 
-    The fans are arguments because they do not follow from the shape of a stack of tensors:
-        ``fan_in`` is
-    the number of inputs that are summed into one output, ``(c + 1)^L`` for a full tensor.
+    The fans are arguments because they do not follow from the shape of a stack of tensors. For
+    example, ``fan_in`` of a full tensor is ``(c + 1)^L``.
 
     Arguments:
         weight: the parameter, of any shape.
-        fan_in: inputs summed into one output.
-        fan_out: outputs that one input goes into.
+        fan_in: the number of inputs that are summed into one output.
+        fan_out: the number of outputs that depend on one input.
         scheme: ``"kaiming"``, normal with variance ``2 / fan_in`` (He et al., 2015, eq. 10),
             ``"xavier"``, uniform with variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010,
-            eq. 16), or ``"uniform"``, U(-0.1, 0.1) whatever the fans.
+            eq. 16), or ``"uniform"``, U(-0.1, 0.1) for any fans.
 
     Raises:
-        ConfigError: there is no such scheme.
+        ConfigError: the scheme is unknown.
     """
-    fan_in = min(fan_in, 10**300)  # a float's range; a weight is zero in float32 long before
+    fan_in = min(fan_in, 10**300)  # the range of a float; in float32 such weights are zero
     with torch.no_grad():
         if scheme == "kaiming":
             weight.normal_(0.0, math.sqrt(2.0 / fan_in))

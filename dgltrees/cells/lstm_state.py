@@ -1,4 +1,4 @@
-"""The last two equations of every LSTM and Tree-LSTM: memory and state from the gates."""
+"""The last two equations of every LSTM and Tree-LSTM, which compute memory and state from gates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def lstm_state(
     norm: nn.Module,
     activation: Callable[[Tensor], Tensor] = torch.tanh,
 ) -> dict[str, Tensor]:
-    r"""The new memory c and state h of a Tree-LSTM.
+    r"""Compute the new memory c and state h of a Tree-LSTM.
 
     .. math::
 
@@ -40,14 +40,19 @@ def lstm_state(
 
 
 def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    r"""The step of an LSTM: pre-activations ``(..., 4 d)`` and memories ``(..., d)`` to h and c.
-
-    Equations (4) and (5) of Zhang et al. (2016):
+    r"""Compute one step of an LSTM, equations (4) and (5) of Zhang et al. (2016).
 
     .. math::
 
         \hat c_t = f_t \odot \hat c_{t'} + i_t \odot u_t, \quad
         \hat h_t = o_t \odot \tanh(\hat c_t)
+
+    Arguments:
+        a: ``(..., 4 d)`` pre-activations of i, f, o and u.
+        c: ``(..., d)`` memories of the previous step.
+
+    Returns:
+        h and c, each ``(..., d)``.
     """
     i, f, o, u = a.chunk(4, -1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)

@@ -17,7 +17,7 @@ from dgltrees.traversal.views import Nodes
 
 @checked
 class NaryTreeLSTM(BaseCell):
-    r"""The N-ary Tree-LSTM: at most L children, each at its position.
+    r"""The N-ary Tree-LSTM, for at most L children with positions.
 
     Tai, Socher and Manning, "Improved Semantic Representations From Tree-Structured Long Short-Term
     Memory Networks" (ACL 2015), equations (9) to (14):
@@ -31,25 +31,34 @@ class NaryTreeLSTM(BaseCell):
         c_v    &= i_v \odot u_v + \sum_j f_{vj} \odot c_{v_j} \\
         h_v    &= o_v \odot \tanh(c_v)
 
-    Unlike equation (11) of Castellana and Bacciu (:class:`TreeLSTM`), a child's forget gate reads
-    all children; its bias is the same for all positions. An absent child has h = c = 0. Recurrent
-    dropout acts on u only (Semeniuta et al., 2016). With layer normalisation the pre-activations
-    of i, o, u and f are normalised, and so is c where h is computed from it.
+    A forget gate reads the states of all children; in :class:`TreeLSTM`, equation (11) of
+    Castellana and Bacciu, it reads only one. Its bias is the same for all positions. A missing
+    child has h = c = 0. Recurrent dropout acts only on u (Semeniuta et al., 2016). With layer
+    normalisation, the pre-activations of i, o, u and f are normalised, and so is the argument c of
+    the last equation.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: largest number L of children of a node; a child at a position of L or more
-            is refused; as a setting, null takes L from the training data.
+        max_children: largest number L of children of a node. A child at position L or higher is an
+            error. As a setting, the default is the largest number in the training data.
         dropout: probability of dropout on the candidates of a node's new memory, before they
             are added to it (recurrent dropout: Semeniuta et al., 2016).
-        layer_norm: layer normalisation of every gate's pre-activations, and of the memory on its
-            way into the state (Ba et al., 2016).
+        layer_norm: layer normalisation of the pre-activations of every gate, and of the memory
+            from which the state is computed (Ba et al., 2016).
         init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             biases are zero.
 
     Shapes:
         ``x`` (N, m) in; ``h`` and ``c``, each (N, c), out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import NaryTreeLSTM
+        >>> cell = NaryTreeLSTM(input_size=2, hidden_size=3, max_children=2)
+        >>> cell(Forest.build([-1, 0, 0, 2]), torch.ones(4, 2))["h"].shape
+        torch.Size([4, 3])
     """
 
     state_fields = ("h", "c")
@@ -80,17 +89,17 @@ class NaryTreeLSTM(BaseCell):
         initialize(self.U, L * c, c, init)
 
     def paper_parameter_count(self) -> int:
-        """``L c^2``, as the sum of equation (5)."""
+        """Return ``L c^2``, the count for the sum of equation (5)."""
         return self.max_children * self.hidden_size**2
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of all nodes and gates."""
+        """Compute ``W x + b`` for all nodes and gates."""
         x, size = self.check(ndata), 3 * self.hidden_size
         (W, W_f), (b, b_f) = self.W.tensor_split([size], 1), self.b.tensor_split([size])
         return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}  # two tables: no copy
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
+        """Compute pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, L, c)
         size = self.hidden_size
         uh = h.flatten(1) @ self.U  # (n, (3 + L) c)
@@ -99,7 +108,7 @@ class NaryTreeLSTM(BaseCell):
         return {"a": nodes.data["wx"] + a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state."""
+        """Compute the new state h and memory c."""
         a = nodes.data["a" if "a" in nodes.data else "wx"]
         a = self.norm(a.view(len(a), 3, self.hidden_size))
         return lstm_state(a, nodes.data.get("k"), self.dropout, self.norm_c)

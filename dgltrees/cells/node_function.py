@@ -18,19 +18,19 @@ from dgltrees.traversal.views import Nodes
 
 @checked
 class NodeFunction(BaseCell):
-    """A cell in which leaves read their inputs, and inner nodes only their children.
+    """The base class of cells in which leaves read their inputs, and inner nodes their children.
 
-    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: a leaf
-    is f_leaf(x), an inner node is f_node(h_1, .., h_L). The input of a node with children is
-    ignored; an absent child has the state zero. Dropout acts on the states of all children before
-    each node function. The memory of a leaf, where the cell has one, is the node field ``c0`` ``(N,
-    c)``, or zero if there is none.
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: the
+    state of a leaf is f_leaf(x), the state of an inner node is f_node(h_1, .., h_L). The input of
+    an inner node is ignored. A missing child has the state zero. If the cell has a memory, that of
+    a leaf is the node field ``c0`` ``(N, c)``, or zero without this field.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state, the paper's k.
-        max_children: largest number L of children of a node, the paper's c; a child at a position
-            of L or more is refused; as a setting, null takes L from the training data.
+        max_children: largest number L of children of a node, the paper's c. A child at position L
+            or higher is an error. As a setting, the default is the largest number in the training
+            data.
         leaf: leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
         dropout: probability of dropout on the states of all children before each node function.
         init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
@@ -65,10 +65,10 @@ class NodeFunction(BaseCell):
             nn.init.zeros_(linear.bias)
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
-        """The input ``x`` of all nodes, ``(N, m)``.
+        """Check the inputs of all nodes and return ``x``, ``(N, m)``.
 
         Raises:
-            TreeError: it, or another field that the cell reads, has the wrong size.
+            TreeError: ``x`` or ``c0`` has the wrong shape or dtype.
         """
         x = super().check(ndata)
         if "c0" in ndata:
@@ -85,12 +85,12 @@ class NodeFunction(BaseCell):
             )
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """No fields: only leaves have inputs, and one level holds them all."""
+        """Check the inputs and add no fields; only leaves read inputs, and all in one call."""
         self.check(ndata)
         return {}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state: the leaf function at leaves, :meth:`composed` at inner nodes."""
+        """Compute the new state: the leaf function at leaves, :meth:`composed` at inner nodes."""
         if "a" in nodes.data:
             return self.composed(nodes)
         h = self.leaf(nodes.data["x"])
@@ -101,4 +101,4 @@ class NodeFunction(BaseCell):
 
     @abstractmethod
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of nodes with children, from the fields that :meth:`reduce` returns."""
+        """Compute the state of inner nodes from the fields of :meth:`reduce`, ``(n, c)`` each."""

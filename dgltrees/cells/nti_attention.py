@@ -1,4 +1,4 @@
-"""The attentive node function and its scores: equations (7) to (11) of Neural Tree Indexers."""
+"""The attentive node function and its scores, equations (7) to (11) of Neural Tree Indexers."""
 
 from __future__ import annotations
 
@@ -21,29 +21,37 @@ ScoreName = Literal["mlp", "dot", "map"]
 
 @checked
 class Score(nn.Module):
-    r"""Scores of vectors s for a query q.
+    r"""A scoring function of vectors s for a query q.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equation (11) and
     the line below it:
 
     .. math::
 
-        m &= w^T ReLU(W_1 s + W_2 q) & \text{"mlp"} \\
-        m &= q^T s                   & \text{"dot"} \\
-        m &= (W_2 q + b)^T s         & \text{"map"}
+        m_{\mathrm{mlp}} &= w^T \mathrm{ReLU}(W_1 s + W_2 q) \\
+        m_{\mathrm{dot}} &= q^T s \\
+        m_{\mathrm{map}} &= (W_2 q + b)^T s
 
-    where the last is that of the paper's code.
+    The last one is in the paper's code.
 
     Arguments:
         size: k, the size of vectors and queries.
         kind: the scoring function: mlp, dot or map.
         init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             b is zero.
-        compile: compute all scores of mlp block by block in one autograd function; False where a
-            second derivative is needed, which takes memory for all hidden units.
+        compile: compute all scores of mlp block by block in one autograd function. Set it to False
+            for a second derivative; this needs memory for all hidden units.
 
     Raises:
         ConfigError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees.cells import Score
+        >>> score = Score(3)
+        >>> s, q = torch.ones(2, 5, 3), torch.ones(2, 4, 3)
+        >>> score.every(score.keys(s), score.queries(q)).shape
+        torch.Size([2, 4, 5])
     """
 
     def __init__(
@@ -73,13 +81,13 @@ class Score(nn.Module):
         return q @ self.W_2 + self.b if self.kind == "map" else q @ self.W_2
 
     def pairs(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """The score of each key for its own query: two broadcastable ``(..., k)`` to ``(...)``."""
+        """Score each key for its own query: two broadcastable ``(..., k)`` to ``(...)``."""
         if self.kind == "mlp":
             return (keys + queries).relu_() @ self.w
         return (keys * queries).sum(-1)
 
     def every(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """The scores of all keys for all queries: ``(T, M, k)``, ``(T, Q, k)`` to ``(T, Q, M)``."""
+        """Score all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
         if self.kind != "mlp":
             return torch.bmm(queries, keys.transpose(1, 2))
         way = way_of(self) if self.compiled else None
@@ -91,33 +99,42 @@ class Score(nn.Module):
 
 @checked
 class NTIAttention(NodeFunction):
-    r"""The attentive node function (ANF): a mean of the children, weighted by their fit to a query.
+    r"""The attentive node function (ANF): a mean of the children, weighted by scores for a query.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (7) to
     (10):
 
     .. math::
 
-        m_j    &= f_{score}(h_j, q) \\
-        \alpha &= softmax(m) \\
+        m_j    &= f_{\mathrm{score}}(h_j, q) \\
+        \alpha &= \mathrm{softmax}(m) \\
         z      &= \textstyle\sum_j \alpha_j h_j \\
-        h_p    &= ReLU(W z)
+        h_p    &= \mathrm{ReLU}(W z)
 
-    where j runs over the children of the node and q is the vector of another text, a row of the
-    node field ``q`` ``(N, c)``, or one parameter for all nodes. The cell has no memory c.
+    where j runs over the children of the node. The query q is either a row of the node field ``q``
+    ``(N, c)``, such as the vector of another sentence, or one parameter for all nodes. The cell has
+    no memory c.
 
     Arguments:
         score: scoring function of a child for the query q: an MLP (mlp), the scalar product (dot)
             or a bilinear map (map).
-        query: where q comes from: learned, one parameter, or given, the node field ``q``.
+        query: source of the query q: learned (one parameter) or given (the node field ``q``).
         layer_norm: layer normalisation of W z, the argument of (10) (Ba et al., 2016).
-        options: as of :class:`NodeFunction`.
+        options: the other arguments of :class:`NodeFunction`.
 
     Shapes:
         ``x`` (N, m), ``q`` (N, c) in; ``h`` (N, c) out.
 
     Raises:
         ConfigError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import NTIAttention
+        >>> cell = NTIAttention(input_size=2, hidden_size=3, max_children=2)
+        >>> cell(Forest.build([-1, 0, 0]), torch.ones(3, 2))["h"].shape
+        torch.Size([3, 3])
     """
 
     ordered = False
@@ -146,7 +163,7 @@ class NTIAttention(NodeFunction):
             initialize(self.q, hidden_size, 1, init)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The queries of all nodes, transformed for the scores."""
+        """Transform the queries of all nodes for the scores, ``wq`` ``(N, c)``."""
         x = self.check(ndata)
         if self.q is not None:
             return {"wq": self.score.queries(self.q).expand(len(x), -1)}
@@ -154,7 +171,7 @@ class NTIAttention(NodeFunction):
         return {"wq": self.score.queries(ndata["q"])}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Equations (7) to (9): ``a``, the weighted mean of the children."""
+        """Compute ``a``, the weighted mean of the children, by equations (7) to (9)."""
         mask = self.child_mask(nodes)  # (n, L)
         h = self.dropout(nodes.mailbox["h"])  # (n, L, c)
         m = self.score.pairs(self.score.keys(h), nodes.data["wq"].unsqueeze(1))  # (n, L)
@@ -162,5 +179,5 @@ class NTIAttention(NodeFunction):
         return {"a": (alpha.unsqueeze(2) * h).sum(1)}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Equation (10)."""
+        """Compute the state by equation (10)."""
         return {"h": torch.relu(normalize_one(self.norm, nodes.data["a"] @ self.W))}

@@ -1,4 +1,4 @@
-"""S-LSTM, the LSTM as a node function: equations (1) to (6) of Neural Tree Indexers; variants."""
+"""The LSTM node function of Neural Tree Indexers, equations (1) to (6), and variants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dgltrees.traversal.views import Nodes
 
 
 class NTILSTM(NodeFunction):
-    r"""The S-LSTM of Zhu et al. (2015) for L children, whose memories feed the gates too.
+    r"""The S-LSTM of Zhu et al. (2015) for L children; its gates also read the memories.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (1) to
     (6), which are the case L = 2:
@@ -30,17 +30,25 @@ class NTILSTM(NodeFunction):
         o_p    &= \sigma(\textstyle\sum_l U^o_l h_l + V c_p + b^o) \\
         h_p    &= o_p \odot \tanh(c_p)
 
-    where :math:`U^i` are the paper's W1, W2; :math:`P^i` W3, W4; :math:`U^f, P^f` W5 to W12;
-    :math:`U^u` W13, W14; :math:`U^o` W15, W16; V is W18. Dropout acts on the children's h, not on
-    their c.
+    The paper's names are W1, W2 for :math:`U^i`; W3, W4 for :math:`P^i`; W5 to W12 for
+    :math:`U^f, P^f`; W13, W14 for :math:`U^u`; W15, W16 for :math:`U^o`; W18 for V. Dropout acts on
+    the states h of the children, not on their memories c.
 
     Arguments:
-        layer_norm: layer normalisation of every gate's pre-activation, and of the memory on its way
-            into h (Ba et al., 2016).
-        options: as of :class:`NodeFunction`.
+        layer_norm: layer normalisation of the pre-activations of every gate, and of the memory
+            from which h is computed (Ba et al., 2016).
+        options: the other arguments of :class:`NodeFunction`.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import NTILSTM
+        >>> cell = NTILSTM(input_size=2, hidden_size=3, max_children=2)
+        >>> cell(Forest.build([-1, 0, 0]), torch.ones(3, 2))["h"].shape
+        torch.Size([3, 3])
     """
 
     state_fields = ("h", "c")
@@ -69,11 +77,11 @@ class NTILSTM(NodeFunction):
         )
 
     def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
-        """States and memories of the children, each ``(n, L, c)``."""
+        """Return the states and memories of the children, each ``(n, L, c)``."""
         return self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Equations (1) to (4): the memory ``k``; and ``a``, the sum over the children in (5)."""
+        """Compute the memory ``k`` by (1) to (4), and ``a``, the sum over the children in (5)."""
         h, c = self._children(nodes)
         L, size = self.max_children, self.hidden_size
         a = torch.addmm(self.b, h.flatten(1), self.U)  # (n, (3 + L) c)
@@ -84,17 +92,17 @@ class NTILSTM(NodeFunction):
         return {"a": a_o, "k": carry + gates[:, 0] * torch.tanh(normalize_one(self.norm_u, a_u))}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Equations (5) and (6)."""
+        """Compute the state by equations (5) and (6)."""
         c = nodes.data["k"]
         o = torch.sigmoid(normalize_one(self.norm_o, torch.addmm(nodes.data["a"], c, self.V)))
         return {"h": o * torch.tanh(normalize_one(self.norm_c, c)), "c": c}
 
 
 class ChainerNTILSTM(NodeFunction):
-    r"""The S-LSTM of the function ``slstm`` of the library Chainer, generalised to L children.
+    r"""The S-LSTM of Chainer's function ``slstm``, generalised to L children.
 
-    The authors of Neural Tree Indexers ran their experiments with it. No gate reads a memory. Every
-    child has its own gates, except for the output gate o, which is computed from all children:
+    The authors of Neural Tree Indexers used it in their experiments. No gate reads a memory. Every
+    child has separate gates, except for the output gate o, which depends on all children:
 
     .. math::
 
@@ -102,8 +110,8 @@ class ChainerNTILSTM(NodeFunction):
         c_p &= \textstyle\sum_j \sigma(i_j) \odot \tanh(a_j) + \sigma(f_j) \odot c_j \\
         h_p &= \sigma(\textstyle\sum_j o_j) \odot \tanh(c_p)
 
-    The sums run over the children of the node. Arguments are those of :class:`NodeFunction`;
-    dropout acts on the children's h, not on their c.
+    The sums run over the children of the node. The arguments are those of :class:`NodeFunction`.
+    Dropout acts on the states h of the children, not on their memories c.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
@@ -126,7 +134,7 @@ class ChainerNTILSTM(NodeFunction):
         initialize(self.U, hidden_size, hidden_size, init)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The memory ``k``, and the pre-activation ``a`` of the output gate."""
+        """Compute the memory ``k``, and the pre-activation ``a`` of the output gate."""
         mask = self.child_mask(nodes).unsqueeze(2)  # (n, L, 1)
         h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
         gates = torch.baddbmm(self.b, h.transpose(0, 1), self.U).transpose(0, 1)  # (n, L, 4 c)
@@ -135,35 +143,35 @@ class ChainerNTILSTM(NodeFunction):
         return {"a": (o * mask).sum(1), "k": (new * mask).sum(1)}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The last equation."""
+        """Compute the state by the last equation."""
         c = nodes.data["k"]
         return {"h": torch.sigmoid(nodes.data["a"]) * torch.tanh(c), "c": c}
 
 
 @checked
 class SelectiveNTILSTM(NTILSTM):
-    r"""An S-LSTM that selects the children it composes.
+    r"""An S-LSTM that selects the children that it composes.
 
-    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose
-    as future work models that "select and compose dynamic number of nodes". This one is by this
-    package: the scores of (11), for a learned query q, pass through a softmax that is exactly zero
-    at low scores (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose as future
+    work models that "select and compose dynamic number of nodes". This cell is designed in this
+    package. The scores of (11), for a learned query q, pass through sparsemax, a softmax that is
+    exactly zero at low scores (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
 
     .. math::
 
-        m_j &= f_{score}(h_j, q) \\
-        p   &= sparsemax(m) \\
+        m_j &= f_{\mathrm{score}}(h_j, q) \\
+        p   &= \mathrm{sparsemax}(m) \\
         g_j &= p_j / \max_l p_l
 
-    and :math:`g_j h_j`, :math:`g_j c_j` take the place of :math:`h_j`, :math:`c_j` in (1) to (6).
-    The child with the highest score always has the weight 1; children with much lower scores have
-    the weight 0 and are treated as absent. With equal scores this is the S-LSTM. Selection matters
-    most on wide trees, and on trees whose sub-trees overlap.
+    In (1) to (6), :math:`g_j h_j` and :math:`g_j c_j` replace :math:`h_j` and :math:`c_j`. The
+    child with the highest score always has the weight 1. Children with much lower scores have the
+    weight 0, like missing children. With equal scores this is the S-LSTM. Selection matters most on
+    wide trees, and on trees whose subtrees overlap.
 
     Arguments:
         score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
             (dot) or a bilinear map (map).
-        options: as of :class:`~dgltrees.cells.nti_lstm.NTILSTM`.
+        options: the other arguments of :class:`NTILSTM`.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
@@ -188,18 +196,21 @@ class SelectiveNTILSTM(NTILSTM):
         initialize(self.q, hidden_size, 1, init)
 
     def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
-        """States and memories of the children, each ``(n, L, c)``, times their weights."""
+        """Return the states and memories of the children, each ``(n, L, c)``, times weights."""
         mask = self.child_mask(nodes)  # (n, L)
         h, c = super()._children(nodes)
         g = self.selected(h, mask).unsqueeze(2)  # (n, L, 1)
         return g * h, g * c
 
     def selected(self, h: Tensor, mask: Tensor) -> Tensor:
-        """The weights g of the children, ``(n, L)``, from 0 to 1.
+        """Compute the weights g of the children.
 
         Arguments:
             h: ``(n, L, c)``, the states of the children.
             mask: ``(n, L)`` bool, the slots that hold a child, at least one per node.
+
+        Returns:
+            the weights, ``(n, L)``, from 0 to 1.
         """
         m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
         p = sparsemax(m.masked_fill(~mask, -torch.inf))
@@ -207,7 +218,7 @@ class SelectiveNTILSTM(NTILSTM):
 
 
 def sparsemax(m: Tensor) -> Tensor:
-    r"""The point of the simplex nearest to each row of scores: ``(n, L)`` to ``(n, L)``.
+    r"""Project each row of scores onto the simplex, ``(n, L)`` to ``(n, L)``.
 
     .. math::
 
@@ -215,8 +226,8 @@ def sparsemax(m: Tensor) -> Tensor:
         \tau = (\textstyle\sum_{j \in S} m_j - 1) / |S|, \quad
         S = \{j : 1 + k_j m_j > \textstyle\sum_{l : m_l \ge m_j} m_l\}
 
-    with :math:`k_j` the number of scores :math:`m_l \ge m_j`: scores are compared in pairs and not
-    sorted. A score of minus infinity has the weight 0; every row must have a finite score.
+    where :math:`k_j` is the number of scores :math:`m_l \ge m_j`. Scores are compared in pairs, not
+    sorted. A score of minus infinity has the weight 0. Every row must have a finite score.
     """
     above = m.unsqueeze(1) >= m.unsqueeze(2)  # (n, L, L), for each j the l
     k = above.to(m.dtype).sum(2)

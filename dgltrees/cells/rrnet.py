@@ -1,4 +1,4 @@
-"""The three cells of a recurrent-recursive network: split, recur and merge."""
+"""The cell of a recurrent-recursive network, with the operations split, recur and merge."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Merge = Literal["mlp", "average"]
 """How a merge combines two states; see :class:`RRNetCell`."""
 
 PUSH = 3
-"""The index of the LSTM unit F1; those of F2, the recurrent cell and F4 are 0, 1 and 2."""
+"""The index of the LSTM unit F1. The indices of F2, the recurrent cell and F4 are 0, 1 and 2."""
 
 
 class Step(NamedTuple):
-    """The state and memory after a step, and those pushed by splits; each ``(n, d)``."""
+    """The state and memory after a step, and those that splits push; each ``(n, d)``."""
 
     h: Tensor
     c: Tensor
@@ -41,11 +41,11 @@ class Step(NamedTuple):
 
 @checked
 class RRNetCell(BaseCell):
-    r"""Split, recur and merge, over the graph of a sequence of operations.
+    r"""The cell of RRNet, which splits, recurs and merges along a sequence of operations.
 
     Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
     Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 2. With the input x and the
-    state h of the step before,
+    state h of the previous step,
 
     .. math::
 
@@ -57,30 +57,47 @@ class RRNetCell(BaseCell):
 
     - F1, F2, the recurrent cell and F4 are LSTM units,
       :math:`(i, f, o, u) = (\sigma, \sigma, \sigma, \tanh)(W x + U h + b)`;
-    - :math:`h_{down}` is pushed on a stack by a split and popped by its merge, which in the graph
-      is a RETURN edge from the split to the merge;
-    - :math:`\mathrm{MLP}(h, h_{down}) = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2`, one hidden layer
-      of width d (depth and activation are not in the paper);
-    - the memory c is passed from step to step; that of F1 is discarded, as the paper names only h.
+    - a split pushes :math:`h_{down}` on a stack and its merge pops it; in the graph this is a
+      RETURN edge from the split to the merge;
+    - :math:`\mathrm{MLP}(h, h_{down}) = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2` has one hidden
+      layer of width d (depth and activation are not in the paper);
+    - the memory c is passed from step to step. The memory of F1 is discarded, since the paper
+      mentions only h.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: d, the size of a state.
-        merge: how a merge joins two states: mlp as above, or average,
-            :math:`h_m = (h + h_{down}) / 2`, as later public code of an author has it.
-        stack_cell: push F1's memory too; a merge then goes on from the mean of both memories.
-        layer_norm: normalise the pre-activation of every gate, and the memory on its way into h
-            (Ba et al., 2016).
+        merge: how a merge combines two states: mlp (see above), or average, (h + h_down) / 2, as in
+            later public code of an author.
+        stack_cell: push the memory of F1 too; a merge then uses the mean of both memories.
+        layer_norm: layer normalisation of the pre-activations of every gate, and of the memory
+            from which h is computed (Ba et al., 2016).
 
     Shapes:
-        ``x`` (N, m) and ``op`` (N,) in. Optional inputs, each (N, d): the states ``h`` and ``c`` at
-        START, and ``down`` and ``down_c``, which an OPEN of an earlier window pushed, 0 if absent;
-        and ``mask``, a dropout mask that multiplies the state h of the step before. ``h``, ``c``,
-        ``down`` and, with ``stack_cell``, ``down_c`` out, each (N, d); ``down`` and ``down_c`` are
-        0 where nothing is pushed.
+        ``x`` (N, m) and ``op`` (N,) in; ``h``, ``c``, ``down`` and, with ``stack_cell``, ``down_c``
+        out, each (N, d). ``down`` and ``down_c`` are 0 where nothing is pushed. Optional inputs,
+        each (N, d): ``h`` and ``c`` are the initial state at START (default: 0); ``down`` and
+        ``down_c`` are pushed by an OPEN of an earlier window (default: 0); ``mask`` is a dropout
+        mask that multiplies the state h of the previous step.
 
     Raises:
         ConfigError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees.cells import RRNetCell
+        >>> from dgltrees.trees import TreeBatch
+        >>> from dgltrees.trees.kinds import Flow, Operation
+        >>> ops = [Operation.START, Operation.SPLIT, Operation.RECUR, Operation.MERGE]
+        >>> batch = TreeBatch(
+        ...     torch.tensor([0, 1, 2, 1]),  # NEXT edges from step to step,
+        ...     torch.tensor([1, 2, 3, 3]),  # and a RETURN edge from the split to the merge
+        ...     torch.tensor([4]),
+        ...     edata={"pos": torch.tensor([Flow.NEXT] * 3 + [Flow.RETURN])},
+        ... )
+        >>> cell = RRNetCell(input_size=2, hidden_size=3)
+        >>> cell(batch, torch.ones(4, 2), op=torch.tensor(ops))["h"].shape
+        torch.Size([4, 3])
     """
 
     input_fields = ("x", "op", "h", "c", "down", "down_c", "mask")
@@ -115,7 +132,7 @@ class RRNetCell(BaseCell):
 
     @property
     def state_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The node fields of a state: h, c, down, and down_c with ``stack_cell``."""
+        """Return the node fields of a state: h, c, down, and down_c with ``stack_cell``."""
         return ("h", "c", "down", "down_c") if self.stack_cell else ("h", "c", "down")
 
     def reset_parameters(self) -> None:
@@ -126,10 +143,10 @@ class RRNetCell(BaseCell):
                 parameter.uniform_(-bound, bound)
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
-        """The input ``x`` of all nodes, ``(N, m)``.
+        """Check the inputs of all nodes and return ``x``, ``(N, m)``.
 
         Raises:
-            TreeError: a field is missing or has the wrong shape or type.
+            TreeError: a field is missing or has the wrong shape or dtype.
         """
         x = super().check(ndata)
         expected = len(x), self.hidden_size
@@ -137,16 +154,16 @@ class RRNetCell(BaseCell):
             field = ndata.get(name)
             if field is not None and tuple(field.shape) != expected:
                 raise TreeError(
-                    f"expected the node field {name!r} to be {expected}, as many rows as 'x' and "
-                    f"the cell's hidden_size, got {tuple(field.shape)}"
+                    f"expected the node field {name!r} to have the shape {expected}, the rows of "
+                    f"'x' and the cell's hidden_size, got {tuple(field.shape)}"
                 )
         return x
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of the unit of each step; of F1 at START and OPEN, which have no unit.
+        """Compute ``W x + b`` of the unit of each step, and of F1 at START and OPEN.
 
         Raises:
-            TreeError: a field is missing or has the wrong shape or type.
+            TreeError: a field is missing or has the wrong shape or dtype.
         """
         x, operations = self.check(ndata), operations_in(ndata)
         no_step = np.isin(operations, (Operation.START, Operation.OPEN))
@@ -154,10 +171,10 @@ class RRNetCell(BaseCell):
         return {"wx": by_type(x, self.W, self.b, units)}
 
     def message(self, edges: Edges) -> dict[str, Tensor]:
-        """The state along NEXT edges, the pushed state along RETURN edges.
+        """Send the state along NEXT edges, and the pushed state along RETURN edges.
 
         Raises:
-            TreeError: on the CPU, there is a RETURN from a node that pushes nothing.
+            TreeError: on the CPU, a RETURN edge leaves a node that pushes nothing.
         """
         returns = edges.data["pos"] == Flow.RETURN
         if _looks(returns):
@@ -168,10 +185,10 @@ class RRNetCell(BaseCell):
         return {"h": h, "c": torch.where(returns, edges.src["down_c"], c) if self.stack_cell else c}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of the step before and, at merges, the state on top of the stack.
+        """Collect the state of the previous step and, at merges, the state on top of the stack.
 
         Raises:
-            TreeError: on the CPU, the edges into a node are not those of its operation.
+            TreeError: on the CPU, the edges into a node do not match its operation.
         """
         mask = self.child_mask(nodes)
         if _looks(mask):
@@ -180,10 +197,10 @@ class RRNetCell(BaseCell):
         return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state; at START and OPEN the initial state.
+        """Compute the new state; at START and OPEN it is the initial state.
 
         Raises:
-            TreeError: there is no edge into a step.
+            TreeError: a step has no incoming edge.
         """
         data = nodes.data
         if "h_last" not in data:
@@ -195,7 +212,7 @@ class RRNetCell(BaseCell):
         return {name: getattr(step, name) for name in self.state_fields}
 
     def _initial(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of START and OPEN: the input fields, or zeros."""
+        """Return the state of START and OPEN: the input fields, or zeros."""
         data = nodes.data
         if _looks(data["op"]):
             _check_steps(data["op"].new_zeros(len(nodes), 2).bool(), data["op"], nodes.nodes())
@@ -208,14 +225,20 @@ class RRNetCell(BaseCell):
     def step(
         self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Tensor | None = None
     ) -> Step:
-        """One step of n rows, where rows of the same operation are adjacent.
+        """Compute one step of n rows, where rows of the same operation are adjacent.
 
         Arguments:
             x: ``(n, m)``, the inputs.
             wx: ``(n, 4 d)``, the field that :meth:`prepare` returns.
-            last: the state of the step before, and the top of the stack, which merges read.
+            last: the state of the previous step, and the top of the stack, which merges read.
             groups: the operation and the number of rows of each run; each operation at most once.
             mask: ``(n, d)`` the dropout mask of h.
+
+        Returns:
+            the new state, and the pushed states, 0 for operations other than SPLIT.
+
+        Raises:
+            TreeError: a row is not SPLIT, RECUR or MERGE.
         """
         h, c = last.h if mask is None else last.h * mask, last.c
         ops, counts = [op for op, _ in groups], [count for _, count in groups]
@@ -228,7 +251,7 @@ class RRNetCell(BaseCell):
                 cs[i] = (cs[i] + top_cs[i]) / 2 if self.stack_cell else cs[i]
             elif op not in (Operation.SPLIT, Operation.RECUR):
                 raise TreeError(
-                    f"expected a step, got {Operation(op).name}, into which no edge goes"
+                    f"expected a step, got {Operation(op).name}, which has no incoming edges"
                 )
         new = self._units(wxs, hs, cs, [op - 1 for op in ops])
         if Operation.SPLIT not in ops:
@@ -241,7 +264,7 @@ class RRNetCell(BaseCell):
         return Step(*new, *(_padded(each, before, after) for each in down))
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
-        """The merged state h_m, from the state h after a sub-tree and the popped state ``top``."""
+        """Merge the state h after a subtree and the popped state ``top`` into h_m, ``(n, d)``."""
         if self.merge == "average":
             return (h + top) / 2
         inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
@@ -250,12 +273,12 @@ class RRNetCell(BaseCell):
     def _units(
         self, wxs: list[Tensor], hs: list[Tensor], cs: list[Tensor], units: list[int]
     ) -> tuple[Tensor, Tensor]:
-        """The states and memories of LSTM units, one for each run of rows.
+        """Compute the states and memories of LSTM units, one unit for each run of rows.
 
         Arguments:
             wxs: ``W x + b`` of each run, ``(n, 4 d)``.
-            hs, cs: the state and the memory that it reads, ``(n, d)``.
-            units: its unit.
+            hs, cs: the state and the memory that each run reads, ``(n, d)``.
+            units: the unit of each run.
         """
         U, counts = self.U.unbind(), [len(h) for h in hs]
         a = torch.cat([torch.addmm(wx, h, U[unit]) for wx, h, unit in zip(wxs, hs, units)])
@@ -269,16 +292,16 @@ class RRNetCell(BaseCell):
     def _normal(
         self, each: Tensor, index: int | slice, units: list[int], counts: list[int]
     ) -> Tensor:
-        """Layer normalisation of gates or memories, with the gain and shift of each run's unit."""
+        """Normalise gates or memories with the gain and shift of each run's unit."""
         runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
         gain, shift = self.gain[:, index].unbind(), self.shift[:, index].unbind()
         return torch.cat([torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)])
 
     def check_graph(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> None:
-        """Check that the edges into each node are those of its operation.
+        """Check that the edges into each node match its operation.
 
         Raises:
-            TreeError: they are not.
+            TreeError: they do not.
         """
         op, src, dst = ndata["op"], batch.src, batch.dst
         returns = batch.edata["pos"] == Flow.RETURN
@@ -289,22 +312,22 @@ class RRNetCell(BaseCell):
 
 
 def _padded(rows: Tensor, before: int, after: int) -> Tensor:
-    """Rows with so many rows of zeros before and behind them."""
+    """Add this many rows of zeros before and after some rows."""
     return F.pad(rows, (0, 0, before, after)) if before or after else rows
 
 
 def operations_in(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-    """The node field ``op`` on the host, ``(N,)``.
+    """Return the node field ``op`` on the host, ``(N,)`` int64.
 
     Raises:
-        TreeError: it is missing, or a value is not an operation.
+        TreeError: the field is missing, or a value is not an operation.
     """
     op = ndata.get("op")
     if op is None or op.dim() != 1 or op.dtype.is_floating_point:
         got = sorted(ndata) if op is None else f"{op.dtype} {tuple(op.shape)}"
         raise TreeError(
             "expected an integer node field 'op' of shape (N,), the operation of each step, got "
-            f"{got}; make the graph with operation_graph"
+            f"{got}; build the graph with operation_graph"
         )
     operations = host_values(ndata, "op")
     wrong = (operations < 0) | (operations >= len(Operation))
@@ -319,32 +342,32 @@ def operations_in(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
 
 
 def _looks(field: Tensor) -> bool:
-    """Whether values are checked here: not on CUDA, where asking would synchronise every level."""
+    """Return whether values are checked here; on CUDA this would synchronise every level."""
     return field.device.type == "cpu" and not is_traced()
 
 
 def _check_pushes(returns: Tensor, op: Tensor) -> None:
-    """Raise TreeError if a RETURN edge leaves another operation than those that push a state.
+    """Raise TreeError if a RETURN edge leaves an operation that pushes no state.
 
     Arguments:
-        returns: ``(E,)`` whether an edge is one.
-        op: ``(E,)`` the operation that it leaves.
+        returns: ``(E,)`` bool, True for RETURN edges.
+        op: ``(E,)`` the operation that each edge leaves.
     """
     wrong = returns & (op != Operation.SPLIT) & (op != Operation.OPEN)
     if wrong.any():
         raise TreeError(
-            "expected RETURN edges from SPLIT or OPEN alone, got one from "
-            f"{Operation(int(op[wrong][0])).name}; make the graph with operation_graph"
+            "expected RETURN edges only from SPLIT or OPEN, got one from "
+            f"{Operation(int(op[wrong][0])).name}; build the graph with operation_graph"
         )
 
 
 def _check_steps(mask: Tensor, op: Tensor, nodes: Tensor) -> None:
-    """Raise TreeError if the edges into a node are not those of its operation.
+    """Raise TreeError if the edges into a node do not match its operation.
 
     Arguments:
-        mask: ``(n, 2)`` whether a NEXT and a RETURN edge go into a node.
-        op: ``(n,)`` its operation.
-        nodes: ``(n,)`` its number.
+        mask: ``(n, 2)`` whether a node has an incoming NEXT edge and an incoming RETURN edge.
+        op: ``(n,)`` the operations.
+        nodes: ``(n,)`` the ids of the nodes.
     """
     is_step = (op != Operation.START) & (op != Operation.OPEN)
     wrong = mask[:, Flow.NEXT] != is_step
@@ -352,8 +375,8 @@ def _check_steps(mask: Tensor, op: Tensor, nodes: Tensor) -> None:
     if wrong.any():
         at = int(wrong.nonzero()[0])
         raise TreeError(
-            "expected into every step one NEXT edge, into a MERGE one RETURN edge too, and no edge "
-            f"into START and OPEN, got others into this {Operation(int(op[at])).name}; make the "
-            "graph with operation_graph",
+            "expected one NEXT edge into every step, also one RETURN edge into a MERGE, and no "
+            f"edge into START and OPEN, got others into this {Operation(int(op[at])).name}; build "
+            "the graph with operation_graph",
             node=int(nodes[at]),
         )

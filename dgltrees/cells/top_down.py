@@ -1,4 +1,4 @@
-"""The LSTMs of the top-down TreeLSTM: one for each type of edge, and one over left dependents."""
+"""The LSTMs of the top-down TreeLSTM, one for each edge type, and one over left dependents."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ INITIAL = 0.01
 
 
 class _SourceLSTM(BaseCell):
-    """A deep LSTM that steps from a node's source to the node, with K sets of parameters."""
+    """A deep LSTM that makes a step from a node's source to the node; K sets of parameters."""
 
     state_fields = ("h", "c")
     downward = True
     steps_at_roots: ClassVar[bool]
-    """Whether a node without a source takes a step from the initial state or just has it."""
+    """Whether a node without a source makes a step from the initial state; otherwise it has it."""
 
     def __init__(self, input_size: int, hidden_size: int, layers: int, types: int) -> None:
         super().__init__(input_size, hidden_size)
@@ -43,17 +43,17 @@ class _SourceLSTM(BaseCell):
         self.b_h = _parameters([(K, 4 * d)] * layers)
 
     def bias(self, layer: int) -> Tensor:
-        """The sum of both biases of a layer, ``(K, 4 d)``."""
+        """Return the sum of both biases of a layer, ``(K, 4 d)``."""
         both: Tensor = self.b_x[layer] + self.b_h[layer]
         return both
 
     def step(self, nodes: Nodes, h: Tensor, c: Tensor) -> dict[str, Tensor]:
-        """One step of all layers from the states of the sources, each ``(n, L, d)``."""
+        """Compute one step of all layers from the states of the sources, each ``(n, L, d)``."""
         new_h, new_c = self._typed(nodes.data["wx"], h, c, nodes.groups)
         return {"h": new_h, "c": new_c}
 
     def advance(self, ndata: Mapping[str, Tensor], h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of n nodes from the states of their sources, for trees that are being generated.
+        """Compute one step of n nodes from the states of their sources, to generate trees.
 
         Arguments:
             ndata: the input fields of the n nodes.
@@ -76,7 +76,7 @@ class _SourceLSTM(BaseCell):
     def _typed(
         self, wx: Tensor, h: Tensor, c: Tensor, groups: Groups | None
     ) -> tuple[Tensor, Tensor]:
-        """New h and c of rows that are sorted by type."""
+        """Compute the new h and c of rows that are sorted by type."""
         biases = [self.bias(layer) for layer in range(1, self.layers)]
         stacked = (*self.U, *list(self.W)[1:], *biases)
         groups = groups if self.types > 1 else None
@@ -84,34 +84,34 @@ class _SourceLSTM(BaseCell):
         return new_h, new_c
 
     def _step(self, a: Tensor, h: Tensor, c: Tensor, *stacked: Tensor) -> tuple[Tensor, ...]:
-        """Equations (4) and (5): ``(K, n, 4 d)`` and twice ``(K, n, L, d)`` to new h and c."""
+        """Compute new h and c by (4) and (5) from ``(K, n, 4 d)`` and two ``(K, n, L, d)``."""
         U, W = stacked[: self.layers], stacked[self.layers : 2 * self.layers - 1]
         b = stacked[2 * self.layers - 1 :]
         new: list[tuple[Tensor, Tensor]] = []
         for layer in range(self.layers):
-            if layer:  # the output of the layer below in this very step
+            if layer:  # the output of the layer below in the same step
                 a = new[-1][0] @ W[layer - 1] + b[layer - 1].unsqueeze(1)
             new.append(lstm(a + h[:, :, layer] @ U[layer], c[:, :, layer]))
         states, memories = zip(*new)
         return torch.stack(states, 2), torch.stack(memories, 2)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state h and the memory c of the source, each ``(n, L, d)``.
+        """Collect the state h and the memory c of the source, each ``(n, L, d)``.
 
         Raises:
-            TreeError: a node has two sources.
+            TreeError: a node has several sources.
         """
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 1, L, d)
         if h.shape[1] != 1:
             raise TreeError(
-                f"expected one edge into a node, from its source, got {h.shape[1]}; turn the "
+                f"expected one edge into a node, from its source, got {h.shape[1]}; reverse the "
                 "edges: batch.reversed()",
                 node=int(nodes.nodes()[0]),
             )
         return {"h_source": h[:, 0], "c_source": c[:, 0]}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state."""
+        """Compute the new h and c, each ``(n, L, d)``."""
         if "h_source" in nodes.data:
             return self.step(nodes, nodes.data["h_source"], nodes.data["c_source"])
         shape = len(nodes), self.layers, self.hidden_size
@@ -119,20 +119,21 @@ class _SourceLSTM(BaseCell):
         return self.step(nodes, first, first) if self.steps_at_roots else {"h": first, "c": first}
 
     def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64] | None:
-        """``(N,)`` the set of parameters of each node, or None if there is one set."""
+        """Return the set of parameters of each node, ``(N,)``, or None if there is one set."""
         return None
 
     def extra_repr(self) -> str:
-        """The sizes, for ``repr``."""
+        """Return the sizes, for ``repr``."""
         return f"m={self.input_size}, d={self.hidden_size}, layers={self.layers}"
 
 
 @checked
 class TopDownLSTM(_SourceLSTM):
-    r"""The four LSTMs GEN-L, GEN-R, GEN-NX-L and GEN-NX-R, which share their hidden states.
+    r"""The top-down TreeLSTM: an LSTM per edge type (GEN-L, GEN-R, GEN-NX-L and GEN-NX-R).
 
     Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), equations
-    (2), (4) and (5). At node t with source t' and edge type z, in layer l,
+    (2), (4) and (5). The four LSTMs share their hidden states. At node t with source t' and edge
+    type z, in layer l,
 
     .. math::
 
@@ -144,23 +145,33 @@ class TopDownLSTM(_SourceLSTM):
     where
 
     - :math:`\hat h^0_t = x_t`, the vector of the *source's* word;
-    - for RIGHT edges it is :math:`r_t = [x_t; q_K]` with the state q of the LD LSTM after the last
-      left dependent of t', equation (7), if there is a ``left_size``;
-    - a node without a source (ROOT) takes no step: its h and c are 0.01 in every layer.
+    - with ``left_size``, it is :math:`r_t = [x_t; q_K]` for RIGHT edges, equation (7), where q is
+      the state of the LD LSTM (:class:`LeftDependentLSTM`) after the last left dependent of t';
+    - a node without a source (ROOT) makes no step; its h and c are 0.01 in every layer.
 
-    The graph's edges go from a source to its dependent (``batch.reversed()``).
+    The edges of the graph lead from a source to its dependent (``batch.reversed()``).
 
     Arguments:
         input_size: s, the size of the node field ``x``.
         hidden_size: d, the size of a state.
         layers: L, the number of layers of each LSTM.
         left_size: the size of q, the state of the LD LSTM; 0 for the TreeLSTM without LD.
-        shared: use one LSTM for all four types of edges.
+        shared: use one LSTM for all four edge types.
 
-    Shapes: ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
-    (:class:`~dgltrees.trees.kinds.EdgeType`; any value at nodes without one), and ``left``
-        (N, left_size), read only at RIGHT edges, in; ``h`` and ``c``, each (N, L, d), out. The top
-        layer is ``h[:, -1]``.
+    Shapes:
+        ``x`` (N, s); ``etype`` (N,), the type of the edge into each node
+        (:class:`~dgltrees.trees.kinds.EdgeType`; any value for nodes without an incoming edge); and
+        with ``left_size`` ``left`` (N, left_size), which has an effect only for RIGHT edges, in;
+        ``h`` and ``c``, each (N, L, d), out. The top layer is ``h[:, -1]``.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import TopDownLSTM
+        >>> cell = TopDownLSTM(input_size=2, hidden_size=3, layers=2)
+        >>> etype = torch.tensor([0, 0, 1])  # LEFT is 0, RIGHT is 1
+        >>> cell(Forest.build([-1, 0, 0]), torch.ones(3, 2), etype=etype)["h"].shape
+        torch.Size([3, 2, 3])
     """
 
     steps_at_roots = False
@@ -183,10 +194,10 @@ class TopDownLSTM(_SourceLSTM):
         uniform(self)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of the first layer, for all nodes.
+        """Compute ``W x + b`` of the first layer, for all nodes.
 
         Raises:
-            TreeError: a field is missing or has the wrong shape or type.
+            TreeError: a field is missing or has the wrong shape or dtype.
         """
         x = self.check(ndata)
         wx = by_type(x, self.W[0], self.bias(0), self.types_of_nodes(ndata))
@@ -227,7 +238,7 @@ class TopDownLSTM(_SourceLSTM):
         return left
 
     def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64] | None:
-        """``(N,)`` the type of the edge into each node, or None if all share their parameters."""
+        """Return the type of the edge into each node, ``(N,)``; None if all types share an LSTM."""
         return None if self.types == 1 else self._types(ndata)
 
 
@@ -239,8 +250,9 @@ class LeftDependentLSTM(_SourceLSTM):
 
     .. math:: q_k = \mathrm{LSTM}^{LD}(m_k, q_{k-1})
 
-    where :math:`m_k` is the vector of the k-th left dependent's own word and every entry of
-    :math:`q_0` is 0.01. The graph's edges go from each left dependent to the next nearer one.
+    where :math:`m_k` is the vector of the word of the k-th left dependent, and every entry of
+    :math:`q_0` is 0.01. The edges of the graph lead from each left dependent to the next nearer
+    one.
 
     Arguments:
         input_size: s, the size of the node field ``x``.
@@ -249,6 +261,15 @@ class LeftDependentLSTM(_SourceLSTM):
 
     Shapes:
         ``x`` (N, s) in; ``h`` and ``c``, each (N, L, d), out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import LeftDependentLSTM
+        >>> cell = LeftDependentLSTM(input_size=2, hidden_size=3)
+        >>> chain = Forest.build([-1, 0, 1])  # node 0 is the farthest dependent
+        >>> cell(chain, torch.ones(3, 2))["h"].shape
+        torch.Size([3, 1, 3])
     """
 
     steps_at_roots = True
@@ -258,17 +279,17 @@ class LeftDependentLSTM(_SourceLSTM):
         uniform(self)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of the first layer, for all nodes."""
+        """Compute ``W x + b`` of the first layer, for all nodes."""
         return {"wx": by_type(self.check(ndata), self.W[0], self.bias(0), None)}
 
 
 def by_type(x: Tensor, W: Tensor, b: Tensor, types: NDArray[np.int64] | None) -> Tensor:
-    """Each row times the matrix of its type, one product per type.
+    """Multiply each row with the matrix of its type, in one product per type.
 
     Arguments:
         x: ``(N, m)``.
         W, b: ``(K, m, n)`` and ``(K, n)``.
-        types: ``(N,)`` 0 to K - 1; None if K is 1.
+        types: ``(N,)``, 0 to K - 1; None if K is 1.
 
     Returns:
         ``(N, n)``.

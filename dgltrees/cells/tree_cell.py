@@ -1,4 +1,4 @@
-"""The base class of the cells that use an aggregator, with its labels and operators."""
+"""The base class of the cells that use an aggregator: labels and operators."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 
 @checked
 class TreeCell(BaseCell):
-    """A cell whose pre-activations come from any aggregator.
+    """The base class of cells that compute pre-activations with an aggregator.
 
-    Without operators there is one set of parameters, and every node has an input x. With K
-    operators there are K sets without W, and an inner node uses the one that its node field ``op``
-    (0 .. K - 1) selects; leaves use a separate W and b and no U. This is the label-dependent
-    parametrisation of Castellana and Bacciu,
-    section V.A: by its one-hot label, an operator selects a slice of the tensor.
+    Without operators, there is one set of parameters, and every node has an input x. With K
+    operators, there are K sets without W, and the node field ``op`` (0 .. K - 1) selects the set of
+    an inner node; leaves use a separate W and b, and no U. This is the label-dependent
+    parametrisation of Castellana and Bacciu, section V.A, where the one-hot label of an operator
+    selects a slice of the tensor.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: largest number L of children of a node; a child at a position of L or more
-            is refused, and an absent one has the state zero; as a setting, null takes L from the
-            training data.
+        max_children: largest number L of children of a node. A child at position L or higher is an
+            error; a missing child has the state zero. As a setting, the default is the largest
+            number in the training data.
         aggregator: map from the states of the children to the pre-activations of the gates.
         operators: K, the number of sets of parameters; 0: one set, and every node has an input.
-        activation: activation of the candidate state: tanh as in Tai et al. (2015), or sigmoid as
-            Castellana and Bacciu (2020) print it.
-        dropout: probability of recurrent dropout: on the candidates that lstm and gru add to a
-            node's memory or state (Semeniuta et al., 2016), in rnn on the children's states.
-        layer_norm: layer normalisation of every gate's pre-activations, and of the memory where
+        activation: activation of the candidate state: tanh, as in Tai et al. (2015), or sigmoid, as
+            printed in Castellana and Bacciu (2020).
+        dropout: probability of recurrent dropout: in lstm and gru on the candidates that are added
+            to a node's memory or state (Semeniuta et al., 2016), in rnn on the children's states.
+        layer_norm: layer normalisation of the pre-activations of every gate, and of the memory if
             there is one (Ba et al., 2016); gains and biases are shared by all operators.
         init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
         aggregator_options: the arguments of the aggregator, such as ``rank``, by name.
 
     Raises:
-        ConfigError: an argument is out of range or not read, or the tensor too large.
+        ConfigError: an argument is out of range or has no effect, or the tensor is too large.
     """
 
     parts: ClassVar[Mapping[str, Any]] = {"aggregator": AGGREGATORS}
@@ -66,7 +66,7 @@ class TreeCell(BaseCell):
 
     @staticmethod
     def unread(options: Mapping[str, Any]) -> dict[str, str]:
-        """Names of options that have no effect with ``options``, each with the reason."""
+        """Return the names of options that have no effect with ``options``, with the reasons."""
         return {"label": "with operators"} if options["operators"] else {}
 
     def __init__(
@@ -91,8 +91,8 @@ class TreeCell(BaseCell):
             )
         if operators and "label" in aggregator_options:
             raise ConfigError(
-                f"got label={aggregator_options['label']!r} with {operators} operators, whose sets "
-                "have no label; leave it out"
+                f"expected no label with operators, got label={aggregator_options['label']!r} with "
+                f"{operators} operators; remove label, which has no effect"
             )
         self.max_children = self.slots = max_children
         self.operators, self.layer_norm, self.init = operators, layer_norm, init
@@ -105,10 +105,10 @@ class TreeCell(BaseCell):
         self.child_gate: ChildGate | None = None
 
     def _checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The aggregator's options with their defaults.
+        """Return the aggregator's options with their defaults.
 
         Raises:
-            ConfigError: the aggregator does not have one of the options.
+            ConfigError: one of the options is unknown to the aggregator.
         """
         accepted = {
             name: option.default
@@ -127,15 +127,15 @@ class TreeCell(BaseCell):
     @property
     @abstractmethod
     def aggregators(self) -> tuple[Aggregator, ...]:
-        """The aggregators of all gates, in the order of the pre-activations."""
+        """Return the aggregators of all gates, in the order of the pre-activations."""
 
     def paper_parameter_count(self) -> int | None:
-        """Parameters of the map of one gate."""
+        """Return the number of parameters of the map of one gate, as the paper counts them."""
         f = self.aggregators[0]
         return f.paper_parameter_count(f.L, f.c, f.r)
 
     def make_aggregator(self, gates: int) -> Aggregator:
-        """A new aggregator for this number of gates."""
+        """Construct an aggregator for this number of gates."""
         return AGGREGATORS[self.aggregator](
             self.max_children,
             self.hidden_size,
@@ -147,7 +147,7 @@ class TreeCell(BaseCell):
         )
 
     def make_child_gate(self) -> ChildGate:
-        """A new gate that reads each child separately."""
+        """Construct a gate that reads each child separately."""
         return ChildGate(
             self.max_children,
             self.hidden_size,
@@ -158,7 +158,7 @@ class TreeCell(BaseCell):
         )
 
     def make_leaf(self, gates: int) -> nn.Linear | None:
-        """The linear map from a leaf's input to its pre-activations; None without operators."""
+        """Construct the linear map from a leaf's input to its pre-activations, with operators."""
         if not self.operators:
             return None
         leaf = nn.Linear(self.input_size, gates * self.hidden_size)
@@ -167,14 +167,14 @@ class TreeCell(BaseCell):
         return leaf
 
     def make_norm(self, gates: int) -> nn.Module:
-        """Layer normalisation of this number of gates, or the identity."""
+        """Construct the layer normalisation of this number of gates, or the identity."""
         return GateNorm(gates, self.hidden_size) if self.layer_norm else nn.Identity()
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
-        """The input ``x`` of all nodes, ``(N, m)``.
+        """Check the inputs of all nodes and return ``x``, ``(N, m)``.
 
         Raises:
-            TreeError: it, or the operators, are missing or have the wrong shape or type.
+            TreeError: ``x`` or ``op`` is missing or has the wrong shape or dtype.
         """
         x = super().check(ndata)
         if self.operators:
@@ -188,7 +188,7 @@ class TreeCell(BaseCell):
         return x
 
     def leaf_activations(self, nodes: Nodes) -> Tensor:
-        """Pre-activations ``(n, G, c)`` of nodes without children."""
+        """Compute the pre-activations of nodes without children, ``(n, G, c)``."""
         if self.leaf is not None:
             a: Tensor = self.leaf(nodes.data["x"])
             return a.view(len(a), a.shape[1] // self.hidden_size, self.hidden_size)
@@ -206,10 +206,10 @@ class TreeCell(BaseCell):
         return labels
 
     def _groups(self, nodes: Nodes) -> Groups | None:
-        """The operators of ``nodes`` as groups, or None without operators.
+        """Return the operators of ``nodes`` as groups, or None without operators.
 
         Raises:
-            TreeError: one is out of range.
+            TreeError: an operator is out of range.
         """
         if nodes.groups is not None and self.operators:
             values, counts = zip(*nodes.groups)
@@ -228,7 +228,7 @@ class TreeCell(BaseCell):
     def aggregate_and_gate(
         self, f: Aggregator, gate: ChildGate, h: Tensor, nodes: Nodes
     ) -> tuple[Tensor, Tensor]:
-        """The pre-activations of ``f``, ``(n, G, c)``, and of the child gates, ``(n, L, c)``."""
+        """Compute pre-activations of ``f``, ``(n, G, c)``, and of child gates, ``(n, L, c)``."""
         if not self.operators:
             return self.aggregate(f, h, nodes, "label_0"), gate(h, nodes.data["label_child"])
         parameters = f.parameters_by_type()

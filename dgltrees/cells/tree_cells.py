@@ -1,4 +1,4 @@
-"""The Tree-RNN, the tensor Tree-LSTM and a GRU over trees: gates around any aggregator."""
+"""The Tree-RNN, the tensor Tree-LSTM and a GRU over trees, each with any aggregator."""
 
 from __future__ import annotations
 
@@ -20,12 +20,19 @@ class TreeRNN(TreeCell):
 
     .. math:: h_v = \tanh(f(x_v, h_{v_1}, \dots, h_{v_L}))
 
-    where f is any aggregator. There is no memory that recurrent dropout could spare, so it acts on
-    the states of the children as they enter f. Arguments are those of
-    :class:`TreeCell`.
+    where f is any aggregator. Recurrent dropout acts on the states of the children, the arguments
+    of f, because the cell has no memory. The arguments are those of :class:`TreeCell`.
 
     Shapes:
-        ``x`` (N, m), ``op`` (N,) in; ``h`` (N, c) out.
+        ``x`` (N, m), with operators ``op`` (N,) in; ``h`` (N, c) out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import TreeRNN
+        >>> cell = TreeRNN(input_size=2, hidden_size=3, max_children=2)
+        >>> cell(Forest.build([-1, 0, 0, 2]), torch.ones(4, 2))["h"].shape
+        torch.Size([4, 3])
     """
 
     def __init__(
@@ -43,24 +50,25 @@ class TreeRNN(TreeCell):
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:
-        """The aggregators of all gates."""
+        """Return the aggregators of all gates."""
         return (self.f,)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a``."""
+        """Compute pre-activations ``a``, ``(n, 1, c)``."""
         h = self.dropout(nodes.mailbox["h"])  # (n, L, c)
         return {"a": self.aggregate(self.f, h, nodes, "label_0")}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state."""
+        """Compute the new state, fields ``(n, c)``."""
         a = nodes.data["a"] if "a" in nodes.data else self.leaf_activations(nodes)
         return {"h": self.activation(self.norm(a)[:, 0])}
 
 
 class TreeLSTM(TreeCell):
-    r"""The Tree-LSTM of equation (11), with i, o and u from any aggregator as in (12) and (13).
+    r"""The tensor Tree-LSTM: equation (11), with i, o and u from any aggregator.
 
-    Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor Decomposition":
+    Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor Decomposition" (IJCNN
+    2020), equations (11) to (13):
 
     .. math::
 
@@ -73,18 +81,27 @@ class TreeLSTM(TreeCell):
 
     where
 
-    - :math:`f^i, f^o, f^u` are the aggregator's maps, all three computed together;
-    - the forget gate :math:`f_{vj}` reads only child j; where the aggregator shares its parameters
-      between positions, so do :math:`U^f` and :math:`b^f`;
-    - u has tanh, as in Tai et al. (2015); the paper prints :math:`\sigma`, which is
+    - :math:`f^i, f^o, f^u` are the maps of the aggregator, which are computed together;
+    - the forget gate :math:`f_{vj}` reads only child j. If the aggregator has the same parameters
+      for all positions, so have :math:`U^f` and :math:`b^f`;
+    - u has tanh, as in Tai et al. (2015). The paper prints :math:`\sigma`, which is
       ``activation="sigmoid"``.
 
-    Recurrent dropout acts on u alone, which spares the memory (Semeniuta et al., 2016). With layer
-    normalisation the pre-activations of i, o, u and f are normalised, and so is c where h is
-    computed from it. Arguments are those of :class:`TreeCell`.
+    Recurrent dropout acts only on u, so that the memory is kept (Semeniuta et al., 2016). With
+    layer normalisation, the pre-activations of i, o, u and f are normalised, and so is the argument
+    c of the last equation. The arguments are those of :class:`TreeCell`.
 
     Shapes:
-        ``x`` (N, m), ``op`` (N,) in; ``h`` and ``c``, each (N, c), out.
+        ``x`` (N, m), with operators ``op`` (N,) in; ``h`` and ``c``, each (N, c), out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import TreeLSTM
+        >>> cell = TreeLSTM(2, 3, max_children=2, aggregator="hosvd", rank=4)
+        >>> states = cell(Forest.build([-1, 0, 0, 2]), torch.ones(4, 2))
+        >>> states["h"].shape, states["c"].shape
+        (torch.Size([4, 3]), torch.Size([4, 3]))
     """
 
     state_fields = ("h", "c")
@@ -111,25 +128,25 @@ class TreeLSTM(TreeCell):
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:
-        """The aggregators of all gates."""
+        """Return the aggregators of all gates."""
         return (self.f,)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
+        """Compute pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, L, c)
         # (n, 3, c) and (n, L, c)
         a, f = self.aggregate_and_gate(self.f, self.child_gate, h, nodes)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state."""
+        """Compute the new state, fields ``(n, c)``."""
         a = nodes.data["a"] if "a" in nodes.data else self.leaf_activations(nodes)
         carry = nodes.data.get("k")
         return lstm_state(self.norm(a), carry, self.dropout, self.norm_c, self.activation)
 
 
 class TreeGRU(TreeCell):
-    r"""The gated recurrent unit of Cho et al. (2014), generalised to L children.
+    r"""The gated recurrent unit (GRU) of Cho et al. (2014), generalised to L children.
 
     .. math::
 
@@ -142,17 +159,26 @@ class TreeGRU(TreeCell):
 
     - :math:`f^z, f^u` are maps of any aggregator;
     - the reset gate :math:`r_{vj}` reads only child j, like the forget gates of equation (11) in
-      Castellana and Bacciu; its parameters are shared by all positions where the aggregator's are;
+      Castellana and Bacciu. If the aggregator has the same parameters for all positions, so has the
+      gate;
     - :math:`ch(v)` are the children of v.
 
-    With one child and sums it is the GRU of Cho et al. with z and 1 - z exchanged. The last term
-    has the mean over the children and not their sum, so that h stays within [-1, 1] in trees of any
-    size; this is a choice of this package. Recurrent dropout acts on u only (Semeniuta et al.,
-    2016). Layer normalisation acts on the pre-activations of z, u and r. Arguments are those of
+    With one child and sums, it is the GRU of Cho et al. with z and 1 - z exchanged. The last term
+    has the mean over the children, not their sum, so that h stays within [-1, 1] in trees of any
+    size; this is a choice of this package. Recurrent dropout acts only on u (Semeniuta et al.,
+    2016). Layer normalisation acts on the pre-activations of z, u and r. The arguments are those of
     :class:`TreeCell`.
 
     Shapes:
-        ``x`` (N, m), ``op`` (N,) in; ``h`` (N, c) out.
+        ``x`` (N, m), with operators ``op`` (N,) in; ``h`` (N, c) out.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest
+        >>> from dgltrees.cells import TreeGRU
+        >>> cell = TreeGRU(input_size=2, hidden_size=3, max_children=2)
+        >>> cell(Forest.build([-1, 0, 0, 2]), torch.ones(4, 2))["h"].shape
+        torch.Size([4, 3])
     """
 
     child_gate: ChildGate
@@ -173,11 +199,11 @@ class TreeGRU(TreeCell):
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:
-        """The aggregators of all gates."""
+        """Return the aggregators of all gates."""
         return (self.f_z, self.f_u)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a``, and ``k``, the mean of the states of the children."""
+        """Compute pre-activations ``a``, and ``k``, the mean of the states of the children."""
         h = nodes.mailbox["h"]  # (n, L, c)
         # (n, 1, c) and (n, L, c)
         z, r = self.aggregate_and_gate(self.f_z, self.child_gate, h, nodes)
@@ -187,7 +213,7 @@ class TreeGRU(TreeCell):
         return {"a": torch.cat([z, u], 1), "k": mean}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state."""
+        """Compute the new state, fields ``(n, c)``."""
         inner = "a" in nodes.data
         a = self.norm(nodes.data["a"] if inner else self.leaf_activations(nodes))
         z = torch.sigmoid(a[:, 0])

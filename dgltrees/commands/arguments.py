@@ -114,6 +114,9 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         check_once(option, flag, repeated)
         values[key] = option.parse(texts, key)
         _check(option, values[key])
+    if needs_settings(command):  # a wrong name is said before a missing flag
+        for preset in values.get("presets") or [values["preset"]]:
+            preset_values(preset)
     for option in options.values():
         if values.get(option.name) in (None, []):
             _check_required(command, option, f"--{option.name}", name)

@@ -28,9 +28,10 @@ def explain(
 ) -> None:
     """Show which nodes and columns a prediction hangs on: explain DIR --input FILE --tree 3.
 
-    Every node has what it adds to the prediction, by integrated gradients over its columns; all
-    nodes together add the difference to a tree without any input. With ``--by subtrees`` it has
-    what the prediction loses where the node and all below it are without input.
+    Prints the tree with the contribution of each node to the prediction, by integrated gradients
+    over its columns. The contributions sum to the difference from a tree without any input.
+    ``--by subtrees`` shows the decrease of the prediction if a node and its descendants have no
+    input.
 
     Arguments:
         run: the run directory of a model of trees.
@@ -44,10 +45,11 @@ def explain(
     explanation = explain_prediction(load(run), input, tree, target=target, node=node)
     if out is not None:
         explanation.save(out, by)
+        print(explanation.summary(by))
     elif by == "nodes":
         print(explanation)
     else:
-        print(explanation.draw(by))
+        print(f"{explanation.summary(by)}\n\n{explanation.draw(by)}")
 
 
 def similar(

@@ -20,10 +20,10 @@ from dgltrees.training.trained import load
 def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None) -> None:
     """Print the metrics of a run on test files: evaluate DIR --test FILE.
 
-    One JSON object. Beside the metrics of the run's task, ``majority`` is the accuracy of always
-    predicting the class that is most frequent in training, ``loss`` the mean over all rows with a
-    class, ``examples`` their number, and ``joint_loss``, where ``train-edge-classifier`` has been
-    run, -log P(S, T) per word.
+    One JSON object. Next to the metrics of the run's task, ``majority_accuracy`` is the accuracy of
+    always predicting the class that is most frequent in training, ``loss`` the mean over all rows
+    with a class, ``examples`` their number, and ``joint_loss``, if ``train-edge-classifier`` has
+    been run, -log P(S, T) per word.
 
     Arguments:
         run: the run directory.

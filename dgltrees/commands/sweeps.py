@@ -92,8 +92,8 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
                 "a sweep compares on validation examples; set data.valid_fraction or data.valid"
             )
         counts.append(ready.task.parameters(ready.model))
-    in_table = all(count["table"] is not None for count in counts)
-    rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if in_table else THE_CELL)
+    one_aggregation = all(count["aggregator"] is not None for count in counts)
+    rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if one_aggregation else THE_CELL)
     rows = [row for row in rows if row["name"] not in names]
     for point, count in zip(points, counts):
         summary = train_seeds(point.settings, out / point.name, seeds)
@@ -102,8 +102,8 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
             {
                 "name": point.name,
                 "group": point.settings.task.display_name(point.settings.model),
-                "parameters": count["table" if in_table else "cell"],
-                "parameters_of": ONE_AGGREGATION if in_table else THE_CELL,
+                "parameters": count["aggregator" if one_aggregation else "cell"],
+                "parameters_of": ONE_AGGREGATION if one_aggregation else THE_CELL,
                 "cell_parameters": count["cell"],
                 **{key: valid[key] for key in (name, metrics[0].baseline) if key in valid},
                 **({"test": summary["test"][name]} if "test" in summary else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from dgltrees.commands import plots, sweeps
@@ -26,12 +27,12 @@ def train(
 ) -> None:
     """Train a model: train PRESET --out DIR.
 
-    Prints one line an epoch on standard error, and the result as JSON: ``best_epoch``, its metrics
-    on ``valid`` and ``test``, and the numbers of ``parameters``, of the whole ``model``, of its
-    ``cell``, and as the ``table`` of the tensor Tree-LSTMs' paper counts them (null elsewhere). The
-    same command continues a run that was stopped. With matplotlib OUT has pictures: the learning
-    curve, and of custom trees the confusion of classes or predicted against true numbers.
-    ``dgltrees train PRESET --help`` lists the settings of a preset.
+    Prints a line per epoch to standard error: the training loss and a validation metric, with
+    ``*`` at the best epoch so far. OUT/metrics.jsonl has all metrics of each epoch. OUT/result.json
+    has the best epoch, its metrics and the numbers of parameters; unless standard output is a
+    terminal, it is printed there too. If matplotlib is installed, OUT also has plots: the learning
+    curve, and for custom trees a confusion matrix or a predicted-vs-true plot. The same command
+    resumes a run that was stopped. ``dgltrees train PRESET --help`` lists the settings of a preset.
 
     Arguments:
         preset: a preset's name (``dgltrees presets`` lists them), or a .yaml file of settings.
@@ -48,7 +49,8 @@ def train(
         result = run.train(settings, out, on_outputs=on_outputs)
     if is_first_process():
         _save_curve(out, settings)
-        print(json.dumps(result))
+        if not sys.stdout.isatty():
+            print(json.dumps(result))
 
 
 @resumable
@@ -84,7 +86,14 @@ def sweep(
     if is_first_process():
         metric = points[0].settings.compared
         print(sweeps.table(rows, metric))
-        plots.metric_against_parameters(rows, metric, folder / f"{metric.name}.png")
+        picture = folder / f"{metric.name}.png"
+        plots.metric_against_parameters(rows, metric, picture)
+        files = [
+            folder / "table.txt",
+            folder / "table.json",
+            *([picture] if picture.exists() else []),
+        ]
+        print(f"dgltrees: wrote {', '.join(map(str, files))}", file=sys.stderr)
 
 
 def _save_curve(folder: str, settings: Settings) -> None:

@@ -14,7 +14,7 @@ from dgltrees.draw.layout import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Format, RecordLayout, guess_format
+from dgltrees.formats import Format, RecordLayout, get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.settings import Count
 from dgltrees.trees.labeled import LabeledTrees
@@ -68,13 +68,10 @@ def draw_file(
     ending = ".svg" if style == "svg" else ".txt"
     if out is not None and not str(out).endswith(ending):
         raise ConfigError(f"expected a path that ends in {ending} for {style}, got {str(out)!r}")
-    if format is None:
-        format = guess_format(path, layout)  # noqa: A001
-    if format not in FORMATS:
-        raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {format!r}")
-    numbers, examples = _read(path, FORMATS[format], layout, _ranges(trees))
+    form = get_format(format or guess_format(path, layout))
+    numbers, examples = _read(path, form, layout, _ranges(trees))
     drawing: Picture
-    if FORMATS[format].dependencies:
+    if form.dependencies:
         titles = [f"tree {number}" for number in numbers]
         drawing = draw_arcs(examples.forest, titles=titles, svg_limit=svg_limit)
     else:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import numbers
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, cast
 
@@ -15,9 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, settings_called
+from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
 from dgltrees.settings.values import plain
@@ -46,6 +50,33 @@ _OF_FILES = tuple(
 """Settings of files, which an estimator does not read."""
 
 
+_OTHER_NAMES = {"seed": "random_state", "learning_rate": "lr", "max_iter": "epochs"}
+"""Parameters of scikit-learn and torch that have another name here."""
+
+Init = Callable[..., None]
+
+
+def parameters_by_name(init: Init) -> Init:
+    """Decorate the constructor of an estimator, so that a wrong name is answered by the right one.
+
+    Raises:
+        TypeError: there is no parameter of that name.
+    """
+    names = [*inspect.signature(init).parameters][1:]
+
+    @wraps(init)
+    def checked(self: TreeEstimator, **parameters: Any) -> None:
+        for name in parameters.keys() - {*names}:
+            kind = type(self)
+            task = preset_values(kind._preset)["task"]
+            others = nearest_setting(name, task, f"it has {', '.join(names)}")
+            cure = nearest(_OTHER_NAMES.get(name, name), names, f"in settings, {others}")
+            raise TypeError(f"{kind.__name__} has no parameter {name}; {cure}")
+        init(self, **parameters)
+
+    return checked
+
+
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """A model of trees with columns, or of pairs of them.
 
@@ -63,8 +94,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         validation_fraction: part of the trees that is held out for early stopping, where ``fit``
             gets no validation trees.
         epochs, patience, batch_size, lr: of the training loop.
-        seed: of the initial weights, the order of the trees and dropout; equal seeds give equal
-            models on one machine.
+        random_state: the seed of the initial weights, the order of the trees and dropout, or a
+            ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
+            seeds give equal models on one machine.
         compile: compile the cell with numba; by default if the data and epochs repay it.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
@@ -90,11 +122,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "patience": "training.patience",
         "batch_size": "training.batch_size",
         "lr": "training.lr",
-        "seed": "training.seed",
+        "random_state": "training.seed",
         "compile": "training.compile",
     }
     """The setting of each argument that is one."""
 
+    @parameters_by_name
     def __init__(
         self,
         *,
@@ -109,7 +142,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         patience: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
-        seed: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -117,7 +150,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
         self.readout, self.objective, self.columns = readout, objective, columns
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
-        self.batch_size, self.lr, self.seed = batch_size, lr, seed
+        self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
         self.compile, self.settings, self.progress = compile, settings, progress
 
     def fit(
@@ -191,6 +224,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _settings(self, targets: list[str], *, pairs: bool) -> Settings:
         """All settings: the preset's, the arguments above them, then ``settings``."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
+        if not isinstance(self.random_state, numbers.Integral):
+            given["training.seed"] = check_random_state(self.random_state).randint(2**31 - 1)
         chosen = {setting: value for setting, value in given.items() if value is not None}
         more = self._more_settings()
         for name, setting in self._settings_of.items():
@@ -297,29 +332,37 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
 
-    def save(self, path: PathLike) -> None:
+    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.
 
+        Arguments:
+            path: the folder.
+            overwrite: replace a model that :meth:`save` wrote there.
+
         Raises:
-            ConfigError: the folder is there already.
+            ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
         """
         run, target = self._fitted(), Path(path)
-        if target.exists():
-            raise ConfigError(
-                f"expected a folder that is not there yet, got {target}; delete it, or "
-                "choose another"
-            )
+        is_saved = (target / _FILE).exists()
+        if target.exists() and not (overwrite and is_saved):
+            cure = "write overwrite=True to replace it" if is_saved else "choose another folder"
+            raise ConfigError(f"expected a new folder, got {target}, which exists; {cure}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
+            if is_saved:
+                target.rename(draft / "replaced")
             folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
         """Parameters and fitted attributes as JSON has them."""
-        return {"parameters": plain(self.get_params())}
+        parameters = self.get_params()
+        if isinstance(self.random_state, np.random.RandomState):
+            parameters["random_state"] = self.run_.settings.training.seed
+        return {"parameters": plain(parameters)}
 
     @classmethod
     def load(cls, path: PathLike) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.estimators.base import TreeEstimator, Trees, with_targets
+from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name, with_targets
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import LabeledTrees
 
@@ -36,6 +36,7 @@ class TreeRanker(TreeEstimator):
     _preset = "rank"
     _settings_of: ClassVar[Mapping[str, str]] = {**TreeEstimator._settings_of, "best": "data.best"}
 
+    @parameters_by_name
     def __init__(
         self,
         *,
@@ -51,7 +52,7 @@ class TreeRanker(TreeEstimator):
         patience: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
-        seed: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -68,7 +69,7 @@ class TreeRanker(TreeEstimator):
             patience=patience,
             batch_size=batch_size,
             lr=lr,
-            seed=seed,
+            random_state=random_state,
             compile=compile,
             settings=settings,
             progress=progress,

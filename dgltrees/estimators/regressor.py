@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from dgltrees.estimators.base import TreeEstimator, Trees
+from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
@@ -29,6 +29,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         "log_target": "model.log_target",
     }
 
+    @parameters_by_name
     def __init__(
         self,
         *,
@@ -44,7 +45,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         patience: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
-        seed: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -61,7 +62,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             patience=patience,
             batch_size=batch_size,
             lr=lr,
-            seed=seed,
+            random_state=random_state,
             compile=compile,
             settings=settings,
             progress=progress,

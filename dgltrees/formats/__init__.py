@@ -1,4 +1,4 @@
-"""File formats: a row per format in :data:`FORMATS`, and :func:`read` for a file of any of them."""
+"""File formats: the table :data:`FORMATS`, and :func:`read` for a file of any of them."""
 
 from dgltrees.formats.arrow import write_arrow, write_parquet
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_blocks, write_conllu
@@ -7,6 +7,7 @@ from dgltrees.formats.format import (
     Format,
     RecordLayout,
     format_by_suffix,
+    get_format,
     guess_format,
     read,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "RecordLayout",
     "conllu_blocks",
     "format_by_suffix",
+    "get_format",
     "guess_format",
     "read",
     "sentences_of_lines",

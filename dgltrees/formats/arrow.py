@@ -1,4 +1,4 @@
-"""Parquet and Arrow (extra ``arrow``): their rows, and trees with a row of lists each."""
+"""Parquet and Arrow (extra ``arrow``): rows of tables, and trees with a row of lists each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAGIC = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 
 
 def pyarrow_or_error() -> Any:
-    """The module pyarrow.
+    """Return the module pyarrow.
 
     Raises:
         ConfigError: it is not installed.
@@ -36,21 +36,21 @@ def pyarrow_or_error() -> Any:
         import pyarrow
     except ImportError:
         raise ConfigError(
-            "expected pyarrow for Parquet and Arrow files, got none; "
-            "pip install 'dgltrees[arrow]' installs it"
+            "missing pyarrow, which reads Parquet and Arrow files; install it with "
+            "pip install 'dgltrees[arrow]'"
         ) from None
     return pyarrow
 
 
 def is_arrow(path: PathLike) -> bool:
-    """Whether a file is Parquet or Arrow, by its first bytes."""
+    """Return whether a file is Parquet or Arrow, judged by its first bytes."""
     with open(path, "rb") as file:
         return file.peek(6).startswith(_MAGIC)
 
 
 @contextmanager
 def _open(path: PathLike) -> Iterator[Any]:
-    """A reader of the batches of a file."""
+    """Open a reader of the batches of a file."""
     arrow = pyarrow_or_error()
     with ExitStack() as stack:
         try:
@@ -74,7 +74,7 @@ def _open(path: PathLike) -> Iterator[Any]:
 
 
 def arrow_schema(path: PathLike) -> pyarrow.Schema:
-    """The columns of a Parquet or Arrow file with their types.
+    """Return the columns of a Parquet or Arrow file with their types.
 
     Raises:
         TreeError: the file is neither, or damaged.
@@ -85,9 +85,13 @@ def arrow_schema(path: PathLike) -> pyarrow.Schema:
 
 
 def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
-    """The batches of a Parquet or Arrow file, each of 1 to ``rows`` rows; see :func:`arrow_schema`.
+    """Iterate over the batches of a Parquet or Arrow file, each of 1 to ``rows`` rows.
 
-    Those of Arrow files lie in the file, which is mapped into memory.
+    Batches of Arrow files are memory-mapped.
+
+    Raises:
+        TreeError: the file is damaged, or see :func:`arrow_schema`.
+        ConfigError: pyarrow is not installed.
     """
     with _open(path) as reader:
         if hasattr(reader, "iter_batches"):
@@ -102,7 +106,7 @@ def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
                 batch.validate(full=True)  # offsets in range, texts in UTF-8; else it might crash
             except pyarrow_or_error().ArrowException as error:
                 raise TreeError(
-                    f"expected rows that are whole, got damage behind this one: "
+                    f"expected a whole file, got damage after this row: "
                     f"{' '.join(str(error).split())}",
                     file=path,
                     line=first,
@@ -114,7 +118,7 @@ def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
 
 
 def _is_text(kind: pyarrow.DataType) -> bool:
-    """Whether a type is text, spelled out or by a dictionary."""
+    """Return whether a type is text, plain or dictionary-encoded."""
     types = pyarrow_or_error().types
     if types.is_dictionary(kind):
         return _is_text(kind.value_type)
@@ -128,10 +132,10 @@ def _cast(
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> pyarrow.Array:
-    """A column as another type; see :func:`numpy_column`.
+    """Convert a column to another type, see :func:`numpy_column`.
 
     Raises:
-        TreeError: with file, row and column: a value is none of that type.
+        TreeError: a value does not fit; the error names file, row and column.
     """
     arrow = pyarrow_or_error()
     try:
@@ -158,22 +162,25 @@ def numpy_column(
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> NDArray[Any]:
-    """A column as an array: texts ``(n,)`` as objects, numbers ``(n,)``, vectors ``(n, k)``.
+    """Convert a column to an array.
 
-    Integers and truth values are int64, float64 if one is missing; vectors are float32. Missing
-    texts are None, missing numbers NaN. Numbers that are int64 or float64 and of which none is
-    missing are not copied.
+    Integers and booleans become int64, float64 if one is missing; vectors become float32. Missing
+    strings are None, missing numbers NaN. Numbers that are int64 or float64 already, without
+    missing ones, are not copied.
 
     Arguments:
         name: the column, for the errors.
         column: its ``n`` values.
-        names: columns whose values become text, whatever they are.
+        names: columns whose values become strings, whatever their type.
         path: the file, for the errors.
-        line_of: the row of a value by its index, from 1 in the file.
+        line_of: returns the row of a value in the file, from 1, by its index.
+
+    Returns:
+        Strings ``(n,)`` as objects, numbers ``(n,)``, or vectors ``(n, k)``.
 
     Raises:
-        TreeError: with the column: it is of another type. With the row too: an integer is beyond
-            64 bits with a sign, or bytes that are to be names are not in UTF-8.
+        TreeError: the column has another type, an integer does not fit into int64, or bytes that
+            should be names are not UTF-8; the error names column and row.
     """
     arrow = pyarrow_or_error()
     types, kind = arrow.types, column.type
@@ -221,7 +228,7 @@ _ROWS = 10_000
 
 
 def lists_in_rows(path: PathLike, layout: RecordLayout) -> bool:
-    """Whether a file is Parquet or Arrow with a row per tree: its column of parents holds lists."""
+    """Return whether a file is Parquet or Arrow with a row per tree: its parents are lists."""
     if not is_arrow(path):
         return False
     schema, parent = arrow_schema(path), layout.parent or "parent"
@@ -233,25 +240,29 @@ def stream_arrow(
     trees: int = 10_000,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """The trees of a Parquet or Arrow file with a row per tree, at most ``trees`` at a time.
+    """Read a Parquet or Arrow file with a row per tree, at most ``trees`` trees at a time.
 
-    The column ``layout.parent``, by default ``parent``, has the list of the parents of each tree's
-    nodes, by their index in the list, -1 or null at the root; ``pos``, if there is one, the nodes'
-    positions among their siblings. Other lists have a value per node: numbers, truth values, texts,
-    or lists of a fixed size, which are vectors. Parents of int32, and numbers of float64 or int64
-    of which none is missing, are not copied: those of an Arrow file stay there.
+    The column of parents (``layout.parent``, by default ``parent``) has a list per tree: the index
+    of each node's parent in the list, -1 or null at the root. An optional column ``pos`` has the
+    positions of the nodes among their siblings. Other lists have a value per node: numbers,
+    booleans, strings, or lists of a fixed size, which are vectors. Parents of int32, and numbers of
+    float64 or int64 without missing ones, are not copied; in Arrow files they are memory-mapped.
 
     Node columns: the other lists. Example columns: ``line``, the number of the row from 1, and the
-    columns that are no lists.
+    columns that are not lists.
 
     Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``parent`` and ``names`` are read.
+        path: the file.
+        trees: the largest number of trees per chunk.
+        layout: ``parent`` and ``names`` are used.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: with file and row: the file is empty or damaged, the parents are no lists of
-            integers, a list is missing or of another length than the parents, rows are no trees, or
-            a column is of a type that is neither numbers nor text.
+        TreeError: the file is empty or damaged, the parents are not lists of integers, a list is
+            missing or differs in length from the parents, a row is not a tree, or a column holds
+            neither numbers nor strings; the error names file and row.
         ConfigError: ``trees`` is below 1, or pyarrow is not installed.
     """
     parent, first = layout.parent or "parent", 1
@@ -326,7 +337,7 @@ def _column(
 def _flat(
     name: str, column: pyarrow.Array, rows: NDArray[np.int64], path: PathLike
 ) -> tuple[NDArray[np.int64], pyarrow.Array]:
-    """The offsets ``(T + 1,)`` of a column of lists, and the values of all lists."""
+    """Return the offsets ``(T + 1,)`` of a column of lists, and the values of all lists."""
     if column.null_count:
         row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
         raise TreeError(
@@ -344,7 +355,7 @@ def _is_list(kind: pyarrow.DataType) -> bool:
 def _integers(
     name: str, values: pyarrow.Array, path: PathLike, line_of: Callable[[int], int]
 ) -> NDArray[Any]:
-    """Parents or positions, without a copy unless they have no sign; null is -1."""
+    """Return parents or positions, without a copy unless they are unsigned; null becomes -1."""
     arrow = pyarrow_or_error()
     if not arrow.types.is_integer(values.type):
         raise TreeError(
@@ -360,14 +371,14 @@ def _int32(values: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def write_arrow(examples: LabeledTrees, path: PathLike) -> None:
-    """Write an Arrow file (also called Feather) that :func:`stream_arrow` reads back.
+    """Write an Arrow file (also called Feather) that :func:`stream_arrow` can read.
 
-    A row is a tree: lists of its ``parent``, ``pos`` and node columns, and its example columns but
-    ``line``. Names are written as text.
+    Each row is a tree: lists of ``parent``, ``pos`` and node columns, and the example columns
+    without ``line``. Names are written as strings.
 
     Arguments:
         examples: single trees.
-        path: the file; it is replaced once all is written.
+        path: the file; it is replaced when the new one is complete.
 
     Raises:
         TreeError: examples are pairs, or a node column has the name of an example column, or
@@ -379,7 +390,16 @@ def write_arrow(examples: LabeledTrees, path: PathLike) -> None:
 
 
 def write_parquet(examples: LabeledTrees, path: PathLike) -> None:
-    """Write a Parquet file that :func:`stream_arrow` reads back; see :func:`write_arrow`."""
+    """Write a Parquet file that :func:`stream_arrow` can read.
+
+    Arguments:
+        examples: single trees.
+        path: the file; it is replaced when the new one is complete.
+
+    Raises:
+        TreeError: see :func:`write_arrow`.
+        ConfigError: pyarrow is not installed.
+    """
     pyarrow_or_error()
     from pyarrow.parquet import ParquetWriter
 
@@ -421,7 +441,7 @@ def _batch(examples: LabeledTrees) -> pyarrow.RecordBatch:
 
 
 def _array(column: NDArray[Any], names: Any) -> pyarrow.Array:
-    """A column as an Arrow array; missing names are null."""
+    """Convert a column to an Arrow array; missing names become null."""
     arrow = pyarrow_or_error()
     if names is not None:
         ids = arrow.array(column, mask=np.asarray(column) < 0)

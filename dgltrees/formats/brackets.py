@@ -1,8 +1,8 @@
-"""Lines of trees in brackets: what a line looks like, and what all such formats share.
+"""Lines of trees in brackets: the grammar of lines, and functions that all such formats share.
 
-:func:`~dgltrees.trees.builders.scan.scan` makes items of a text, its brackets and words. A
-:class:`Grammar` says how they make lines; the reader of a format then says what each item means,
-and :func:`~dgltrees.trees.builders.brackets.assemble` makes a forest of the items that are nodes.
+:func:`~dgltrees.trees.builders.scan.scan` splits a text into items, its brackets and words. A
+:class:`Grammar` defines how items form lines. The reader of a format then interprets the items, and
+:func:`~dgltrees.trees.builders.brackets.assemble` builds a forest of those that are nodes.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the lines of a format look like; each item outside all brackets is a field of a line.
+    """Grammar of the lines of a format; each item outside all brackets is a field of a line.
 
     Arguments:
-        form: what a line looks like, for the errors.
-        fields: how many fields each line has that is not blank.
-        label: the number of the field that is the label of the line, if there is one.
+        form: the form of a line, for the errors.
+        fields: the number of fields of each line that is not blank.
+        label: the index of the field that is the label of the line, if there is one.
         pair: the opening and the closing bracket.
         blank: further bytes that are white space.
     """
@@ -47,11 +47,11 @@ class Grammar:
     def lines(
         self, path: PathLike, trees: int, *, labeled: bool = True
     ) -> Iterator[tuple[Brackets, Mask]]:
-        """The items of a file, ``trees`` lines at a time, and which of them are labels of lines.
+        """Iterate over the items of ``trees`` lines at a time, and the mask of their labels.
 
         Raises:
-            TreeError: with file and line: the file is empty or not UTF-8, a bracket is unbalanced,
-                or a line has more or fewer fields.
+            TreeError: the file is empty or not UTF-8, a bracket is unbalanced, or a line has more
+                or fewer fields; the error names file and line.
         """
         for data, line in line_chunks(path, trees):
             yield self.items(data, path, line, labeled=labeled)
@@ -59,20 +59,20 @@ class Grammar:
     def items(
         self, data: bytes, path: PathLike, first_line: int, *, labeled: bool = True
     ) -> tuple[Brackets, Mask]:
-        """The ``M`` items of some lines, and which of them are labels of lines, ``(M,)``."""
+        """Return the ``M`` items of some lines, and a mask ``(M,)`` of the labels of lines."""
         items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
         field = self.fields_of(items, labeled=labeled)
         return items, field == (-2 if self.label is None else self.label)
 
     def fields_of(self, items: Brackets, *, labeled: bool = True) -> NDArray[np.int64]:
-        """The number of each item's field in its line, from 0, or -1 inside a bracket; ``(M,)``.
+        """Return the field of each item in its line, from 0, ``(M,)``; -1 inside a bracket.
 
         Arguments:
             items: the ``M`` items of a text.
             labeled: whether every line must have its label.
 
         Raises:
-            TreeError: with file and line: a line has more or fewer fields.
+            TreeError: a line has more or fewer fields; the error names file and line.
         """
         outside = np.flatnonzero(items.depth == 0)
         line = np.searchsorted(items.ends, items.start[outside])
@@ -97,14 +97,14 @@ class Grammar:
 
 
 def find_operators(items: Brackets, what: str) -> Mask:
-    """``(M,)`` which items begin a bracket, where each is an operator before its arguments.
+    """Return a mask ``(M,)`` of the items that begin a bracket: operators before their arguments.
 
     Arguments:
         items: the ``M`` items of a text.
-        what: what such an item is, ``"an operator"``, for the errors.
+        what: the name of such an item, ``"an operator"``, for the errors.
 
     Raises:
-        TreeError: with file and line: a bracket has no operator, or no argument.
+        TreeError: a bracket has no operator or no argument; the error names file and line.
     """
     is_operator = find_heads(items, what)
     items.refuse(
@@ -114,11 +114,11 @@ def find_operators(items: Brackets, what: str) -> Mask:
 
 
 def at_brackets(items: Brackets, of: Mask, values: NDArray[Any]) -> NDArray[Any]:
-    """``(M,)`` the values of some items at the brackets that they are in, -1 at other items.
+    """Return the values of some items at the brackets that contain them, ``(M,)``; otherwise -1.
 
     Arguments:
         items: the ``M`` items of a text.
-        of: ``(M,)`` which items, at most one in a bracket.
+        of: ``(M,)`` mask of the items, at most one in a bracket.
         values: ``(M,)``.
     """
     moved = np.full_like(values, -1)
@@ -129,12 +129,12 @@ def at_brackets(items: Brackets, of: Mask, values: NDArray[Any]) -> NDArray[Any]
 def labels_of_lines(
     items: Brackets, is_label: Mask, numbers: NDArray[np.integer[Any]]
 ) -> NDArray[np.int64]:
-    """The label of each line that is not blank, ``(E,)``; -1 where it has none.
+    """Return the label of each line that is not blank, ``(E,)``; -1 without a label.
 
     Arguments:
         items: the ``M`` items of a text.
-        is_label: ``(M,)`` which items are labels, outside all brackets, at most one per line.
-        numbers: ``(M,)`` what each label says.
+        is_label: ``(M,)`` mask of labels, outside all brackets, at most one per line.
+        numbers: ``(M,)`` the number of each label.
     """
     outside = np.flatnonzero(items.depth == 0)
     line = np.searchsorted(items.ends, items.start[outside])
@@ -150,11 +150,11 @@ def check_nodes(forest: Forest, wrong: Mask, rule: str) -> None:
 
     Arguments:
         forest: ``N`` nodes.
-        wrong: ``(N,)`` which nodes it cannot express.
-        rule: what the format expects of a node, ``expected ...``.
+        wrong: ``(N,)`` mask of the nodes that it cannot express.
+        rule: the beginning of the error, ``expected ...``.
 
     Raises:
-        TreeError: with tree and node: the first such node.
+        TreeError: at the first such node; the error names tree and node.
     """
     if wrong.any():
         node = int(np.argmax(wrong))
@@ -163,16 +163,16 @@ def check_nodes(forest: Forest, wrong: Mask, rule: str) -> None:
 
 
 def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:
-    """``texts[row]`` per row; sums of such arrays join the texts row by row."""
+    """Return ``texts[row]`` per row; sums of such arrays join the texts row by row."""
     return np.array(texts, object)[rows.astype(np.int64)]
 
 
 def write_lines(examples: LabeledTrees, path: PathLike, trees: Sequence[str]) -> None:
-    """Write a line per example: the name of its class, then its trees, with tabs between them.
+    """Write a line per example: the name of its class, then its trees, separated by tabs.
 
     Arguments:
         examples: with the example column ``target``.
-        path: the file; it is replaced once all is written.
+        path: the file; it is replaced when the new one is complete.
         trees: each tree of ``examples.forest`` as text.
     """
     names = examples.targets.decode(examples.columns["target"])

@@ -1,10 +1,10 @@
-"""Dependency treebanks in ten columns: CoNLL-U, and CoNLL-X before it.
+"""Dependency treebanks in ten columns: CoNLL-U, and its predecessor CoNLL-X.
 
 Universal Dependencies, https://universaldependencies.org/format.html; Buchholz & Marsi, "CoNLL-X
 Shared Task on Multilingual Dependency Parsing", CoNLL 2006.
 
-The reader checks what CoNLL-U says of the lines of a sentence. A changed tag, label or head is not
-detected, as long as the heads still are a tree; nor a changed word in a sentence without the
+The reader checks the rules of CoNLL-U for the lines of a sentence. It cannot detect a changed tag
+or label, a changed head if the heads still form a tree, or a changed word in a sentence without the
 comment ``# text = ...``.
 """
 
@@ -41,24 +41,27 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]| {2}|^\s|\s$|^$")  # in a name
 
 Row = tuple[int, list[str]]
-"""The number of a line, and its ten columns."""
+"""A line: its number and its ten columns."""
 
 
 def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-U file one by one, with the columns of :data:`CONLLU_COLUMNS`.
+    """Read the sentences of a CoNLL-U file one by one, with the columns of :data:`CONLLU_COLUMNS`.
 
     Multiword tokens (``3-4``) and empty nodes (``8.1``) are left out. In CoNLL-X files, ``upos``
-    and ``xpos`` are the coarse and the fine tag. Where the file has ``_`` there is no name.
+    and ``xpos`` are the coarse and the fine tag. ``_`` is a missing name.
 
     Arguments:
         path: the file.
-        heads: whether to read the heads, which may otherwise be anything, such as ``_``.
+        heads: whether to read the heads. Otherwise that column is ignored.
+
+    Returns:
+        an iterator over sentences.
 
     Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line does not have ten
-            columns, a sentence has no words, or not those of its comment ``# text = ...``, ids are
-            not 1, 2, 3 and so on, a multiword token, empty node or comment is out of place, or a
-            head is not a number. Heads out of range, cycles and roots are not checked.
+        TreeError: the file is empty or not UTF-8, a line does not have ten columns, a sentence has
+            no words, or not those of its comment ``# text = ...``, ids are not 1, 2, 3, ..., a
+            multiword token, empty node or comment is misplaced, or a head is not a number; the
+            error names file and line. Heads out of range, cycles and roots are not checked.
     """
     error = error_in(path)
     for block in blocks(path):
@@ -79,11 +82,11 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
 
 
 def _rows(block: Sequence[tuple[int, str]], error: LineError) -> tuple[list[Row], dict[str, str]]:
-    """The rows of a sentence, each line checked by itself, and its comments ``# key = value``.
+    """Check each line of a sentence; return its rows and its comments ``# key = value``.
 
     Raises:
-        TreeError: with file and line: a line has not ten columns, an empty one or a control
-            character; a comment comes after a word, or there is a second ``sent_id`` or ``text``.
+        TreeError: a line does not have ten columns, or has an empty one or a control character; a
+            comment follows a word, or there is a second ``sent_id`` or ``text``.
     """
     rows: list[Row] = []
     comments: dict[str, str] = {}
@@ -95,7 +98,7 @@ def _rows(block: Sequence[tuple[int, str]], error: LineError) -> tuple[list[Row]
             continue
         if rows:
             raise error(
-                f"expected comments above the words of a sentence, got {text[:60]!r} behind one; "
+                f"expected comments above the words of a sentence, got {text[:60]!r} after one; "
                 "is a blank line missing?",
                 line,
             )
@@ -123,7 +126,7 @@ def _columns(text: str, line: int, error: LineError) -> list[str]:
 
 
 def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
-    """The rows of words, without multiword tokens and empty nodes.
+    """Return the rows of words, without multiword tokens and empty nodes.
 
     Arguments:
         rows: all rows of a sentence.
@@ -131,9 +134,8 @@ def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
         error: makes the errors.
 
     Raises:
-        TreeError: with file and line: there is no word; words are not numbered 1, 2, 3; a multiword
-            token is not above its words, or is within another; empty nodes after word 8 are not
-            8.1, 8.2, 8.3.
+        TreeError: there is no word; words are not numbered 1, 2, 3; a multiword token is not above
+            its words, or is within another; empty nodes after word 8 are not 8.1, 8.2, 8.3.
     """
     words: list[Row] = []
     covered, nodes, token = 0, 0, first  # the last word of a multiword token; empty nodes
@@ -174,16 +176,16 @@ def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
 
 
 def _check_text(rows: Sequence[Row], text: str | None, error: LineError) -> None:
-    """Check that a sentence's tokens are its text, but for spaces.
+    """Check that the tokens of a sentence are its text, except for spaces.
 
     Arguments:
-        rows: all rows of a sentence, as :func:`_words` takes them.
-        text: the comment ``# text = ...``; with None, or where all words are ``_``, which stands
-            for words that may not be published, nothing is checked.
+        rows: all rows of a sentence, as for :func:`_words`.
+        text: the comment ``# text = ...``. Nothing is checked if it is None, or if all words are
+            ``_``, which replaces words that must not be published.
         error: makes the errors.
 
     Raises:
-        TreeError: with file and line: they are not.
+        TreeError: they differ.
     """
     if text is None:
         return
@@ -201,7 +203,7 @@ def _check_text(rows: Sequence[Row], text: str | None, error: LineError) -> None
     for line, form in tokens:
         if not whole.startswith(form, at):
             raise error(
-                "expected a word of the sentence's text, which goes on with "
+                "expected a word of the sentence's text, which continues with "
                 f"{whole[at:][:20]!r} here, got {form[:60]!r}; correct one of them, or leave out "
                 "the comment '# text = ...'",
                 line,
@@ -225,11 +227,12 @@ def write_conllu(
     *,
     comments: Sequence[Mapping[str, object]] | None = None,
 ) -> None:
-    """Write a dependency forest as a CoNLL-U file, which ``read(path, "conllu")`` reads back.
+    """Write a dependency forest as a CoNLL-U file for ``read(path, "conllu")``.
 
     Arguments:
-        forest, comments: see :func:`conllu_blocks`.
-        path: the file; it is replaced once all is written.
+        forest: see :func:`conllu_blocks`.
+        path: the file; it is replaced when the new one is complete.
+        comments: see :func:`conllu_blocks`.
 
     Raises:
         TreeError: see :func:`conllu_blocks`.
@@ -241,7 +244,7 @@ def write_conllu(
 def conllu_blocks(
     forest: Forest, *, comments: Sequence[Mapping[str, object]] | None = None
 ) -> Iterator[str]:
-    """The CoNLL-U text of each tree of a dependency forest, with a blank line at its end.
+    r"""Write each tree of a dependency forest as CoNLL-U text.
 
     Columns that the forest lacks, and columns other than ``word``, ``upos``, ``xpos`` and
     ``deprel``, are written as ``_``.
@@ -250,10 +253,20 @@ def conllu_blocks(
         forest: dependency trees whose node 0 is ROOT.
         comments: a mapping per tree; its items are written above the tree, ``# key = value``.
 
+    Returns:
+        an iterator over the texts, each with a blank line at its end.
+
     Raises:
-        TreeError: node 0 of a tree is not its root, a tree has no words, a node has no word, a
-            name has a control character (tabs and line ends too), double or outer space, a comment
-            has a line end, or the number of comments is not that of trees.
+        TreeError: node 0 of a tree is not its root, a tree has no words, a node has no word, a name
+            has a control character (such as a tab or line end), double or outer spaces, a comment
+            has a line end, or the numbers of comments and trees differ.
+
+    Example:
+        >>> from dgltrees.trees.builders import from_heads
+        >>> print(next(conllu_blocks(from_heads(["cats", "sleep"], [2, 0]))).replace("\t", " "))
+        1 cats _ _ _ _ 2 _ _ _
+        2 sleep _ _ _ _ 0 _ _ _
+        <BLANKLINE>
     """
     _check_forest(forest)
     _check_comments(forest, comments)
@@ -273,7 +286,7 @@ def conllu_blocks(
 
 
 def _names(forest: Forest, column: str) -> list[str]:
-    """The names of a column, ``_`` where a node has none."""
+    """Return the names of a column, ``_`` where a node has none."""
     if column not in forest.columns:
         return ["_"] * forest.num_nodes
     if column not in forest.vocabs:

@@ -1,4 +1,4 @@
-"""Documents that are one tree each, JSON, XML and Python source; and the functions of a source."""
+"""Documents with one tree each: JSON, XML and Python source; and the functions of Python source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ATTRIBUTE = re.compile(rb"<\w[^<>]*\s[\w:.-]+\s*=")
 
 
 def stream_json(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
-    """The tree of a JSON document; see :func:`~dgltrees.trees.builders.from_json`."""
+    """Read the tree of a JSON document, see :func:`~dgltrees.trees.builders.from_json`."""
     yield LabeledTrees(from_json(_contents(path), file=path))
 
 
@@ -37,35 +37,37 @@ def stream_xml(
     trees: int = 1,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`.
+    """Read the tree of an XML document, see :func:`~dgltrees.trees.builders.from_xml`.
 
-    A warning says so where there are attributes, and ``layout`` does not make them nodes.
+    Warns:
+        UserWarning: there are attributes, and ``layout`` does not make them nodes.
     """
     data = _contents(path)
     forest = from_xml(data, attributes=layout.attributes, file=path)
     if not layout.attributes and _ATTRIBUTE.search(data):
         warnings.warn(
-            "attributes of XML elements are not read; with attributes true they are nodes",
+            "attributes of XML elements are ignored; set attributes to true to make them nodes",
             stacklevel=2,
         )
     yield LabeledTrees(forest)
 
 
 def stream_python(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
-    """The syntax tree of Python source; see :func:`~dgltrees.trees.builders.from_python`.
+    """Read the syntax tree of Python source, see :func:`~dgltrees.trees.builders.from_python`.
 
     Raises:
-        TreeError: the file is not in the encoding that it declares, or else UTF-8; or what
-            ``from_python`` raises.
+        TreeError: the file is not in the encoding that it declares (default: UTF-8), or see
+            ``from_python``.
     """
     yield LabeledTrees(from_python(python_text(path), file=path))
 
 
 def python_text(path: PathLike) -> str:
-    """The text of Python source.
+    """Read the text of Python source.
 
     Raises:
-        TreeError: with file and line: it is not in the encoding that it declares, or else UTF-8.
+        TreeError: it is not in the encoding that it declares (default: UTF-8); the error names file
+            and line.
     """
     data = _contents(path)
     try:
@@ -107,19 +109,22 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
-    """The syntax tree of each function of Python source, about ``trees`` at a time.
+    """Read the syntax tree of each function of Python source, about ``trees`` at a time.
 
-    Methods and functions within functions are trees too, and parts of those around them. Node
+    Methods and nested functions are trees too, and also parts of the functions around them. Node
     columns are those of :func:`~dgltrees.trees.builders.from_python`. Example columns: ``name``,
-    such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, where it begins; ``file``; and
-    of a folder ``label``, see :func:`~dgltrees.formats.folders.stream_folder`.
+    such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, the first line; ``file``; and
+    for a folder ``label``, see :func:`~dgltrees.formats.folders.stream_folder`.
 
     Arguments:
         path: a ``.py`` file, or a folder of them.
         trees: trees per chunk.
 
+    Returns:
+        an iterator over chunks.
+
     Raises:
-        TreeError: a file is no Python source, there is no function at all, or what a folder raises.
+        TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """
     empty = True
     folder = Path(path).is_dir()
@@ -148,7 +153,7 @@ def _stream(path: PathLike, trees: int) -> Iterator[LabeledTrees]:
 
 
 def _functions(module: ast.AST) -> Iterator[tuple[str, _Function]]:
-    """The functions of a module in the order of the source, with their qualified names."""
+    """Iterate over the functions of a module in source order, with their qualified names."""
     stack: list[tuple[ast.AST, str]] = [(module, "")]
     while stack:
         node, prefix = stack.pop()

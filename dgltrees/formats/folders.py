@@ -1,4 +1,4 @@
-"""Folders: saved forests, and files of trees with labels from the names of their folders."""
+"""Folders: saved forests, and files of trees whose labels are the names of their folders."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ LABELS = "labels.csv"
 
 
 def is_forest(path: PathLike) -> bool:
-    """Whether a path is a folder that ``Forest.save`` wrote."""
+    """Return whether a path is a folder that ``Forest.save`` wrote."""
     return (Path(path) / "forest.json").exists()
 
 
 def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
-    """The trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
+    """Read the trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
 
-    They have the node columns that were saved, and no example columns.
+    They have the saved node columns, and no example columns.
 
     Raises:
-        TreeError: what ``Forest.load`` raises, or the forest has no tree.
+        TreeError: see ``Forest.load``; or the forest has no tree.
     """
     forest = Forest.load(path)
     if len(forest) == 0:
@@ -52,14 +52,14 @@ def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]
 
 
 def write_forest(examples: LabeledTrees, path: PathLike) -> None:
-    """Write trees that :func:`stream_forest` reads back.
+    """Write trees that :func:`stream_forest` can read.
 
     Raises:
         TreeError: examples have columns, or more than one tree.
     """
     if examples.columns or examples.arity > 1:
         raise TreeError(
-            f"expected trees alone, got {examples.arity} per example and the example columns "
+            f"expected only trees, got {examples.arity} per example and the example columns "
             f"{', '.join(examples.columns) or 'none'}; write Arrow, which holds columns"
         )
     examples.forest.save(path)
@@ -72,31 +72,34 @@ def stream_folder(
     stream_of: Callable[[Path], Callable[[Path, int], Iterator[LabeledTrees]] | None],
     names: Sequence[str] = (),
 ) -> Iterator[LabeledTrees]:
-    """The trees of all files of a folder and the folders in it, in the order of their paths.
+    """Read the trees of all files of a folder and its subfolders, in the order of their paths.
 
-    Files whose names end as those of no format are left out.
+    Files without the suffix of a format are ignored.
 
-    Example columns: those of the files; ``file``, the path within the folder; ``label``, where a
-    file has none of its own, the first folder on that path, missing for files that are in none; or
-    else, where the folder has a file ``labels.csv`` with a column ``file``, the columns of that
-    file.
+    Example columns: those of the files; ``file``, the path within the folder; and ``label``, the
+    first folder on that path, if a file has no column ``label`` (missing for files in the folder
+    itself). If the folder has a table ``labels.csv`` with a column ``file``, its other columns
+    replace ``label``.
 
     Arguments:
         path: the folder.
-        trees: about how many trees per chunk.
-        stream_of: returns what streams a file, by its ending; None for no format.
-        names: columns of ``labels.csv`` that hold names, whatever their values look like.
+        trees: the approximate number of trees per chunk.
+        stream_of: returns the function that reads a file, by its suffix; None for no format.
+        names: columns of ``labels.csv`` that hold names, even if their values look like numbers.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, or with line
-            names a file twice or one that there is not, or has a column that a file has too; or
-            what a file's format raises.
+        TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, lists a file
+            twice or a file that does not exist, or has a column that a file has too; or an error of
+            a file's format.
     """
     folder = Path(path)
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != LABELS)
     streams = [(file, stream) for file in files if (stream := stream_of(file)) is not None]
     if not streams:
-        raise TreeError("expected a folder with files of trees, got one without", file=path)
+        raise TreeError("expected a folder with files of trees, got one without any", file=path)
     labels = _Labels(folder, [file for file, _ in streams], names)
     parts: list[LabeledTrees] = []
     read: list[str] = []
@@ -114,7 +117,7 @@ def stream_folder(
 
 
 class _Labels:
-    """What is known of each file of a folder."""
+    """The columns of ``labels.csv``, or the labels from the names of folders."""
 
     def __init__(self, folder: Path, files: list[Path], names: Sequence[str]) -> None:
         self.folder = folder
@@ -144,7 +147,7 @@ class _Labels:
             self.columns = {n: c for n, c in columns.items() if n != "line"}
 
     def add(self, part: LabeledTrees, file: Path) -> LabeledTrees:
-        """The examples of a file with its columns."""
+        """Return the examples of a file with its columns."""
         name = file.relative_to(self.folder).as_posix()
         columns: dict[str, Any] = {**part.columns, "file": _repeat(name, len(part))}
         if not self.columns:
@@ -171,7 +174,7 @@ def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
 
 
 def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:
-    """The trees of a folder; each file reads of the layout what its format does."""
+    """Read the trees of a folder; each file uses the fields of the layout that its format uses."""
     read = {"names": None}  # of labels.csv
 
     def stream_of(file: PathLike) -> Callable[[PathLike, int], Iterator[LabeledTrees]] | None:

@@ -1,4 +1,4 @@
-"""The file formats: what reads and writes each, how to tell them apart, and :func:`read`."""
+"""File formats: how to recognize, read and write each, and :func:`read`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from dgltrees.trees.words import frequent_words, recode
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """Layout of a file: the keys or columns that hold the trees and their nodes.
+    """Names of the keys or columns of a file that hold the trees and their nodes.
 
-    Every format reads some of the fields, see :attr:`dgltrees.formats.Format.layout`.
+    Each format uses some of the fields, see ``Format.layout``.
     """
 
     children: str = "children"
@@ -51,30 +51,29 @@ class RecordLayout:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Each path of ``tree``; there is none where the record itself is the root."""
+        """The paths to the roots as a tuple; empty if the record itself is the root."""
         return (self.tree,) if isinstance(self.tree, str) else tuple(self.tree or ())
 
 
 @dataclass(frozen=True)
 class Format:
-    """A file format.
+    """A file format, a row of :data:`FORMATS`.
 
     Arguments:
-        description: what a file of this format looks like, in one sentence.
+        description: the content of a file of this format, in one sentence.
         stream: ``stream(path, trees)`` reads a file, about ``trees`` examples at a time;
-            ``stream(path, trees, layout)`` where the format reads a layout.
-        write: ``write(examples, path)`` writes a file that ``stream`` reads back; None where the
-            package does not write the format.
-        suffixes: endings of the names of such files.
-        first_line: a regular expression that matches the first line of such files that is not
-            blank; None where a first line tells nothing.
-        general: whether first lines of other formats match too; these then come first.
+            ``stream(path, trees, layout)`` if the format uses a layout.
+        write: ``write(examples, path)`` writes a file that ``stream`` can read; None if the package
+            cannot write the format.
+        suffixes: the suffixes of such files.
+        first_line: a regular expression for the first line that is not blank; None if a first line
+            does not identify the format.
+        general: whether the first lines of other formats match too; these then take precedence.
         dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
-        layout: the fields of a :class:`RecordLayout` that ``stream`` reads.
-        fits: whether a file with one of the suffixes, or a folder where there are none, looks like
-            one of this format with a layout; None where that need not be asked.
-        text: whether files are read from their beginning to their end, so that they may come from
-            standard input.
+        layout: the fields of a :class:`RecordLayout` that ``stream`` uses.
+        fits: whether a file with one of the suffixes (a folder if there are none) is of this
+            format, given a layout; None if the suffix suffices.
+        text: whether files are read from beginning to end, so that standard input works too.
     """
 
     description: str
@@ -95,7 +94,11 @@ class Format:
         layout: RecordLayout = RecordLayout(),
         **options: Any,
     ) -> LabeledTrees:
-        """All examples of a file, read ``trees`` at a time; see :meth:`chunks`."""
+        """Read all examples of a file, ``trees`` at a time; see :meth:`chunks`.
+
+        Returns:
+            one data set of all examples.
+        """
         return gather(self.chunks(path, trees, layout, **options))
 
     def chunks(
@@ -105,23 +108,25 @@ class Format:
         layout: RecordLayout = RecordLayout(),
         **options: Any,
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file, about ``trees`` at a time.
+        """Read the examples of a file, about ``trees`` at a time.
 
-        Chunks may differ in columns and vocabularies, which
-        :func:`~dgltrees.trees.labeled.align` makes the same.
+        Chunks may differ in columns and vocabularies; :func:`~dgltrees.trees.labeled.align` makes
+        them equal.
 
         Arguments:
             path: the file, or several.
             trees: examples per chunk.
-            layout: where the trees are in the file, for formats that read that.
+            layout: the keys or columns of the trees, for formats that use a layout.
             **options: further arguments of ``stream``, such as ``vocabs``.
 
+        Returns:
+            an iterator over chunks.
+
         Raises:
-            TreeError: with the file, and the line where there is one: the file is not of this
-                format.
-            ConfigError: ``trees`` is below 1; the layout has a field that this format does not
-                read and that is not the default; ``stream`` has no such option; or the format
-                cannot be read from standard input.
+            TreeError: the file is not of this format; the error names file and line.
+            ConfigError: ``trees`` is below 1; this format does not use a field of the layout that
+                is set; ``stream`` has no such option; or the format cannot be read from standard
+                input.
         """
         if not self.text and isinstance(path, (str, os.PathLike)) and not in_file(path):
             able = ", ".join(name for name, form in FORMATS.items() if form.text)
@@ -148,7 +153,11 @@ class Format:
 
 
 def check_layout(layout: RecordLayout, read: Collection[str], description: str) -> None:
-    """Refuse fields of a layout that are not read."""
+    """Check that only fields of a layout are set that the format uses.
+
+    Raises:
+        ConfigError: another field is set.
+    """
     other = sorted(
         field.name
         for field in fields(RecordLayout)
@@ -164,7 +173,7 @@ def check_layout(layout: RecordLayout, read: Collection[str], description: str) 
 
 
 TABLES = (".csv", ".parquet", ".arrow", ".feather")
-"""Endings of the names of tables, which several formats have."""
+"""Suffixes of tables, which several formats share."""
 
 FORMATS: Registry[Format] = Registry(
     "formats",
@@ -186,11 +195,11 @@ FORMATS: Registry[Format] = Registry(
     },
     instance_of(Format),
 )
-"""The file formats by name; :func:`guess_format` takes the first one that matches."""
+"""The file formats by name; :func:`guess_format` returns the first one that matches."""
 
 
 def format_by_suffix(path: PathLike) -> str | None:
-    """The name of the format whose files' names end as this one; None if there is none."""
+    """Return the name of the format with the suffix of a file; None if there is none."""
     return next((name for name, form in FORMATS.items() if _ends(path, form)), None)
 
 
@@ -200,15 +209,28 @@ def _ends(path: PathLike, form: Format) -> bool:
 
 
 def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
-    """The name of a file's format, by the ending of its name or else its first line.
+    """Infer the format of a file from its suffix, otherwise from its first line.
 
-    Where several formats have the same ending, and for folders, a look at the file decides, and
-    what the layout says of it.
+    For folders, and if several formats have the same suffix, the content of the file and the layout
+    decide.
+
+    Arguments:
+        path: the file or folder.
+        layout: the keys or columns of the trees.
+
+    Returns:
+        a name in :data:`FORMATS`.
 
     Raises:
-        TreeError: neither is that of a known format.
+        TreeError: the format is unknown.
     """
     is_folder = os.path.isdir(path)
+    if is_folder and os.path.exists(os.path.join(path, "run.json")):
+        raise TreeError(
+            "expected trees, got the directory of a trained run; dgltrees predict, evaluate and "
+            "explain take it",
+            file=path,
+        )
     for name, form in FORMATS.items():
         matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
         if matches and (form.fits is None or form.fits(path, layout)):
@@ -224,6 +246,27 @@ def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
     )
 
 
+def get_format(name: str, argument: str = "format") -> Format:
+    """Return a format by name.
+
+    Arguments:
+        name: a name in :data:`FORMATS`.
+        argument: the name of the argument or setting, for the error.
+
+    Returns:
+        the format.
+
+    Raises:
+        ConfigError: the format does not exist.
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    cure = suggestion(name, FORMATS)
+    if any(f".{name}" in form.suffixes for form in FORMATS.values()):
+        cure = f"; leave it out, since the format of .{name} files is inferred"
+    raise ConfigError(f"expected {argument} to be one of {', '.join(FORMATS)}, got {name!r}{cure}")
+
+
 def read(
     path: PathLike | Sequence[PathLike],
     format: str | None = None,  # noqa: A002
@@ -232,20 +275,29 @@ def read(
     min_count: int = 1,
     **options: Any,
 ) -> LabeledTrees:
-    """All examples of a file: ``read("trees.jsonl")``, ``read("a.conllu", lower=True)``.
+    """Read all examples of a file.
 
     Arguments:
         path: the file or folder, or several.
-        format: its format, a name in :data:`FORMATS`; by default :func:`guess_format` says it.
-        layout: where the trees are in the file, for formats that read that.
+        format: a name in :data:`FORMATS`; default: see :func:`guess_format`.
+        layout: the keys or columns of the trees, for formats that use a layout.
         min_count: words that occur less often become ``<unk>``, and the vocabulary of words is
-            frozen; 1, the default, keeps every word.
-        **options: further arguments of the format's ``stream``, such as ``vocabs``.
+            frozen; with 1 every word is kept.
+        **options: further arguments of the format, such as ``vocabs``, or ``lower`` for CoNLL-U.
+
+    Returns:
+        the trees and the columns of the examples.
 
     Raises:
-        TreeError: with the file, and the line where there is one: it is not of the format.
-        ConfigError: there is no such file or format, or it does not read the layout or an option;
-            or ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
+        TreeError: the file is not of the format; the error names file and line.
+        ConfigError: the file or format does not exist, or the format does not use the layout or an
+            option; or ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("plans.jsonl").write_text('{"op": "join", "children": [{"op": "scan"}]}')
+        >>> read("plans.jsonl").forest
+        Forest(1 tree, 2 nodes, columns: op (2 names))
     """
     files = files_of(path)
     for file in files:
@@ -254,18 +306,13 @@ def read(
             raise ConfigError(
                 f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
             )
-    name = format or guess_format(files[0], layout)
-    if name not in FORMATS:
-        raise ConfigError(
-            f"expected format to be one of {', '.join(FORMATS)}, got {name!r}"
-            f"{suggestion(name, FORMATS)}"
-        )
+    chosen = get_format(format or guess_format(files[0], layout))
     if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
             f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
             f"got {min_count}"
         )
-    examples = FORMATS[name].read(path, layout=layout, **options)
+    examples = chosen.read(path, layout=layout, **options)
     if min_count == 1:
         return examples
     words = frequent_words([examples.forest], min_count)

@@ -1,4 +1,4 @@
-"""JSON with a tree of objects in objects per record: JSON Lines, and documents that are a list."""
+"""JSON with a tree of nested objects per record: JSON Lines, and documents that are a list."""
 
 from __future__ import annotations
 
@@ -27,23 +27,28 @@ def stream_jsonl(
     trees: int = 10_000,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """The trees of a JSON Lines file, ``trees`` lines at a time, fewer where they are long.
+    """Read the trees of a JSON Lines file, ``trees`` lines at a time, fewer if they are long.
 
-    A line is an object, or a list of one object. A node is an object with a list of nodes under
-    ``layout.children``, in which null is a missing child; leaves need no list. The root is the
-    object itself, or what stands at ``layout.tree``; two paths there give pairs of trees.
+    A line is an object, or a list of one object. A node is an object with a list of nodes under the
+    key of the children, in which null is a missing child; leaves need no list. The root is the
+    object itself, or the object at the path of the layout; two paths give pairs of trees.
 
-    Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.ColumnTypes`.
-    Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
+    Node columns: the other members of the nodes, see :class:`~dgltrees.formats.values.ColumnTypes`.
+    Example columns: ``line``, and with a path in the layout the members next to the tree.
 
     Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``children``, ``tree`` and ``names`` are read.
+        path: the file.
+        trees: lines per chunk.
+        layout: the key of the children, the path of the roots, and the columns of names.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is no JSON or too deep
-            for Python's ``json``, a root or node is no object, a column is not of one kind, or no
-            node has ``layout.children``, but some have other lists of objects.
+        TreeError: the file is empty or not UTF-8, a line is not JSON or too deeply nested for
+            Python's ``json``, a root or node is not an object, a column has several kinds of
+            values, or no node has the key of the children although some have other lists of
+            objects; the error names file and line.
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
@@ -60,18 +65,22 @@ def stream_json_records(
     trees: int = 10_000,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """The trees of a JSON document that is a list of objects, ``trees`` of these at a time.
+    """Read the trees of a JSON document that is a list of objects, ``trees`` objects at a time.
 
-    An object is what a line is in :func:`stream_jsonl`, with the same
-    columns; ``line`` is its number from 1. The document is read whole.
+    Each object is a record as in :func:`stream_jsonl`, with the same columns; ``line`` is its
+    number from 1. The whole document is in memory.
 
     Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        layout: ``children``, ``tree`` and ``names`` are read.
+        path: the file.
+        trees: objects per chunk.
+        layout: see :func:`stream_jsonl`.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: the file is no list of JSON objects, or what ``stream_jsonl`` raises, with the
-            number of the record in place of the line.
+        TreeError: the file is not a list of JSON objects; or see ``stream_jsonl``, with the number
+            of the record as the line.
     """
     with open_bytes(path) as file:
         data = file.read()
@@ -95,25 +104,35 @@ def stream_json_records(
 def write_jsonl(
     examples: LabeledTrees, path: PathLike, layout: RecordLayout = RecordLayout()
 ) -> None:
-    """Write trees that :func:`stream_jsonl` reads back with the same layout.
+    """Write trees that :func:`stream_jsonl` can read with the same layout.
 
-    Missing values are left out. A record without anything but its tree is the root itself.
+    Missing values are left out. A record with only a tree is the root itself.
 
     Arguments:
-        examples: single trees; or pairs, whose places ``layout.tree`` names.
-        path: the file; it is replaced once all is written.
-        layout: ``children`` and ``tree`` are read.
+        examples: single trees; or pairs, if the layout has two paths.
+        path: the file; it is replaced when the new one is complete.
+        layout: the key of the children and the paths of the roots.
 
     Raises:
-        TreeError: ``layout.tree`` names not as many places as an example has trees; examples have
-            columns besides ``line`` while it names none; or a column is named as the children are.
+        TreeError: the numbers of paths and of trees per example differ; examples have columns other
+            than ``line``, but the layout has no path; or a column has the name of the key of the
+            children.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dgltrees.trees import Forest
+        >>> forest = Forest.build([-1, 0], columns={"cost": [3, 1]})
+        >>> write_jsonl(LabeledTrees(forest), "trees.jsonl")
+        >>> print(Path("trees.jsonl").read_text())
+        {"cost": 3, "children": [{"cost": 1}]}
+        <BLANKLINE>
     """
     forest = examples.forest
     beside = {name: column for name, column in examples.columns.items() if name != "line"}
     paths = [path.split(".") for path in layout.paths]
     if examples.arity != max(1, len(paths)):
         raise TreeError(
-            f"expected a place for each of the {examples.arity} trees of an example, got "
+            f"expected a path for each of the {examples.arity} trees of an example, got "
             f"{', '.join(layout.paths) or 'none'}; name them, such as "
             "RecordLayout(tree=['first', 'second'])"
         )
@@ -143,7 +162,7 @@ def write_jsonl(
 
 
 def _record(members: str, paths: Sequence[Sequence[str]], texts: Sequence[str]) -> str:
-    """The text of a record with some members, and with trees at paths in it."""
+    """Return the text of a record with some members, and with trees at paths in it."""
     record: dict[str, Any] = {}
     for keys, text in zip(paths, texts):
         inner = record
@@ -162,7 +181,7 @@ def _object(members: str, nested: Mapping[str, Any]) -> str:
 
 
 def _texts(forest: Forest, children: str) -> list[str]:
-    """The text of each tree."""
+    """Return the text of each tree."""
     names = {name: vocab.names for name, vocab in forest.vocabs.items()}
     columns = {n: _values(column, names.get(n)) for n, column in forest.columns.items()}
     members = _members(columns, forest.num_nodes)
@@ -182,7 +201,7 @@ def _texts(forest: Forest, children: str) -> list[str]:
 
 
 def _members(columns: Mapping[str, Sequence[Any]], rows: int) -> list[str]:
-    """The members of an object per row, without the braces."""
+    """Return the members of an object per row, without the braces."""
     texts: list[list[str]] = [[] for _ in range(rows)]
     for name, values in columns.items():
         key = json.dumps(name, ensure_ascii=False)
@@ -193,7 +212,7 @@ def _members(columns: Mapping[str, Sequence[Any]], rows: int) -> list[str]:
 
 
 def _values(column: NDArray[Any], names: Any) -> Sequence[Any]:
-    """The values of a column, None where one is missing."""
+    """Return the values of a column, None where one is missing."""
     if names is not None:
         return [names[i] if i >= 0 else None for i in column.tolist()]
     if column.dtype.kind == "f":

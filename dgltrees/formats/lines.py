@@ -20,7 +20,7 @@ from dgltrees.trees.labeled import LabeledTrees, align
 T = TypeVar("T")
 
 LineError = Callable[[str, int | None], TreeError]
-"""Makes the error of a line of a file."""
+"""Function that makes the error for a line of a file."""
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -29,7 +29,7 @@ _CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
-    """Open a text file as bytes, behind its byte order mark if it has one; gzip is unpacked.
+    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed.
 
     Arguments:
         path: the file; :data:`~dgltrees._files.STANDARD_INPUT`; or lines in memory.
@@ -57,9 +57,9 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
 
 
 def first_line(path: PathLike) -> str:
-    """The first line that is not blank, of the first hundred; of standard input, of what has come.
+    """Return the first line that is not blank, among the first hundred.
 
-    What comes from standard input can be read again.
+    For standard input, only the bytes received so far are searched; they can be read again.
     """
     with open_bytes(path) as file:
         lines = islice(file, 100) if in_file(path) else file.peek(1).splitlines()
@@ -68,10 +68,10 @@ def first_line(path: PathLike) -> str:
 
 
 def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
-    """One path or a sequence of paths as a list.
+    """Convert one path or a sequence of paths to a list.
 
     Raises:
-        ConfigError: the sequence is empty, or something is no path.
+        ConfigError: the sequence is empty, or an element is not a path.
     """
     files: list[Any] = list(paths) if isinstance(paths, (list, tuple)) else [paths]
     if not files:
@@ -86,20 +86,20 @@ def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
 
 
 def error_in(path: PathLike) -> LineError:
-    """What makes the error of a line of a file, from a message and the number of the line."""
+    """Return the function that makes an error from a message and the number of a line."""
     return lambda message, line: TreeError(message, file=path, line=line)
 
 
 def empty_file(path: PathLike, what: str = "tree", line: int | None = 1) -> TreeError:
-    """The error of a file without a single example; None for a file without lines."""
+    """Make the error for a file without examples; ``line`` is None for a file without lines."""
     return TreeError(f"expected at least one {what}, got an empty file", file=path, line=line)
 
 
 def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """Every line of a text file with its number, from 1, and without its line end.
+    """Iterate over the lines of a text file with their numbers, from 1, without line ends.
 
     Raises:
-        TreeError: with file and line: a line is not UTF-8.
+        TreeError: a line is not UTF-8; the error names file and line.
     """
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
@@ -108,9 +108,9 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 
 def not_utf8(path: PathLike, error: UnicodeDecodeError) -> TreeError:
-    """The error of a file with a byte that is not UTF-8.
+    """Make the error for a file with a byte that is not UTF-8.
 
-    It names the line, for which the file is read again, where that can be done.
+    It names the line; the file is read again to find it, if possible.
     """
     try:
         if os.fspath(path) != STANDARD_INPUT:
@@ -132,7 +132,7 @@ def check_chunk_size(trees: int) -> None:
 
 
 def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
-    """Lists of ``size`` successive items; the last one may be shorter.
+    """Group successive items into lists of ``size`` items; the last list may be shorter.
 
     Raises:
         ConfigError: ``size`` is below 1.
@@ -142,14 +142,14 @@ def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
 
 
 def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[str]]]:
-    """Successive lines that are not blank, and the number of each.
+    """Group successive lines that are not blank, and their numbers.
 
     Arguments:
         path: the file.
-        trees: the most lines per chunk; fewer where lines are long, so that memory is bounded.
+        trees: the largest number of lines per chunk; fewer if lines are long, to bound the memory.
 
     Raises:
-        TreeError: with file and line: the file has no such line, or one is not UTF-8.
+        TreeError: the file has no such line, or one is not UTF-8; the error names file and line.
         ConfigError: ``trees`` is below 1.
     """
     check_chunk_size(trees)
@@ -171,12 +171,12 @@ def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[
 
 
 def line_chunks(path: PathLike, trees: int, *, blank: bool = False) -> Iterator[tuple[bytes, int]]:
-    """The text of ``trees`` successive lines at a time, and the number of the first of them.
+    """Return the text of ``trees`` successive lines at a time, and the number of the first of them.
 
     Arguments:
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
-        blank: whether to yield chunks that hold blank lines alone.
+        blank: whether to yield chunks that hold only blank lines.
 
     Raises:
         TreeError: the file has no line to yield.
@@ -186,7 +186,7 @@ def line_chunks(path: PathLike, trees: int, *, blank: bool = False) -> Iterator[
 
 
 def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
-    """As :func:`line_chunks`, for trees over several lines: a chunk ends where all brackets close.
+    """Split text like :func:`line_chunks`, at lines where all brackets close.
 
     Several trees on one line count as one.
     """
@@ -226,5 +226,5 @@ def _chunks_of_text(
 
 
 def gather(stream: Iterable[LabeledTrees], names: Sequence[str] = ()) -> LabeledTrees:
-    """All examples of a stream as one data set; see :func:`~dgltrees.trees.labeled.align`."""
+    """Join all examples of a stream to one data set, see :func:`~dgltrees.trees.labeled.align`."""
     return LabeledTrees.concat(align(list(stream), names))

@@ -39,7 +39,7 @@ _NOT = LRT_WORDS["not"]
 def stream_lrt(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
 ) -> Iterator[LabeledTrees]:
-    """The pairs of a file of logical relations, ``trees`` lines at a time.
+    """Read the pairs of a file of logical relations, ``trees`` lines at a time.
 
     A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
     ``( S ( and S ) )`` or ``( S ( or S ) )``. Each of the last two is one node with two children.
@@ -50,23 +50,31 @@ def stream_lrt(
     sentences' numbers of operators. Examples have arity 2.
 
     Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
+        path: the file.
+        trees: lines per chunk.
         labeled: whether every line must have a relation; otherwise ``target`` is -1 without one.
 
+    Returns:
+        an iterator over chunks.
+
     Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced or of another form, or a relation, operator or variable is unknown.
+        TreeError: the file is empty or not UTF-8, a line is cut off, a bracket is unbalanced or of
+            another form, or a relation, operator or variable is unknown; the error names file and
+            line.
     """
     for items, is_relation in LRT_GRAMMAR.lines(path, trees, labeled=labeled):
         yield parse_lrt(items, is_relation)
 
 
 def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
-    """The pairs of some lines; see :func:`stream_lrt`.
+    """Parse the pairs of some lines, see :func:`stream_lrt`.
 
     Arguments:
         items: the ``M`` brackets and words of the lines.
-        is_relation: ``(M,)`` which of them are relations.
+        is_relation: ``(M,)`` mask of the relations.
+
+    Returns:
+        the pairs.
     """
     is_open, up, place = items.is_open, items.parent, items.place
     relations = {name: i for i, name in enumerate(LRT_RELATIONS)}
@@ -118,15 +126,15 @@ def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
 
 
 def write_lrt(examples: LabeledTrees, path: PathLike) -> None:
-    """Write LRT pairs as a file, which :func:`stream_lrt` reads back.
+    """Write pairs as a file that :func:`stream_lrt` can read.
 
     Arguments:
-        examples: pairs with the columns that :func:`stream_lrt` lists.
-        path: the file; it is replaced once all is written.
+        examples: pairs with the columns of :func:`stream_lrt`.
+        path: the file; it is replaced when the new one is complete.
 
     Raises:
-        TreeError: with tree and node: the number of a node's children does not fit its operator, or
-            a leaf has no variable.
+        TreeError: the number of a node's children does not fit its operator, or a leaf has no
+            variable; the error names tree and node.
     """
     forest = examples.forest
     op, value, names = forest.columns["op"], forest.columns["value"], forest.vocabs["op"].names

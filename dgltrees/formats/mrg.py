@@ -1,4 +1,4 @@
-"""Constituent trees in the brackets of the Penn Treebank.
+"""Constituency trees in the brackets of the Penn Treebank.
 
 Marcus, Santorini & Marcinkiewicz, "Building a Large Annotated Corpus of English: The Penn
 Treebank", Computational Linguistics 1993.
@@ -26,26 +26,29 @@ def stream_mrg(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Iterator[LabeledTrees]:
-    """The trees of one or several ``.mrg`` files, about ``trees`` at a time.
+    """Read the trees of one or several ``.mrg`` files, about ``trees`` at a time.
 
     A tree is ``( (S (NP (NNP Vinken)) (VP ...)) )`` over any number of lines. The outer bracket
     without a label is optional and not a node. ``(NNP Vinken)`` is one leaf. A word next to other
     constituents, as in ``(NP old (NN man))``, is a leaf without a label.
 
-    Node columns: ``label``, the constituent or tag, -1 for none; ``word``, the word of a leaf or
+    Node columns: ``label``, the constituent or tag, -1 without one; ``word``, the word of a leaf,
     -1 at inner nodes. There are no example columns.
 
     Arguments:
         paths: a file, or files in the order to read them; no chunk holds trees of two files.
         trees: trees per chunk; trees that share a line count as one.
-        vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or one of the two; where a
-            name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
-            name. All chunks share them.
+        vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or one of the two. A name that
+            is not in a frozen vocabulary is an error, or becomes the vocabulary's unknown name. All
+            chunks share the vocabularies.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: with file and line: a file is empty or not UTF-8, a bracket is unbalanced or has
-            no label, text is outside all brackets, a label has nothing below it, or a name is not
-            in a frozen vocabulary.
+        TreeError: a file is empty or not UTF-8, a bracket is unbalanced or has no label, text is
+            outside all brackets, a label has nothing below it, or a name is not in a frozen
+            vocabulary; the error names file and line.
         ConfigError: there is no file, or ``trees`` is below 1.
     """
     vocabs = vocabs_for(vocabs, "label", "word")

@@ -26,11 +26,11 @@ USUAL = {
     "parent": ("parent", "parent_id"),
     "depth": ("depth",),
 }
-"""The names of the columns of structure that a layout does not name."""
+"""Default names of the columns that define the trees."""
 
 
 def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
-    """Whether a table has a column of parents or depths, by its usual name or the layout."""
+    """Return whether a table has a column of parents or depths, named by default or the layout."""
     usual = (*USUAL["parent"], *USUAL["depth"])
     return bool(layout.parent or layout.depth) or any(name in header for name in usual)
 
@@ -40,27 +40,29 @@ def stream_nodes(
     trees: int = 10_000,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """The trees of a node table, about ``trees`` at a time.
+    """Read the trees of a node table, about ``trees`` at a time.
 
-    A row is a node; nodes are in the order of the rows, and children in that of their rows. The
-    rows of a tree follow each other. Either each row has the id of its parent, which is empty (or
-    -1, if no node has that id) at the root; or it has its depth, and the rows are in preorder.
-    Without a column for the tree, rows with parents are one tree, and one with the depth of the
-    first begins a tree.
+    Each row is a node. Nodes and children are in the order of their rows, and the rows of a tree
+    follow each other. Either each row has the id of its parent, which is empty at the root (or -1,
+    if no node has that id); or it has its depth, and the rows are in preorder. Without a column for
+    the tree, rows with parents are one tree, and each row as deep as the first begins a tree.
 
-    Node columns: all others; see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
-    ``line``, of the tree's first row, and the column of the tree.
+    Node columns: all others, see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
+    ``line``, the first line of the tree, and the column of the tree.
 
     Arguments:
-        path: CSV, TSV, Parquet or Arrow; see :class:`~dgltrees.formats.tables.Table`.
+        path: CSV, TSV, Parquet or Arrow, see :class:`~dgltrees.formats.tables.Table`.
         trees: trees per chunk.
-        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``names`` are read.
+        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``names`` are used.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: with file and line: the file is empty or damaged, has no such columns, the rows
-            of a tree are apart, a node occurs twice, a parent is no node of the tree, a depth is
-            no integer or more than one below the row before, a tree has not exactly one root or
-            has a cycle, or a column is not of one kind.
+        TreeError: the file is empty or damaged, or has no such columns; the rows of a tree are
+            apart, a node occurs twice, a parent is not a node of the tree, a depth is not an
+            integer or more than one below the row before, a tree does not have exactly one root or
+            has a cycle, or a column has several kinds of values; the error names file and line.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
     table = Table(path, layout.names)
@@ -73,7 +75,7 @@ def stream_nodes(
 
 
 class _Nodes:
-    """The columns of a node table that say its trees."""
+    """The columns of a node table that define its trees."""
 
     def __init__(self, table: Table, layout: RecordLayout) -> None:
         self.table, self.layout, self.path = table, layout, table.path
@@ -106,7 +108,7 @@ class _Nodes:
         )
 
     def trees(self) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
-        """Batches of whole trees, and the first row of each."""
+        """Iterate over batches of whole trees, and the first row of each tree."""
         parts: list[Batch] = []
         seen: set[Any] = set()
         before = None
@@ -135,7 +137,7 @@ class _Nodes:
         return batch, starts
 
     def _starts(self, batch: Batch, before: Any, seen: set[Any]) -> tuple[NDArray[np.int64], Any]:
-        """The rows of a batch that begin a tree, behind a row with the key ``before``; its last."""
+        """Return the rows that begin a tree, given the key ``before`` them, and the last key."""
         if self.tree:
             keys = batch.cells[self.tree]
             self._check_present(self.tree, _is_null(keys), batch)
@@ -159,7 +161,7 @@ class _Nodes:
         return np.flatnonzero(depth == self._root_depth), None
 
     def examples(self, batch: Batch, starts: NDArray[np.int64]) -> LabeledTrees:
-        """The examples of whole trees."""
+        """Return the examples of whole trees."""
         offsets = np.append(starts, len(batch))
         tree = np.repeat(np.arange(len(starts)), np.diff(offsets))
         up = self._by_parent(batch, tree) if self.parent else self._by_depth(batch, starts)
@@ -180,7 +182,7 @@ class _Nodes:
         return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
     def _by_parent(self, batch: Batch, tree: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each row's parent, -1 at roots."""
+        """Return the row of each row's parent, -1 at roots."""
         assert self.node is not None
         assert self.parent is not None
         nodes, parents = batch.cells[self.node], batch.cells[self.parent]
@@ -220,7 +222,7 @@ class _Nodes:
         return np.where(is_root, -1, up)
 
     def _by_depth(self, batch: Batch, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each row's parent, which is the last one before it that is less deep."""
+        """Return the row of each row's parent: the last one before it that is less deep."""
         assert self.depth is not None
         depth = _ids(batch.cells[self.depth])
         if depth is None:
@@ -238,33 +240,33 @@ class _Nodes:
     def _check_present(self, name: str, missing: NDArray[np.bool_], batch: Batch) -> None:
         if missing.any():
             row = int(missing.argmax())
-            raise self._error(f"expected a value in column {name!r}, got none", batch, row)
+            raise self._error(f"missing value in column {name!r}", batch, row)
 
     def _error(self, message: str, batch: Batch, row: int) -> TreeError:
         return TreeError(message, file=self.path, line=int(batch.lines[row]))
 
 
 def _shown(cell: Any) -> str:
-    """A cell in an error: without the type that numpy shows."""
+    """Return a cell as text for an error, without the type that numpy shows."""
     return repr(cell.item() if isinstance(cell, np.generic) else cell)
 
 
 def _is_null(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where a table that is no text has no value."""
+    """Return a mask of missing values, for tables that are not text."""
     if cells.dtype == object:
         return np.array([cell is None for cell in cells.tolist()])
     return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), np.bool_)
 
 
 def _is_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where there is no value, or in text one of the words for that."""
+    """Return a mask of missing values; in text they are one of several words."""
     if cells.dtype == object:
         return np.array([cell is None or cell in MISSING_CELLS for cell in cells.tolist()])
     return _is_null(cells)
 
 
 def _ids(cells: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Cells as integers; None if one is none."""
+    """Convert cells to integers; None if one is not an integer."""
     if cells.dtype.kind != "f":  # whose fractions int() would cut off
         with suppress(ValueError, OverflowError, TypeError):
             return np.array(list(map(int, cells.tolist())), np.int64)

@@ -1,4 +1,4 @@
-"""Examples of JSON records: a tree at some place in each, and what stands beside it."""
+"""Examples from JSON records: a tree at a path in each record, and the members next to it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 
 def parse_json(text: str, path: PathLike, line: int) -> Any:
-    """A value of JSON text; a list of one value, as EXPLAIN prints it, is that value.
+    """Parse a JSON value; a list of one value, as EXPLAIN prints it, is replaced by that value.
 
     Raises:
-        TreeError: with file and line: see :func:`~dgltrees._json.load_json`.
+        TreeError: see :func:`~dgltrees._json.load_json`; the error names file and line.
     """
     try:
         value = load_json(text)
@@ -43,7 +43,7 @@ class Records:
 
     Arguments:
         path: the file, for the errors.
-        layout: where the roots are in a record, and the children in a node.
+        layout: the paths of the roots in a record, and the key of the children in a node.
     """
 
     def __init__(self, path: PathLike, layout: RecordLayout) -> None:
@@ -59,19 +59,23 @@ class Records:
         lines: Sequence[int],
         columns: Mapping[str, FileColumn] | None = None,
     ) -> LabeledTrees:
-        """The examples of some records.
+        """Return the examples of some records.
 
-        Node columns: what the objects of the nodes hold but their children. Example columns:
-        ``line``, then ``columns``, then what stands in the records beside the trees.
+        Node columns: the members of the nodes without their children. Example columns: ``line``,
+        then ``columns``, then the members of the records next to the trees.
 
         Arguments:
-            records: ``(E,)`` JSON values; their roots are taken out of them.
-            lines: the line of each.
+            records: ``(E,)`` JSON values; their roots are removed from them.
+            lines: the line of each record.
             columns: other example columns.
 
+        Returns:
+            the examples.
+
         Raises:
-            TreeError: with file and line: a record has no object where its root should be, the
-                children of a node are no list of objects, or columns are not the same throughout.
+            TreeError: a record has no object at the path of its root, the children of a node are
+                not a list of objects, or a column has several kinds of values; the error names file
+                and line.
         """
         arity = len(self.paths)
         roots = [
@@ -112,7 +116,7 @@ class Records:
         return LabeledTrees(forest, as_example_columns(beside, lines), arity)
 
     def _warn_of_lists(self, vocabs: Mapping[str, Vocabulary]) -> None:
-        """Say which other keys hold lists of objects, some of which may be meant as children."""
+        """Warn of other keys with lists of objects, some of which may be meant as children."""
         lists = [n for n, names in vocabs.items() if any(v.startswith('[{"') for v in names.names)]
         if lists:
             warnings.warn(
@@ -122,11 +126,11 @@ class Records:
             )
 
     def check_children(self) -> None:
-        """Check, behind the last record, that not all trees are roots for want of the right key.
+        """Check after the last record that the key of the children was right.
 
         Raises:
-            TreeError: with file and line: no node has the key of the children, but some have lists
-                of objects.
+            TreeError: no node has the key of the children, but some have lists of objects; the
+                error names file and line.
         """
         if self._other_lists and not self._has_children:
             raise self.error(
@@ -137,7 +141,7 @@ class Records:
             )
 
     def _take_root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:
-        """The object of a root, cut from its record."""
+        """Remove the object of a root from its record and return it."""
         value, place = record, ""
         for key in keys:
             if not isinstance(value, dict) or key not in value:

@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of ``W`` words, as a file has it.
+    """A sentence of ``W`` words of a file.
 
     Arguments:
         words: ``(W,)``.
-        heads: ``(W,)`` the number of each word's head, from 1, or 0 for ROOT; not checked. Empty
-            in formats without heads.
-        columns: further columns of names, such as ``deprel``, each ``(W,)``; None where a word has
-            no name.
+        heads: ``(W,)`` the number of each word's head, from 1, or 0 for ROOT; not checked. Empty in
+            formats without heads.
+        columns: further columns of names, such as ``deprel``, each ``(W,)``; None is a missing
+            name.
         lines: ``(W,)`` the number of each word's line.
         line: the number of the sentence's first line.
         comments: the comments above the sentence, ``# key = value``.
@@ -47,14 +47,14 @@ class Sentence:
 
 
 SentenceParser = Callable[[PathLike], Iterator[Sentence]]
-"""Reads a file sentence by sentence."""
+"""Function that reads a file sentence by sentence."""
 
 
 def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
-    """The lines of a file between blank lines, each line with its number.
+    """Iterate over the blocks of lines between blank lines, each line with its number.
 
     Raises:
-        TreeError: with file and line: a line is not UTF-8; or all lines are blank.
+        TreeError: a line is not UTF-8, or all lines are blank; the error names file and line.
     """
     block: list[tuple[int, str]] = []
     empty = True
@@ -71,10 +71,11 @@ def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
 
 
 def head_of(text: str, line: int, error: LineError) -> int:
-    """The number of a head from its text.
+    """Parse the number of a head.
 
     Raises:
-        TreeError: with file and line: the text is not a number, or the number is negative or huge.
+        TreeError: the text is not a number, or the number is negative or huge; the error names file
+            and line.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise error(
@@ -93,7 +94,7 @@ def forest_of(
     single_root: bool,
     file: PathLike,
 ) -> Forest:
-    """The dependency forest of sentences from one file; see :func:`from_heads`."""
+    """Build the dependency forest of sentences from one file, see :func:`from_heads`."""
     words = list(chain.from_iterable(sentence.words for sentence in sentences))
     columns = {
         name: list(chain.from_iterable(sentence.columns[name] for sentence in sentences))
@@ -113,7 +114,7 @@ def forest_of(
 
 
 def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
-    """Sentences as a forest without heads, in which each word is the child of the one before.
+    """Build a forest of sentences without heads, in which each word is the child of the one before.
 
     Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
     """
@@ -141,28 +142,31 @@ def stream_sentences(
     max_words: int | None = None,
     single_root: bool = False,
 ) -> Iterator[LabeledTrees]:
-    """The sentences of one or several files as dependency trees, at most ``trees`` at a time.
+    """Read the sentences of one or several files as dependency trees, at most ``trees`` at a time.
 
-    Node 0 of a tree is ROOT, node i is the i-th word, and a node's parent is its head. Node
+    Node 0 of a tree is ROOT, node ``i`` is the ``i``-th word, and a node's parent is its head. Node
     columns: ``word``, which is ``<root>`` at ROOT; the other ``columns``, -1 at ROOT and where a
     word has no name. There are no example columns.
 
     Arguments:
         parse: reads one file.
-        columns: the columns of names that its sentences have, ``word`` among them.
+        columns: the columns of names of its sentences, including ``word``.
         paths: a file, or files in the order to read them; no chunk holds sentences of two files.
         trees: sentences per chunk; the last chunk of a file may have fewer.
-        vocabs: vocabularies to use, by column; where a name is missing from a frozen one it is an
-            error, or becomes the vocabulary's unknown name. All chunks share them.
-        lower: turn words to lower case.
-        max_words: leave out longer sentences; a warning per file says how many.
+        vocabs: vocabularies to use, by column. A name that is not in a frozen vocabulary is an
+            error, or becomes the vocabulary's unknown name. All chunks share the vocabularies.
+        lower: convert words to lower case.
+        max_words: leave out longer sentences; a warning per file gives their number.
         single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
             CoNLL-X allows it.
 
+    Returns:
+        an iterator over chunks.
+
     Raises:
-        TreeError: with file and line: what ``parse`` raises, a head is out of range, there is a
-            cycle, no root or a second one, or a name is not in a frozen vocabulary; or all
-            sentences are too long.
+        TreeError: see ``parse``; a head is out of range, there is a cycle, no root or a second one,
+            a name is not in a frozen vocabulary, or all sentences are too long; the error names
+            file and line.
         ConfigError: there is no file, or a limit is below 1.
     """
     files = files_of(paths)
@@ -187,17 +191,20 @@ def leave_out_long(
     file: PathLike | None = None,
     unit: str = "words",
 ) -> Iterator[T]:
-    """The sentences of at most ``max_words`` words; a warning at the end counts the others.
+    """Iterate over the sentences of at most ``max_words`` words.
 
     Arguments:
         sentences: in any form.
-        length: gives the number of words of a sentence.
-        max_words: the limit; None for none.
-        file: where the sentences stand, for the warning.
-        unit: what is counted, for the warning.
+        length: returns the number of words of a sentence.
+        max_words: the limit; None for no limit.
+        file: the file of the sentences, for the warning.
+        unit: the name of the words, for the warning.
 
     Raises:
         ConfigError: ``max_words`` is below 1.
+
+    Warns:
+        UserWarning: sentences were left out; given at the end, with their number.
     """
     check_max_words(max_words)
     total = long = 0
@@ -224,7 +231,7 @@ def too_long(
     unit: str = "words",
     cure: str = "raise max_words",
 ) -> TreeError:
-    """The error of a sentence over the limit, or of a file where every sentence is."""
+    """Make the error for a sentence over the limit, or for a file in which every sentence is."""
     return TreeError(
         f"expected a sentence of at most {max_words} {unit}, got {got}; {cure}",
         file=file,
@@ -233,6 +240,6 @@ def too_long(
 
 
 def check_max_words(max_words: int | None) -> None:
-    """Raise ConfigError if the most words of a sentence are fewer than one."""
+    """Raise ConfigError if the limit of words is below 1."""
     if max_words is not None and max_words < 1:
         raise ConfigError(f"expected max_words to be at least 1, got {max_words}")

@@ -1,4 +1,4 @@
-"""Tables: CSV and TSV, Parquet, and Arrow (extra ``arrow``), and trees in their cells."""
+"""Tables: CSV and TSV, Parquet and Arrow (extra ``arrow``), and trees as JSON in their cells."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Batch:
     """Successive rows of a table.
 
     Arguments:
-        lines: ``(n,)`` the line of each row in a file of text, its number from 1 in others.
-        cells: by column ``(n, ...)``: text as objects, or numbers.
+        lines: ``(n,)`` the line of each row in a text file, otherwise its number from 1.
+        cells: by column ``(n, ...)``: strings as objects, or numbers.
     """
 
     lines: NDArray[np.int64]
@@ -46,13 +46,13 @@ class Batch:
         return len(self.lines)
 
     def rows(self, rows: Any) -> Batch:
-        """Some of the rows: a slice or an index."""
+        """Select rows by a slice or an index."""
         cells = {name: column[rows] for name, column in self.cells.items()}
         return Batch(self.lines[rows], cells)
 
     @staticmethod
     def concat(parts: Sequence[Batch]) -> Batch:
-        """All rows of several batches of a table."""
+        """Join batches of a table."""
         return Batch(
             np.concatenate([part.lines for part in parts]),
             {name: np.concatenate([part.cells[name] for part in parts]) for name in parts[0].cells},
@@ -63,13 +63,13 @@ class Table:
     """A table in a file.
 
     Arguments:
-        path: CSV, with tabs instead of commas if there are tabs in its first line, packed with gzip
-            or not; Parquet; or Arrow, as a file or a stream.
-        names: columns that hold names, whatever their values look like.
+        path: CSV, with tabs instead of commas if its first line has tabs, optionally compressed
+            with gzip; Parquet; or Arrow, as a file or a stream.
+        names: columns that hold names, even if their values look like numbers.
 
     Attributes:
         header: the names of the columns.
-        header_line: the number of the line that they stand on; None where there are no lines.
+        header_line: the number of their line; None for files without lines.
 
     Raises:
         TreeError: the file is empty or damaged.
@@ -90,11 +90,12 @@ class Table:
             self.header = list(arrow_schema(path).names)
 
     def batches(self, rows: int = _ROWS) -> Iterator[Batch]:
-        """All rows, ``rows`` at a time.
+        """Read all rows, ``rows`` at a time.
 
         Raises:
-            TreeError: with file and line: there are none, two columns have one name, a row has not
-                a cell per column, text is not in UTF-8, or a column is neither numbers nor text.
+            TreeError: there are no rows, two columns have one name, a row does not have a cell per
+                column, text is not UTF-8, or a column holds neither numbers nor strings; the error
+                names file and line.
         """
         twice = next((name for name in self.header if self.header.count(name) > 1), None)
         if twice is not None:
@@ -109,10 +110,10 @@ class Table:
             raise empty_file(self.path, line=line)
 
     def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, FileColumn]:
-        """Some columns of a batch, typed; those that have had no values yet are left out.
+        """Convert columns of a batch to their types; columns without values so far are left out.
 
         Raises:
-            TreeError: with file, line and column: a cell among numbers is none.
+            TreeError: a cell among numbers is not a number; the error names file, line and column.
         """
         columns: dict[str, FileColumn] = {}
         for name in names:
@@ -131,7 +132,7 @@ class Table:
             yield Batch(np.array([line for line, _ in part]), dict(zip(self.header, columns)))
 
     def _text_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Each row but blank ones, and the line in which it begins."""
+        """Iterate over the rows that are not blank, each with its first line."""
         csv.field_size_limit(max(2**31 - 1, csv.field_size_limit()))
         with _open_text(self.path) as (header, reader, before):
             line, width = before + 1, len(header)
@@ -165,7 +166,7 @@ class Table:
 
 @contextmanager
 def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
-    """The names of the columns, a reader of the rows behind them, and the lines before those."""
+    """Open a table; yield its column names, a reader of its rows, and the lines before them."""
     line, number = "", 0
     with open_bytes(path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
         try:
@@ -186,23 +187,26 @@ def stream_rows(
     trees: int = 10_000,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
+    """Read the trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
-    ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:
-    ``json.Plan`` is what the column ``json`` has under ``Plan``; for pairs of trees there are two.
+    The layout names the column, by default ``tree`` or ``json``, or a path into its JSON:
+    ``json.Plan`` is the value under ``Plan`` in the column ``json``; pairs of trees need two paths.
     Trees are as in :func:`~dgltrees.formats.jsonl.stream_jsonl`.
 
-    Node columns: the members of the nodes. Example columns: ``line``, the other columns, and by
-    names such as ``json.Execution Time`` what stands in the JSON beside the tree.
+    Node columns: the members of the nodes. Example columns: ``line``, the other columns, and the
+    JSON members next to the tree, with names such as ``json.Execution Time``.
 
     Arguments:
-        path: CSV, TSV, Parquet or Arrow; see :class:`Table`.
-        trees: the most rows per chunk.
-        layout: ``tree``, ``children`` and ``names`` are read.
+        path: CSV, TSV, Parquet or Arrow, see :class:`Table`.
+        trees: the largest number of rows per chunk.
+        layout: the path of the roots, the key of the children, and the columns of names.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        TreeError: with file and line: ``layout.tree`` names no column, the file is empty or
-            damaged, a cell is no JSON, or what ``stream_jsonl`` raises.
+        TreeError: the layout does not name a column, the file is empty or damaged, or a cell is not
+            JSON; or see ``stream_jsonl``. The error names file and line.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
     table = Table(path, layout.names)

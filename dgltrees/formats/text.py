@@ -1,6 +1,6 @@
 """Plain text: a sentence per line, or paragraphs of English, which spaCy splits into words.
 
-Control characters, which old texts have and CoNLL-U forbids, are read as spaces.
+Control characters, which occur in old texts and which CoNLL-U forbids, are replaced by spaces.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ _SPACES = dict.fromkeys([*range(32), 127], " ")
 def sentences_of_lines(
     path: PathLike, *, encoding: str = "utf-8", split: Callable[[str], list[str]] = str.split
 ) -> Iterator[Sentence]:
-    """The sentences of a file with one sentence per line.
+    """Read the sentences of a file with one sentence per line.
 
     Arguments:
         path: the file.
-        encoding: of the file, ``latin-1`` for example.
-        split: gives the words of a line; by default those between spaces.
+        encoding: the encoding of the file, such as ``latin-1``.
+        split: splits a line into words; default: at spaces.
+
+    Returns:
+        an iterator over sentences.
 
     Raises:
-        TreeError: with file and line: a line is not in the encoding; or the file has no words.
+        TreeError: a line is not in the encoding, or the file has no words; the error names file and
+            line.
         ConfigError: the encoding does not exist.
     """
     empty = True
@@ -45,16 +49,19 @@ def sentences_of_lines(
 def sentences_of_text(
     path: PathLike, *, encoding: str = "utf-8", after: str | None = None
 ) -> Iterator[Sentence]:
-    """The sentences of English text with blank lines between its paragraphs.
+    """Read the sentences of English text with blank lines between its paragraphs.
 
     Memory holds one paragraph at a time.
 
     Arguments:
         path: the file.
-        encoding: of the file, ``latin-1`` for example.
-        after: skip the lines up to the first one that contains this string, such as ``*END*`` below
-            the header of an old Gutenberg text; where no line does, a warning says so and the whole
-            file is read.
+        encoding: the encoding of the file, such as ``latin-1``.
+        after: skip the lines until the first one that contains this string, such as ``*END*`` below
+            the header of an old Gutenberg text. If no line contains it, the whole file is read,
+            with a warning.
+
+    Returns:
+        an iterator over sentences.
 
     Raises:
         TreeError: see :func:`sentences_of_lines`.
@@ -75,7 +82,7 @@ def _sentence(words: list[str], line: int) -> Sentence:
 
 
 def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Each paragraph on one line, with the number of its first line."""
+    """Join each paragraph to one line, with the number of its first line."""
     paragraph: list[str] = []
     first = 0
     for number, line in lines:
@@ -90,7 +97,7 @@ def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _line_with(string: str, path: PathLike, encoding: str) -> int:
-    """The number of the first line that contains a string; 0, and a warning, if none does."""
+    """Return the number of the first line that contains a string; 0 with a warning if none does."""
     for number, line in _lines(path, encoding):
         if string in line:
             return number
@@ -133,23 +140,40 @@ _ABBREVIATIONS = (
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a sentence, as spaCy's tokenizer for English splits them.
+    """Split a sentence into words with spaCy's tokenizer for English.
 
-    A punctuation mark is a word, hyphens included; clitics are split (``do n't``, ``Ada 's``);
-    abbreviations and initials keep their full stop. Underscores, which mark emphasis in plain text,
+    A punctuation mark is a word, also a hyphen. Clitics are split (``do n't``, ``Ada 's``).
+    Abbreviations and initials keep their full stop. Underscores, which mark emphasis in plain text,
     are dropped. No model is needed.
+
+    Arguments:
+        text: the sentence.
+
+    Returns:
+        the words.
 
     Raises:
         ConfigError: spaCy is not installed.
+
+    Example:
+        >>> import spacy
+        >>> tokenize("I don't know.")
+        ['I', 'do', "n't", 'know', '.']
     """
     return [token.text for token in _english().make_doc(_plain(text))]
 
 
 def split_sentences(text: str) -> list[list[str]]:
-    """The words of each sentence of a paragraph, as spaCy's sentencizer splits it.
+    """Split a paragraph into sentences with spaCy's sentencizer, and these into words.
 
-    A sentence ends at full stops, question and exclamation marks, and the quotes and brackets that
-    close behind them, unless a word in lower case follows (``"Is it?" said he.``).
+    A sentence ends at a full stop, question or exclamation mark and the closing quotes and brackets
+    after it, unless a word in lower case follows (``"Is it?" said he.``).
+
+    Arguments:
+        text: the paragraph.
+
+    Returns:
+        the words of each sentence.
 
     Raises:
         ConfigError: spaCy is not installed.
@@ -168,20 +192,20 @@ def split_sentences(text: str) -> list[list[str]]:
 
 
 def _plain(text: str) -> str:
-    """The text without underscores, and with a single space between its words."""
+    """Return the text without underscores, and with a single space between its words."""
     return " ".join(text.replace("_", " ").split())
 
 
 @lru_cache(maxsize=1)
 def _english() -> Any:
-    """spaCy's tokenizer and sentencizer for English."""
+    """Return spaCy's tokenizer and sentencizer for English."""
     try:
         import spacy
         from spacy.symbols import ORTH
     except ImportError:
         raise ConfigError(
-            "splitting English text into words needs spaCy: pip install 'dgltrees[spacy]'; or give "
-            "text with spaces between words"
+            "missing spaCy, which splits English text into words; install it with "
+            "pip install 'dgltrees[spacy]', or give text with spaces between words"
         ) from None
     english: Any = spacy.blank("en")
     english.add_pipe("sentencizer")

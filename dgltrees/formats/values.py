@@ -1,4 +1,4 @@
-"""Values of files as typed columns: numbers, vectors and names, the same in all of a file."""
+"""Values of files as typed columns: numbers, vectors and names, with one type per file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 Numbers = NDArray[Any]
 FileColumn = Numbers | list[str | None]
-"""Numbers ``(n,)``, vectors ``(n, k)``, or names with None where there is none."""
+"""Numbers ``(n,)``, vectors ``(n, k)``, or names with None for a missing one."""
 
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
-"""What stands in a cell of text that has no value."""
+"""Contents of text cells that mean a missing value."""
 
 Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
@@ -29,11 +29,11 @@ _UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, 
 
 
 class ColumnTypes:
-    """The columns of a file, chunk by chunk; the first value of a column says what it holds.
+    """The columns of a file, chunk by chunk; the first value of a column determines its type.
 
     Arguments:
         path: the file, for the errors.
-        names: columns that hold names, whatever their values look like.
+        names: columns that hold names, even if their values look like numbers.
     """
 
     def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
@@ -41,15 +41,15 @@ class ColumnTypes:
         self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
 
     def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> FileColumn | None:
-        """The column of cells of text; None while it has no value.
+        """Convert text cells to a column; None if no value has occurred so far.
 
         Arguments:
             name: the column.
-            cells: those of one chunk, ``(n,)``; :data:`MISSING_CELLS` are no values.
-            line_of: the line of a cell by its index.
+            cells: the cells of one chunk, ``(n,)``; :data:`MISSING_CELLS` are missing values.
+            line_of: returns the line of a cell by its index.
 
         Raises:
-            TreeError: with file, line and column: a cell among numbers is none.
+            TreeError: a cell among numbers is not a number; the error names file, line and column.
         """
         first = next((i for i, cell in enumerate(cells) if cell not in MISSING_CELLS), None)
         if first is None and name not in self._kinds:
@@ -75,19 +75,19 @@ class ColumnTypes:
     def of_objects(
         self, objects: Sequence[Mapping[str, Any]], line_of: LineOf
     ) -> dict[str, FileColumn]:
-        """The columns of JSON objects, in the order of their first values.
+        """Convert JSON objects to columns, in the order of their first values.
 
-        Keys of objects in objects are joined by dots. True and false are the numbers 1 and 0. A
-        list of numbers is a vector, of the same size everywhere; other lists are names, which are
-        their JSON. Null and an empty list are no values, and a column without values is none.
+        Keys of nested objects are joined by dots. True and false become the numbers 1 and 0. A list
+        of numbers is a vector, of the same size everywhere; other lists become names, their JSON
+        text. Null and an empty list are missing values, and a column without values is left out.
 
         Arguments:
-            objects: those of one chunk, ``(n,)``.
-            line_of: the line of an object by its index.
+            objects: the objects of one chunk, ``(n,)``.
+            line_of: returns the line of an object by its index.
 
         Raises:
-            TreeError: with file, line and column: values of a column are of unlike kinds, vectors
-                are of unlike sizes, or a key occurs twice.
+            TreeError: the values of a column have several kinds, its vectors differ in size, or a
+                key occurs twice; the error names file, line and column.
         """
         found: dict[str, tuple[tuple[int, ...], FileColumn]] = {}  # each with its place in the file
         pending: list[tuple[tuple[str, ...], Rows, Sequence[Any]]]
@@ -115,7 +115,7 @@ class ColumnTypes:
     def _of_values(
         self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
     ) -> FileColumn:
-        """The column of ``total`` rows of which ``rows`` have values."""
+        """Make the column of ``total`` rows, of which ``rows`` have values."""
         types = set(map(type, values))
         if name not in self.names:
             self._check(name, rows, values[:1] if types in _UNIFORM else values, line_of)
@@ -165,7 +165,7 @@ def _by_place(item: tuple[str, tuple[tuple[int, ...], FileColumn]]) -> tuple[int
 
 
 def _by_key(objects: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Rows, list[Any]]]:
-    """The values of each key but null and empty lists, and the rows that have them."""
+    """Group the values by key, without null and empty lists, with the rows that have them."""
     groups: dict[tuple[str, ...], tuple[list[int], list[Mapping[str, Any]]]] = {}
     for row, each in enumerate(objects):  # objects with the same keys, of which there are few kinds
         group = groups.setdefault(tuple(each), ([], []))
@@ -192,7 +192,7 @@ def _by_key(objects: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Rows, list[
 
 
 def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:
-    """Which member each key of a path is in its object."""
+    """Return the index of each key of a path among the members of its object."""
     places = []
     for key in path:
         places.append(list(value).index(key))
@@ -222,7 +222,7 @@ def _text(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A JSON value in an error."""
+    """Return a JSON value as text for an error."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:40]}..."
 
@@ -230,7 +230,7 @@ def shown(value: Any) -> str:
 def as_node_columns(
     columns: Mapping[str, FileColumn],
 ) -> tuple[dict[str, Numbers], dict[str, Vocabulary]]:
-    """Columns as those of a forest, with new vocabularies."""
+    """Convert columns to those of a forest, with new vocabularies."""
     arrays: dict[str, Numbers] = {}
     vocabs: dict[str, Vocabulary] = {}
     for name, column in columns.items():
@@ -245,10 +245,10 @@ def as_node_columns(
 def as_example_columns(
     columns: Mapping[str, FileColumn], lines: Sequence[int]
 ) -> dict[str, Numbers]:
-    """Columns as those of examples: numbers as float64, texts as objects; before them ``line``.
+    """Convert columns to those of examples: numbers to float64, strings to objects, ``line`` first.
 
     Arguments:
-        columns: each ``(E,)`` or ``(E, k)``; one that is called ``line`` becomes ``line_``.
+        columns: each ``(E,)`` or ``(E, k)``; one with the name ``line`` becomes ``line_``.
         lines: the line or row of each example.
     """
     arrays: dict[str, Numbers] = {"line": np.asarray(lines, np.int64)}

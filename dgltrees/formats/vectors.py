@@ -14,14 +14,14 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.arrow import pyarrow_or_error
 
 Parts = Iterable[NDArray[np.float32]]
-"""Arrays ``(., c)``, whose rows follow each other."""
+"""Arrays ``(., c)`` to concatenate."""
 
 
 def writer_of_vectors(path: PathLike) -> Callable[[Parts, PathLike], None]:
-    """What writes vectors in the format that a path ends in, in bounded memory.
+    """Return the function that writes vectors in the format of a suffix, in bounded memory.
 
     Arguments:
-        path: it ends in ``.npy``, for an array ``(E, c)``; or in ``.parquet``, for a table of
+        path: ends in ``.npy``, for an array ``(E, c)``; or in ``.parquet``, for a table of
             ``example``, the number from 0, and ``vector``, a list of c numbers.
 
     Raises:
@@ -50,7 +50,7 @@ def _write_npy(parts: Parts, path: PathLike) -> None:
 
 
 def _write_header(file: IO[bytes], rows: int, columns: int) -> None:
-    """The header of a .npy file, of the same length for any number of rows."""
+    """Write the header of a .npy file, of the same length for any number of rows."""
     about = {"shape": (rows, columns), "fortran_order": False, "descr": "<f4"}
     np.lib.format.write_array_header_1_0(file, about)
 

@@ -11,15 +11,19 @@ def number_metrics(
 ) -> dict[str, float]:
     """Return MAE, RMSE, R2, correlations and q-errors of predicted numbers.
 
+    MAE and RMSE are in the unit of the target. R2 is 1 for perfect predictions, and 0 for
+    predictions of the mean. R2 of the logarithms is not dominated by the largest targets. A q-error
+    is the factor by which a prediction is wrong.
+
     R2 and the correlations are omitted if all targets are equal, the correlations if all
-    predictions are equal, and the q-errors if a target or prediction is not positive. MAE and RMSE
-    are in the unit of the target.
+    predictions are equal, R2 of the logarithms and the q-errors if a target or prediction is not
+    positive.
 
     Arguments:
         targets, predictions: ``(R,)`` numbers.
 
     Returns:
-        The metrics by name: ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``,
+        The metrics by name: ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``, ``r2_log``,
         ``q_error_median`` and ``q_error_95`` (the 95th percentile).
 
     Example:
@@ -41,6 +45,8 @@ def number_metrics(
             report["pearson"] = float(pearsonr(targets, predictions)[0])
             report["spearman"] = float(spearmanr(targets, predictions)[0])
     if (targets > 0).all() and (predictions > 0).all():
+        if "r2" in report:
+            report["r2_log"] = float(r2_score(np.log(targets), np.log(predictions)))
         errors = q_errors(targets, predictions)
         report["q_error_median"] = float(np.median(errors))
         report["q_error_95"] = float(np.percentile(errors, 95))

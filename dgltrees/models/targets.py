@@ -235,13 +235,13 @@ class NumberTargets(TargetHead):
         count: the number of numbers.
         log_target: predict their logarithms; of 1 + y where a training target is 0.
         objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
-            beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``levels``,
-            for numbers on a scale of whole ones such as 1 to 5.
+            beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``ordinal``,
+            for integers on a scale such as 1 to 5.
         delta: where the Huber loss becomes linear.
         quantile: of the quantile loss.
-        levels: the whole numbers of the scale, the first of which is the smallest training target.
+        levels: the number of integers on the scale, which begins at the smallest training target.
 
-    ``levels`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
+    ``ordinal`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
     Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
     the whole numbers of the scale, the prediction is its mean, and the loss is the divergence from
     the sparse distribution that has the target as its mean.
@@ -264,14 +264,14 @@ class NumberTargets(TargetHead):
         *,
         pairs: Pairs = None,
         log_target: bool = False,
-        objective: Literal["squared", "huber", "quantile", "levels"] = "huber",
+        objective: Literal["squared", "huber", "quantile", "ordinal"] = "huber",
         delta: Positive = 1.0,
         quantile: PositiveShare = 0.5,
         levels: Count = 5,
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
     ) -> None:
-        outputs = count * (levels if objective == "levels" else 1)
+        outputs = count * (levels if objective == "ordinal" else 1)
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.numbers, self.log_target, self.objective = count, log_target, objective
         self.delta, self.quantile, self.levels = delta, quantile, levels
@@ -283,7 +283,7 @@ class NumberTargets(TargetHead):
         targets = targets.reshape(-1, self.numbers)
         lowest = np.nanmin(targets, 0)
         self.lowest.copy_(torch.from_numpy(np.floor(lowest)))
-        if self.objective == "levels":
+        if self.objective == "ordinal":
             beyond = np.nanmax(targets, 0) > np.floor(lowest) + self.levels - 1
             if beyond.any():
                 raise TreeError(
@@ -307,7 +307,7 @@ class NumberTargets(TargetHead):
 
     def _values(self, outputs: Tensor) -> Tensor:
         """Return predictions in the unit of the targets, ``(R, numbers)``, float64."""
-        if self.objective == "levels":
+        if self.objective == "ordinal":
             p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
             steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
             return (p * steps).sum(-1) + self.lowest.double()
@@ -318,7 +318,7 @@ class NumberTargets(TargetHead):
         """Return the losses, ``(R,)``: means over the known numbers."""
         targets = targets.view(-1, self.numbers).double()
         known = ~targets.isnan()
-        if self.objective == "levels":
+        if self.objective == "ordinal":
             loss = self._divergence(outputs, targets)
         else:
             scaled = (self._scale_in(targets) - self.mean.double()) / self.deviation.double()

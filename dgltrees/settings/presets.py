@@ -51,7 +51,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"train": "sick/relatedness_train.jsonl", "test": "sick/relatedness_trial.jsonl",
                  "tree": ["first", "second"], "target": "relatedness_score", "columns": ["word"]},
         "model": {"cell": "child_sum", "hidden_size": 150, "embedding": 150, "readout": "root",
-                  "places": False, "pairs": "symmetric", "objective": "levels", "head": [50]},
+                  "places": False, "pairs": "symmetric", "objective": "ordinal", "head": [50]},
         "training": {"optimizer": "adam", "lr": 0.001, "clip": 5.0, "batch_size": 25,
                      "monitor": "pearson", "epochs": 15, "patience": 5},
     },

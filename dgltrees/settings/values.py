@@ -213,11 +213,11 @@ def choices_of(kind: Any) -> list[str]:
 
 def near_names(name: str, names: Iterable[str], number: int = 1) -> list[str]:
     """The names that are most similar to one that does not exist, at most ``number``."""
-    all_names = list(names)
-    near = difflib.get_close_matches(name, all_names, n=number, cutoff=0.6)
+    lower = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), lower, n=number, cutoff=0.6)
     if not near and len(name) > 2:
-        near = [each for each in all_names if name in each][:number]
-    return near
+        near = [each for each in lower if name.lower() in each][:number]
+    return [lower[each] for each in near]
 
 
 def suggestion(value: object, names: Iterable[str]) -> str:

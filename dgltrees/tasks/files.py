@@ -10,6 +10,7 @@ from typing import Any
 
 from dgltrees._files import PathLike, file_checksum
 from dgltrees.errors import ConfigError
+from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.tasks.settings import DataSettings, Files
 
 ROLES = ("train", "valid", "test")
@@ -54,6 +55,10 @@ def find_files(patterns: Sequence[PathLike], root: str | None, flag: str) -> lis
             cure = "; set data.root or DGLTREES_DATA to the folder of the data"
             if root or not flag.startswith("data."):
                 cure = ""
+            name = next(iter(Path(pattern).parts), "")  # of the folder of a data set
+            folder = os.path.join(bases[-1], name)
+            if flag.startswith("data.") and name in GENERATORS and not os.path.exists(folder):
+                cure += f"{', or' if cure else ';'} make it: dgltrees make-data {name} {folder}"
             raise ConfigError(f"expected {flag} to name a file, found none at {places}{cure}")
         paths.extend(map(Path, matches))
     return paths

@@ -87,7 +87,7 @@ class Metric:
         return self.label or self.name.replace("_", " ")
 
 
-ACCURACY = Metric("accuracy", baseline="majority")
+ACCURACY = Metric("accuracy", baseline="majority_accuracy")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
 
@@ -288,13 +288,16 @@ class Task:
         return dict(zip(("loss", "prediction", "probability"), columns))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters: ``table`` as counted in a paper, ``cell``, and ``model``."""
+        """Count parameters: those of the ``aggregator``, of the ``cell`` and of the ``model``.
+
+        Word vectors count only for the model. A model without an aggregator has None for it.
+        """
         total = sum(p.numel() for p in model.parameters())
         words = {
             id(p): p.numel()
             for p in chain(self.word_parameters(model), fine_tuned_parameters(model))
         }
-        return {"table": None, "cell": total - sum(words.values()), "model": total}
+        return {"aggregator": None, "cell": total - sum(words.values()), "model": total}
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes.
@@ -349,9 +352,9 @@ class Task:
         """The metrics of ``outputs`` on ``data``.
 
         ``accuracy`` is over the rows of ``accuracy_over``, ``loss`` is the mean over all rows with
-        a class, and ``majority`` is the accuracy of always predicting the most frequent class of
-        the training examples. If rows are nodes, both are also reported for roots and for all
-        nodes.
+        a class, and ``majority_accuracy`` is the accuracy of always predicting the most frequent
+        class of the training examples. If rows are nodes, both accuracies are also reported for
+        roots and for all nodes.
 
         Raises:
             TreeError: there are no rows with a class.
@@ -366,14 +369,14 @@ class Task:
             if labeled[rows].any():
                 parts[f"{kind}_accuracy"] = accuracy(predicted[rows], targets[rows])
                 always = np.full(len(rows), majority[kind])
-                parts[f"{kind}_majority"] = accuracy(always, targets[rows])
+                parts[f"{kind}_majority_accuracy"] = accuracy(always, targets[rows])
         if f"{self.accuracy_over}_accuracy" not in parts:
             raise TreeError("expected examples with classes, got none; accuracy needs them")
         report = {
             "accuracy": parts[f"{self.accuracy_over}_accuracy"],
             "loss": float(outputs["loss"][labeled].mean()),
             "examples": len(data),
-            "majority": parts[f"{self.accuracy_over}_majority"],
+            "majority_accuracy": parts[f"{self.accuracy_over}_majority_accuracy"],
             **({**parts, "nodes": int(labeled.sum())} if self.nodes else {}),
         }
         if self.breakdown is not None:

@@ -95,14 +95,14 @@ class TreeTask(Task):
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters.
 
-        ``table`` is that of one aggregation of the cell, as counted in the tables of the tensor
-        Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of a
-        bidirectional encoder, the upward one); ``model`` that of the whole model.
+        ``aggregator`` is that of one aggregation of the cell, as counted in the tables of the
+        tensor Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of
+        a bidirectional encoder, the upward one); ``model`` that of the whole model.
         """
         encoder: Any = model.encoder
         counts = count_parameters(encoder.cell)
         total = sum(p.numel() for p in model.parameters())
-        return {"table": counts["paper"], "cell": counts["total"], "model": total}
+        return {"aggregator": counts["paper"], "cell": counts["total"], "model": total}
 
 
 def cell_name(model: Options) -> str:

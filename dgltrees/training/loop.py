@@ -77,8 +77,11 @@ class Prepared:
     model: nn.Module
 
 
-OnEpoch = Callable[[dict[str, Any], Task, float, bool], None]
-"""Called after each epoch with its metrics, the task, its seconds, and whether it is the best."""
+OnEpoch = Callable[[dict[str, Any], Settings, float, bool], None]
+"""Called after each epoch with its metrics, the settings, its seconds, whether it is the best."""
+
+_MEASURED = 1.0  # seconds of training by which its length is estimated
+_ANNOUNCED = 60.0  # seconds from which on it is announced
 
 
 class Trainer:
@@ -126,6 +129,8 @@ class Trainer:
         self.labeled = self.task.labeled(splits.train)  # (R,)
         self.groups = whole_groups(self.task, splits.train)  # (E,)
         self.progress = Progress()  # of a new run
+        self._announces = bar is not False and fabric.is_global_zero
+        self._times: list[float] = []  # the ends of the first steps
         self._best: dict[str, Tensor] = {}
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
@@ -203,13 +208,34 @@ class Trainer:
             loss += step_loss
             finite += loss.isfinite()
             state.step, state.rows = state.step + 1, state.rows + rows
+            if self._announces:
+                self._announce(len(batches))
             if every and state.step % every == 0 and state.step < len(batches):
                 state.loss = float(loss)
                 check_finite(self.plain, state, int(finite))
                 self._save()
         state.loss = float(loss)
         check_finite(self.plain, state, int(finite))
-        self._finish_epoch(time.perf_counter() - started)
+        self._finish_epoch(started)
+
+    def _announce(self, batches: int) -> None:
+        """Print once how long a long training takes, estimated by its first steps.
+
+        The first step of all may compile, and does not count.
+        """
+        self._times.append(time.perf_counter())
+        spent, state = self._times[-1] - self._times[0], self.progress
+        if len(self._times) < 2 or spent < _MEASURED:
+            return
+        self._announces = False
+        steps = (self.settings.epochs - state.epoch) * batches - state.step
+        seconds = spent / (len(self._times) - 1) * steps
+        if seconds >= _ANNOUNCED:
+            early = "" if self.settings.patience is None else ", or less if it stops early"
+            tqdm.write(
+                f"dgltrees: {self.settings.epochs} epochs take about {duration(seconds)}{early}",
+                file=sys.stderr,
+            )
 
     def _step(
         self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
@@ -247,7 +273,7 @@ class Trainer:
         self.optimizer.step()
         return losses.detach()
 
-    def _finish_epoch(self, seconds: float) -> None:
+    def _finish_epoch(self, started: float) -> None:
         state = self.progress
         line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": state.loss / state.rows}
         if self.splits.valid is not None:
@@ -271,7 +297,8 @@ class Trainer:
         self._save()
         if self.fabric.is_global_zero:
             log_epoch(self.fabric, line)
-            self.on_epoch(line, self.task, seconds, state.best_epoch == state.epoch)
+            seconds = time.perf_counter() - started
+            self.on_epoch(line, self.ready.settings, seconds, state.best_epoch == state.epoch)
 
     def _decay(self, epochs: float) -> None:
         """Set the learning rate of the next step, given the (fractional) number of past epochs."""
@@ -357,13 +384,48 @@ def _touch(parameters: Sequence[nn.Parameter]) -> Tensor:
     return torch.stack([p.sum() * 0 for p in parameters if p.requires_grad]).sum()
 
 
-def print_epoch(line: dict[str, Any], task: Task, seconds: float, best: bool) -> None:
-    """Print one line about an epoch on standard error; ``*`` marks the best so far."""
-    parts = [f"epoch {line['epoch']:3d}", f"train loss {line['train_loss']:.4f}"]
-    for metric in task.metrics:
-        if f"valid_{metric.name}" in line:
-            parts.append(f"valid {metric.title} {line[f'valid_{metric.name}']:{metric.format}}")
-    if "valid_majority" in line:
-        parts.append(f"(majority {line['valid_majority']:.4f})")
-    parts.append(f"{seconds:.1f} s")
+def print_epoch(line: dict[str, Any], settings: Settings, seconds: float, best: bool) -> None:
+    """Print one line about an epoch on standard error; ``*`` marks the best so far.
+
+    Arguments:
+        line: its metrics, of which the training loss and one of the validation examples are shown.
+        settings: those of the run.
+        seconds: its length, from which the remaining time is estimated.
+        best: whether it is the best so far.
+    """
+    epoch, epochs = line["epoch"], settings.training.epochs
+    parts = [f"epoch {epoch:{len(str(epochs))}d}/{epochs}", f"train loss {line['train_loss']:.4f}"]
+    report = {k.removeprefix("valid_"): v for k, v in line.items() if k.startswith("valid_")}
+    parts += [f"valid {text}" for text in shown_metrics(report, settings, 1)]
+    parts.append(f"{seconds:.1f} s" if seconds < 60 else duration(seconds))
+    if epoch < epochs:
+        parts[-1] += f", at most {duration(seconds * (epochs - epoch))} left"
     tqdm.write("  ".join(parts) + ("  *" if best else ""), file=sys.stderr)
+
+
+def shown_metrics(report: dict[str, Any], settings: Settings, number: int) -> list[str]:
+    """Return the first metrics of a report as strings, such as ``"accuracy 0.9412"``.
+
+    The compared metric is the first, and losses are the last.
+
+    Arguments:
+        report: of some examples.
+        settings: those of the run.
+        number: metrics to show, at most.
+    """
+    metrics = dict.fromkeys([settings.compared, *settings.task.metrics])
+    texts = []
+    for metric in sorted(metrics, key=lambda each: each.name.endswith("loss")):
+        if metric.name in report:
+            texts.append(f"{metric.title} {report[metric.name]:{metric.format}}")
+            if number > 1 and metric.baseline in report:
+                title, baseline = Metric(metric.baseline).title, report[metric.baseline]
+                texts[-1] += f" ({title} {baseline:{metric.format}})"
+    return texts[:number]
+
+
+def duration(seconds: float) -> str:
+    """The text of a time in its unit: seconds, minutes or hours."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -32,7 +32,7 @@ from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import locked, write_json
 from dgltrees.training.loggers import log_settings, make_logger
-from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch
+from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch, shown_metrics
 from dgltrees.training.optimizers import check_optimizer
 from dgltrees.training.processes import (
     check_processes,
@@ -253,13 +253,13 @@ def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | Non
         if began and not available():
             raise ConfigError(
                 f"{run.path} was begun with numba, which is not available here; install it (pip "
-                "install 'dgltrees[fast]'), or choose another directory"
+                "install 'dgltrees[compile]'), or choose another directory"
             )
         return bool(began)
     if settings.compile and not available():
         raise ConfigError(
             f"expected numba for {called('training.compile')} true, got none; install it (pip "
-            "install 'dgltrees[fast]'), or leave the setting out"
+            "install 'dgltrees[compile]'), or leave the setting out"
         )
     if settings.compile is not None:
         return settings.compile
@@ -314,7 +314,8 @@ def _train(
         "numba": available(),
         "threads": _threads(ready.settings.training, cell, fabric.world_size, run),
     }
-    if bar is not False and fabric.is_global_zero:
+    prints = bar is not False and fabric.is_global_zero
+    if prints:
         how = "compiled" if compiles else "not compiled"
         text = f"{how} ({nodes:,} nodes, at most {ready.settings.training.epochs:,} epochs)"
         tqdm.write(f"dgltrees: {text}", file=sys.stderr)
@@ -328,10 +329,23 @@ def _train(
         result = _result(trainer, metadata["parameters"], on_outputs)
     if run is not None and fabric.is_global_zero:
         run.write_values("result.json", result)
+    if prints:
+        tqdm.write(_last_line(ready.settings, result, run), file=sys.stderr)
     fabric.barrier()  # all end together, after what the first process alone does
     for logger in fabric.loggers:
         logger.finalize("success")
     return _Trained(trainer, metadata, result)
+
+
+def _last_line(settings: Settings, result: dict[str, Any], run: RunDirectory | None) -> str:
+    """Return the best epoch, its metrics on test or else validation examples, and the files."""
+    part = "test" if "test" in result else "valid"
+    metrics = ", ".join(shown_metrics(result[part], settings, 3))
+    text = f"dgltrees: epoch {result['best_epoch']} is the best"
+    text += f": {part} {metrics}" if metrics else ""
+    if run is not None:
+        text += f"; all results are in {run / 'result.json'}, those of each epoch in metrics.jsonl"
+    return text
 
 
 def _result(
@@ -397,4 +411,6 @@ def train_seeds(
             }
     if is_first_process():
         write_json(Path(out) / "summary.json", summary)
+        text = f"{Path(out) / 'summary.json'} has the means of {len(seeds)} seeds"
+        tqdm.write(f"dgltrees: {text}", file=sys.stderr)
     return summary

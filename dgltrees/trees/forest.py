@@ -154,7 +154,7 @@ class Forest:
         cls,
         roots: Iterable[Any],
         children: Any = "children",
-        columns: Sequence[str] | Mapping[str, Any] = (),
+        columns: Sequence[str] | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Forest:
         """Build a forest from objects that link to their children, such as nested dictionaries.
@@ -168,7 +168,7 @@ class Forest:
             children: the key, attribute, index or function that gives the children of an object; or
                 a list of these, one for each child.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
-                indices and functions.
+                indices and functions; default: all keys of dictionaries but the children.
             options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``, see
                 :func:`~dgltrees.trees.builders.objects.from_objects`.
 

@@ -1,4 +1,4 @@
-"""Data sets: trees and their targets; parts of one with the same columns; pairs of trees."""
+"""Data sets: trees and their targets, and pairs of trees."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from dgltrees.trees.schema import Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabeledTrees:
-    """A data set: trees and targets of ``E`` examples.
+    """A data set: ``E`` examples with one or several trees each, and their targets.
 
     Example ``i`` has the trees ``arity * i`` to ``arity * (i + 1) - 1`` of the forest.
 
@@ -31,12 +31,20 @@ class LabeledTrees:
         columns: example data, each ``(E, ...)``; ``"target"`` is the class to predict.
         arity: the number of trees per example: 1, or 2 for pairs.
         targets: the names of the classes.
-        inputs: what the node columns hold, where a schema says so.
-        target_names: the columns that ``"target"`` was read from, where they have names.
+        inputs: the kinds of the node columns, if a schema defines them.
+        target_names: the names of the columns from which ``"target"`` was read.
 
     Raises:
         TreeError: the number of trees is not a multiple of the arity, or a column does not have
             ``E`` rows.
+
+    Example:
+        >>> forest = Forest.build([-1, 0, -1], offsets=[0, 2, 3])
+        >>> data = LabeledTrees(forest, {"target": np.array([1.5, 2.0])})
+        >>> len(data)
+        2
+        >>> data.select([1]).batch([0])
+        (TreeBatch(1 trees, 1 nodes, ...), {'target': tensor([2.], dtype=torch.float64)})
     """
 
     forest: Forest
@@ -54,15 +62,22 @@ class LabeledTrees:
         for name, column in self.columns.items():
             if len(column) != len(self):
                 raise TreeError(
-                    f"expected column {name!r} to have a row per example, {len(self)}, "
+                    f"expected column {name!r} to have {len(self)} rows, one per example, "
                     f"got {len(column)} rows"
                 )
 
     def __len__(self) -> int:
         return len(self.forest) // self.arity
 
+    def __repr__(self) -> str:
+        names = ", ".join(
+            f"{name} ({'strings' if column.dtype.kind in 'OUS' else column.dtype})"
+            for name, column in self.columns.items()
+        )
+        return f"LabeledTrees({self.forest}, columns: {names or 'none'})"
+
     def _trees(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """``(B * arity,)`` the trees of the examples ``ids`` ``(B,)``."""
+        """Return the trees of the examples ``ids`` ``(B,)``, ``(B * arity,)``."""
         return np.asarray((ids[:, None] * self.arity + np.arange(self.arity)).ravel())
 
     @property
@@ -77,19 +92,32 @@ class LabeledTrees:
 
     @property
     def schema(self) -> Schema:
-        """What further examples are read by; of its vocabularies ``"target"`` are the classes."""
+        """The schema that encodes further examples; its vocabulary ``"target"`` has the classes."""
         vocabs = {**self.forest.vocabs, "target": self.targets}
         return Schema(vocabs, self.inputs, self.target_names)
 
     def select(self, ids: ArrayLike) -> LabeledTrees:
-        """A data set of the examples ``ids``, in that order; see :meth:`Forest.select`."""
+        """Select examples in a given order, see :meth:`Forest.select`.
+
+        Arguments:
+            ids: integers (negative: from the end), or a boolean mask ``(E,)``.
+
+        Returns:
+            a data set of the selected examples.
+        """
         chosen = chosen_ids(ids, len(self), "example")
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return replace(self, forest=self.forest.select(self._trees(chosen)), columns=columns)
 
     @staticmethod
     def concat(parts: Sequence[LabeledTrees]) -> LabeledTrees:
-        """One data set of all examples of ``parts``.
+        """Join data sets into one.
+
+        Arguments:
+            parts: data sets with the same arity, columns and vocabularies.
+
+        Returns:
+            one data set of all examples.
 
         Raises:
             TreeError: ``parts`` is empty, or they differ in arity, columns or vocabularies.
@@ -109,9 +137,14 @@ class LabeledTrees:
         return replace(first, forest=forest, columns=columns)
 
     def batch(self, ids: ArrayLike) -> tuple[TreeBatch, dict[str, Tensor]]:
-        """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``.
+        """Make a batch of examples.
 
-        Columns of text are left out.
+        Arguments:
+            ids: the ``B`` examples, see :meth:`select`.
+
+        Returns:
+            the batch of their ``B * arity`` trees, and their columns as tensors ``(B, ...)``.
+            Columns of strings are left out.
         """
         chosen = chosen_ids(ids, len(self), "example")
         columns = {
@@ -127,18 +160,21 @@ Contents = str | tuple[int, ...]
 
 
 def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[LabeledTrees]:
-    """The same parts, which :meth:`LabeledTrees.concat` can then join.
+    """Give parts of a data set the same columns and vocabularies, so that they can be joined.
 
-    All get the columns of all: what a part has not is missing there, which is -1 for names, None
-    for text and NaN for numbers and vectors. Names get ids of one vocabulary, in which those of
-    earlier parts stand first.
+    Each part gets the columns of all parts. A column that a part lacks is missing there: -1 for
+    names, None for strings, NaN for numbers and vectors. Names get ids of one vocabulary, in which
+    those of earlier parts come first.
 
     Arguments:
-        parts: such as the chunks of a file, in which a key first occurs late.
-        names: of the parts, such as those of their files, for the errors; numbers by default.
+        parts: such as the chunks of a file, in which a key may first occur late.
+        names: of the parts, such as those of their files, for the errors; default: numbers.
+
+    Returns:
+        the parts, which :meth:`LabeledTrees.concat` can join.
 
     Raises:
-        TreeError: a column holds names in one part and numbers in another, or vectors of other
+        TreeError: a column holds names in one part and numbers in another, or vectors of different
             sizes.
     """
     forests = [part.forest for part in parts]
@@ -183,7 +219,7 @@ def _kinds(
 
 
 def _columns(parts: Sequence[Mapping[str, Contents]], names: Sequence[str]) -> dict[str, Contents]:
-    """The columns of all parts by name, in the order in which they occur."""
+    """Return the columns of all parts by name, in the order of their first occurrence."""
     kinds: dict[str, Contents] = {}
     first: dict[str, int] = {}
     for number, part in enumerate(parts):
@@ -213,7 +249,7 @@ def _missing(kind: Contents, rows: int) -> NDArray[Any]:
 
 
 def _joint_vocabs(forests: Sequence[Forest]) -> dict[str, Vocabulary]:
-    """A vocabulary per column of names; that of the first part where all parts have the same."""
+    """Return a vocabulary per column of names: that of the first part if all parts share it."""
     first: dict[str, Vocabulary] = {}
     joint: dict[str, Vocabulary] = {}
     for forest in forests:
@@ -228,15 +264,19 @@ def _joint_vocabs(forests: Sequence[Forest]) -> dict[str, Vocabulary]:
 
 @dataclass(frozen=True)
 class TreePairs:
-    """A sequence of pairs: tree i of one forest with tree i of another.
-
-    ``TreePairs(first, second)[10:20]`` has ten of them; scikit-learn's splits work on it.
+    """A sequence of pairs: tree ``i`` of one forest with tree ``i`` of another.
 
     Arguments:
-        first, second: forests of as many trees.
+        first, second: forests with the same number of trees.
 
     Raises:
-        TreeError: one has more trees than the other.
+        TreeError: the numbers of trees differ.
+
+    Example:
+        >>> forest = Forest.build([-1, -1, 0], offsets=[0, 1, 3])
+        >>> pairs = TreePairs(forest, forest[::-1])
+        >>> len(pairs), pairs[:1].second.sizes
+        (2, array([2]))
     """
 
     first: Forest
@@ -245,7 +285,7 @@ class TreePairs:
     def __post_init__(self) -> None:
         if len(self.first) != len(self.second):
             raise TreeError(
-                f"expected as many second trees as first ones, {len(self.first)}, got "
+                f"expected {len(self.first)} second trees, one per first tree, got "
                 f"{len(self.second)}"
             )
 
@@ -253,22 +293,28 @@ class TreePairs:
         return len(self.first)
 
     def __getitem__(self, index: int | slice | ArrayLike) -> TreePairs:
-        """Some of the pairs; see :meth:`Forest.__getitem__`.
+        """Select pairs, see :meth:`Forest.__getitem__`; scikit-learn's splits work with this.
 
         Arguments:
-            index: a number, a slice, an array of numbers or a mask.
+            index: an integer, a slice, an array of integers, or a boolean mask.
+
+        Returns:
+            the selected pairs.
         """
         return TreePairs(self.first[index], self.second[index])
 
     def __iter__(self) -> Iterator[TreePairs]:
-        """The pairs one by one."""
+        """Iterate over the pairs."""
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
         return f"TreePairs({self.first}, {self.second})"
 
     def examples(self) -> LabeledTrees:
-        """The pairs as examples of two trees each, with the columns of both forests.
+        """Convert the pairs to a data set with two trees per example and the columns of both.
+
+        Returns:
+            the data set.
 
         Raises:
             TreeError: a column holds names in one forest and numbers in the other.

@@ -65,6 +65,13 @@ def test_tables_and_pictures(classifier: Any, tmp_path: Path) -> None:
     for by in ("nodes", "subtrees", "Table"):
         why.save(tmp_path / f"{by}.svg", by)
         assert (tmp_path / f"{by}.svg").read_text().startswith("<svg")
+    readings = {
+        "nodes": "its contribution to the prediction; a negative one lowers it",
+        "subtrees": "the decrease of the prediction if the node and its descendants have no input",
+        "Table": "the contribution of its Table to the prediction; a negative one lowers it",
+    }
+    for by, reading in readings.items():
+        assert why.summary(by).endswith(f"\nThe number at a node is {reading}.")
     with pytest.raises(ConfigError, match="expected nodes, subtrees or one of .*got 'Tabel'"):
         why.draw("Tabel")
 
@@ -116,8 +123,10 @@ def explained(
     capsys.readouterr()
     argv = ["explain", str(tmp_path / "run"), "--input", path, "--tree", "1"]
     assert main(argv) == 0
-    assert capsys.readouterr().out.startswith(why.target)
+    assert capsys.readouterr().out == f"{why}\n"
+    assert why.text.startswith(f"{why.summary()}\n  ")
     assert main([*argv, "--by", "subtrees", "--out", str(out)]) == 0
+    assert capsys.readouterr() == (f"{why.summary('subtrees')}\n", f"dgltrees: wrote {out}\n")
     assert out.read_text().startswith("<svg")
     return why
 
@@ -126,7 +135,7 @@ def test_errors(classifier: Any) -> None:
     with pytest.raises(TreeError, match="expected an example below 60, got 60"):
         classifier.explain(PLANS, 60)
     for wrong in ([0, 1], "3"):
-        with pytest.raises(TreeError, match="expected the number of one example, got .*; give a"):
+        with pytest.raises(TreeError, match="expected the index of one example, got .*; give a"):
             classifier.explain(PLANS, wrong)
     with pytest.raises(ConfigError, match="expected a target of fast, slow, got 'slo'"):
         classifier.explain(PLANS, 0, target="slo")

@@ -52,7 +52,7 @@ def test_equals_a_loop(
 
 
 def test_several_types_need_groups() -> None:
-    with pytest.raises(ConfigError, match="expected the groups of rows, got none for 4 types"):
+    with pytest.raises(ConfigError, match="missing groups of rows for 4 types"):
         grouped(affine, (torch.zeros(2, 3),), (torch.zeros(4, 3, 2), torch.zeros(4, 1, 2)))
 
 
@@ -61,7 +61,7 @@ def test_a_type_out_of_range_is_refused() -> None:
     for value in (-1, 4):
         with pytest.raises(
             TreeError,
-            match=f"operator from 0 to 3 at every node that has children, got {value}; nodes "
-            "without operator must be leaves",
+            match=f"operator from 0 to 3 at every node that has children, got {value}; only "
+            "leaves may have no operator",
         ):
             grouped(affine, (torch.zeros(2, 3),), (W, b), [(value, 2)])

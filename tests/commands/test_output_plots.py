@@ -61,7 +61,7 @@ def test_a_point_for_each_number(figures: list[Figure], true: list[float], scale
     ("command", "pictures"),
     [
         ("classify --data.target speed", ["confusion.png"]),
-        ("label --data.target Table", ["confusion.png"]),
+        ("classify-nodes --data.target Table", ["confusion.png"]),
         ("regress --data.target seconds", ["predicted.png"]),
         ("regress --data.target seconds --seeds 0", ["predicted.png"]),
         (f"regress --data.target seconds --data.test {PLANS}", ["predicted.png"]),

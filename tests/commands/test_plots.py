@@ -49,11 +49,11 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     [
         (epochs(2, train_loss=1), {}, ["loss (solid: training, dashed: validation)"]),
         (
-            epochs(1, train_loss=1, valid_loss=2, valid_accuracy=0.1, valid_majority=0.1),
+            epochs(1, train_loss=1, valid_loss=2, valid_accuracy=0.1, valid_majority_accuracy=0.1),
             {},
             [
                 "loss (solid: training, dashed: validation)",
-                "validation accuracy (dotted: majority)",
+                "validation accuracy (dotted: majority accuracy)",
             ],
         ),
         (

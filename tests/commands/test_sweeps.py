@@ -37,7 +37,10 @@ def test_a_grid_is_a_product() -> None:
     [
         (
             ACCURACY,
-            {"accuracy": {"mean": 0.5716, "deviation": 0.0025}, "majority": {"mean": 0.531}},
+            {
+                "accuracy": {"mean": 0.5716, "deviation": 0.0025},
+                "majority_accuracy": {"mean": 0.531},
+            },
             ["57.16", "±", "0.25", "53.10"],
         ),
         (
@@ -66,12 +69,14 @@ def test_points_are_compared_by_the_monitored_metric(
         Point(cell, with_model(quick("classify", monitor="loss"), cell=cell, hidden_size=3))
         for cell in ("child_sum", "nary", "gru")
     ]
-    summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority": {}}}
+    summary = {
+        "valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority_accuracy": {}}
+    }
     monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
     rows = run_points(points, [0], tmp_path / "all")
     assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
     assert {row["parameters_of"] for row in rows} == {THE_CELL}
-    assert all("accuracy" not in row and "majority" not in row for row in rows)
+    assert all("accuracy" not in row and "majority_accuracy" not in row for row in rows)
     assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
     (tmp_path / "all" / "child_sum").mkdir()
     (tmp_path / "all" / "child_sum" / "run.json").touch()

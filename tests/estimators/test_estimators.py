@@ -40,7 +40,7 @@ QUICK: dict[str, Any] = {
 
 def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     first, second = (
-        TreeRegressor(log_target=True, seed=1, **QUICK).fit(X, SECONDS) for _ in range(2)
+        TreeRegressor(log_target=True, random_state=1, **QUICK).fit(X, SECONDS) for _ in range(2)
     )
     predicted = first.predict(X)
     assert predicted.shape == (60,)
@@ -52,6 +52,35 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     cell = count_parameters(first.run_.encoder.cell)["total"]
     assert first.result_["parameters"]["cell"] == cell
     assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
+
+
+def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
+    states = (np.random.RandomState(3), np.random.RandomState(3), None)
+    models = [TreeRegressor(random_state=state, **QUICK).fit(X, SECONDS) for state in states]
+    one, other, third = (model.predict(X) for model in models)
+    np.testing.assert_array_equal(one, other)
+    assert (one != third).any()
+    models[0].save(tmp_path / "model")
+    seed = TreeRegressor.load(tmp_path / "model").random_state
+    np.testing.assert_array_equal(
+        TreeRegressor(random_state=seed, **QUICK).fit(X, SECONDS).predict(X), one
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("seed", "has no parameter seed; did you mean random_state"),
+        ("learning_rate", "did you mean lr"),
+        ("max_iter", "did you mean epochs"),
+        ("hidden_sise", "did you mean hidden_size"),
+        ("dropout", "in settings, did you mean model.dropout"),
+        ("n_estimators", "it has log_target, .*settings"),
+    ],
+)
+def test_a_parameter_of_another_name_is_answered_by_the_right_one(name: str, message: str) -> None:
+    with pytest.raises(TypeError, match=f"TreeRegressor .*{message}"):
+        TreeRegressor(**{name: 1})
 
 
 @pytest.mark.parametrize("y", [SPEED, SPEED == "slow", np.where(SPEED == "slow", 3, 7)])
@@ -184,19 +213,23 @@ def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:
 @pytest.mark.parametrize("kind", [TreeRegressor, TreeClassifier])
 def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
     y = SECONDS if kind is TreeRegressor else SPEED
-    model = kind(**QUICK, seed=np.int64(0), lr=np.float32(0.01)).fit(X, y)
+    model = kind(**QUICK, random_state=np.int64(0), lr=np.float32(0.01)).fit(X, y)
     model.save(tmp_path / "model")
     for again in (kind.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert again.get_params() == model.get_params()
         assert (again.result_, again.history_) == (model.result_, model.history_)
-    with pytest.raises(ConfigError, match="a folder that is not there yet, got .*; delete it"):
+    with pytest.raises(ConfigError, match="a new folder, got .*; write overwrite=True to replace"):
         model.save(tmp_path / "model")
+    with pytest.raises(ConfigError, match="a new folder, got .*; choose another folder"):
+        model.save(tmp_path, overwrite=True)
+    model.save(tmp_path / "model", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
     other = TreeClassifier if kind is TreeRegressor else TreeRegressor
     with pytest.raises(ConfigError, match=f"expected a {other.__name__} .* got a {kind.__name__}"):
         other.load(tmp_path / "model")
     path = tmp_path / "model" / "estimator.json"
-    path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+    path.write_text(path.read_text().replace('"random_state": 0', '"random_state": 1'))
     with pytest.raises(ConfigError, match=r"estimator.json is damaged: it has changed since"):
         kind.load(tmp_path / "model")
     path.unlink()

@@ -171,7 +171,7 @@ BAD: list[tuple[str | bytes, int, str]] = [
     (line(1, "a", 0) + line("2.1", "b", "_"), 2, "expected the empty node 1.1, got '2.1'"),
     (line(1, "a", 0) + line("1.2", "b", "_"), 2, "expected the empty node 1.1, got '1.2'"),
     (line(1, "a", 0) + line("9" * 5000 + "-3", "b", "_"), 2, "expected the integer id 2, or one"),
-    ("# text = a c\n" + line(1, "a", 0) + line(2, "b", 1), 3, "goes on with 'c' here, got 'b'"),
+    ("# text = a c\n" + line(1, "a", 0) + line(2, "b", 1), 3, "continues with 'c' here, got 'b'"),
     ("# text = ab c\n" + line(1, "a", 0) + line(2, "b", 1), 3, "got none for its end 'c'"),
     ("# text = ab\n" + line("1-2", "ac", "_") + line(1, "a", 0), 2, "up to word 2 of 1"),
     (line(1, "a", 0).encode() + b"2\t\xe9\n", 2, "expected UTF-8 text, got the byte 0xe9"),

@@ -54,7 +54,7 @@ def test_labels_from_a_table(folder: Path) -> None:
 
 def test_attributes_of_xml_are_nodes_or_said(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text('<a><b c="3">x</b></a>')
-    with pytest.warns(UserWarning, match="attributes of XML elements are not read; with attribut"):
+    with pytest.warns(UserWarning, match="attributes of XML elements are ignored; set attribut"):
         assert FORMATS["folder"].read(tmp_path).forest.num_nodes == 2
     forest = FORMATS["folder"].read(tmp_path, layout=RecordLayout(attributes=True)).forest
     assert names_of(forest, "label") == ["a", "b", "@c"]
@@ -120,5 +120,5 @@ def test_saved_forests(tmp_path: Path) -> None:
         chunks = list(form.chunks(tmp_path, trees))
         assert max(map(len, chunks)) <= trees
         assert_same(gather(chunks), LabeledTrees(forest))
-    with pytest.raises(TreeError, match="expected trees alone, got 1 per example and the example"):
+    with pytest.raises(TreeError, match="expected only trees, got 1 per example and the example"):
         form.write(LabeledTrees(forest, {"y": np.ones(2)}), tmp_path / "b")

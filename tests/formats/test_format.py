@@ -109,6 +109,8 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
 def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
     path = write(tmp_path, SAMPLES["mrg"].text)
     assert_same(read(path), FORMATS["mrg"].read(path))
+    with pytest.raises(ConfigError, match="got 'csv'; leave it out, since the format of .csv"):
+        read(path, "csv")
     with pytest.raises(ConfigError, match="expected format to be one of jsonl, .*, got 'penn'"):
         read(path, "penn")
     with pytest.raises(ConfigError, match=r"got 'conlu'; did you mean conllu\?"):

@@ -224,8 +224,8 @@ def test_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ({"node": [1, None, 3, 1]}, ":2: expected a value in column 'node', got none"),
-        ({"tree": [1, 1, None, 2]}, ":3: expected a value in column 'tree', got none"),
+        ({"node": [1, None, 3, 1]}, ":2: missing value in column 'node'"),
+        ({"tree": [1, 1, None, 2]}, ":3: missing value in column 'tree'"),
         ({"parent": [None, "1", "x", None]}, ":3: expected column 'parent' to hold the id of a n"),
         ({"parent": [None, 1.5, 1, None]}, ":2: expected column 'parent' to hold the id of a nod"),
         ({"parent": [None, None, 1, None]}, ":1: in the tree of 1: expected exactly one root"),

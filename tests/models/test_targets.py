@@ -108,7 +108,7 @@ def test_logarithms_of_targets_come_back_as_numbers(zero: bool) -> None:
 
 
 def test_a_scale_of_levels_is_the_sparse_distribution_of_tai() -> None:
-    levels = NumberTargets(3, 1, objective="levels", levels=5).double()
+    levels = NumberTargets(3, 1, objective="ordinal", levels=5).double()
     levels.learn_scale(np.array([[1.0], [5.0]]))
     z = torch.randn(3, 3, dtype=torch.float64)
     y = torch.tensor([3.6, 1.0, 5.0]).double()
@@ -126,7 +126,11 @@ def test_a_scale_of_levels_is_the_sparse_distribution_of_tai() -> None:
     ("options", "targets", "message"),
     [
         ({"log_target": True}, [-1.0, 2.0], "targets of at least 0 with model.log_target, got -1"),
-        ({"objective": "levels", "levels": 3}, [1.0, 5.0], "a scale of model.levels 3, got 1 to 5"),
+        (
+            {"objective": "ordinal", "levels": 3},
+            [1.0, 5.0],
+            "a scale of model.levels 3, got 1 to 5",
+        ),
     ],
 )
 def test_targets_off_the_scale_are_refused(
@@ -145,7 +149,7 @@ def test_targets_off_the_scale_are_refused(
         (ClassTarget, {"objective": "ordinal", "balanced": True}, [0, 2, 1]),
         (FlagTargets, {}, [[0, 1, 1], [1, 0, -1], [0, 0, 1]]),
         (NumberTargets, {}, [[0.5, 1.0, 2.0], [1.0, 0.3, 0.2], [2.0, 1.0, math.nan]]),
-        (NumberTargets, {"objective": "levels", "levels": 4}, [[0.5, 1, 2], [1, 0, 3], [2, 1, 1]]),
+        (NumberTargets, {"objective": "ordinal", "levels": 4}, [[0.5, 1, 2], [1, 0, 3], [2, 1, 1]]),
     ],
 )
 @pytest.mark.parametrize("pairs", [None, "ordered", "symmetric"])

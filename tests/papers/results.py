@@ -1,50 +1,51 @@
-"""Trains the small runs of `datasets/*.md` again, and compares with what the pages say.
+"""Train the small runs of ``datasets/results/quick_checks.yaml`` again, and compare the numbers.
 
-``python -m tests.papers.results NAME`` takes one, or every one without a name. A run is a block of
-a page: its name, a command, and a line for each number of its result.
+``python -m tests.papers.results PRESET`` trains one, or all without a name; with ``--write`` the
+file gets the new numbers.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
-import re
 import shlex
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.cli import main
 
-PAGES = Path(__file__).parents[2] / "datasets"
-BLOCK = re.compile(r"(?ms)^```results (\S+)\n(.*?)\n((?:^[\w.]+ \S+\n)+)```$")
+RESULTS = Path(__file__).parents[2] / "datasets" / "results"
+QUICK_CHECKS = RESULTS / "quick_checks.yaml"
 TOLERANCE = 0.005
-"""Of a number, as a part of it: rounding differs between machines, and grows with every step."""
+"""Relative difference of a number: rounding differs between machines and grows with every step."""
 
 
 @dataclass(frozen=True)
 class SmallRun:
-    """A small run that a page describes."""
+    """A command, and the numbers of its result as text."""
 
-    name: str
-    page: str
+    preset: str
     command: str
-    numbers: dict[str, float]
+    numbers: dict[str, str]
     """By the keys of the result: ``valid.accuracy``."""
 
     def train(self) -> dict[str, float]:
-        """The same numbers of a new run, whose cells are not compiled: that takes longer than it.
+        """Return the same numbers of a new run, whose cells are not compiled.
 
-        Compiled cells draw other dropout, so that results would differ.
+        Compilation takes longer than the run, and compiled cells draw other dropout.
 
         Raises:
             SystemExit: the command failed.
         """
         _, *words = shlex.split(self.command)
-        words = [word.replace("datasets/", f"{PAGES}/") for word in words]
+        words = [word.replace("datasets/", f"{RESULTS.parent}/") for word in words]
         printed = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, compiled(False):
             with contextlib.redirect_stdout(printed):
@@ -56,35 +57,44 @@ class SmallRun:
 
 
 def small_runs() -> dict[str, SmallRun]:
-    """The small runs of all pages, by their names."""
-    runs = {}
-    for page in sorted(PAGES.glob("*.md")):
-        for name, command, lines in BLOCK.findall(page.read_text(encoding="utf-8")):
-            pairs = (line.split() for line in lines.splitlines())
-            numbers = {key: float(value) for key, value in pairs}
-            runs[name] = SmallRun(name, page.name, command.replace("\\\n", ""), numbers)
-    return runs
+    """Return the runs of the file by their presets."""
+    table = yaml.load(QUICK_CHECKS.read_text("utf-8"), yaml.BaseLoader)["quick_checks"]
+    return {
+        row["preset"]: SmallRun(row.pop("preset"), row.pop("command"), row)
+        for row in (dict(row) for row in table["rows"])
+    }
 
 
-def differs(page: float, now: float) -> bool:
-    """Whether a number is another one than the page's, beyond rounding."""
-    return abs(now - page) > TOLERANCE * abs(page)
+def differs(old: str, new: float) -> bool:
+    """Return whether two numbers differ by more than rounding."""
+    return abs(new - float(old)) > TOLERANCE * abs(float(old))
 
 
-def compare(names: list[str]) -> bool:
-    """Train runs again and print page and result; whether all are alike."""
+def compare(presets: list[str], *, write: bool) -> bool:
+    """Train runs again and print the old and new numbers; return whether all are equal."""
     runs = small_runs()
-    alike = True
-    for name in names or runs:
-        if name not in runs:
-            raise SystemExit(f"no results {name!r}; the pages have {', '.join(runs)}")
-        run, now = runs[name], runs[name].train()
-        for key, number in run.numbers.items():
-            note = "" if not differs(number, now[key]) else "  differs"
-            alike &= not note
-            print(f"{name}  {key}  page {number:.6g}  now {now[key]:.6g}{note}")
-    return alike
+    equal = True
+    for preset in presets or runs:
+        if preset not in runs:
+            raise SystemExit(f"expected one of {', '.join(runs)}, got {preset!r}")
+        run = runs[preset]
+        new = run.train()
+        for key, old in run.numbers.items():
+            note = "  differs" if differs(old, new[key]) else ""
+            equal &= not note
+            print(f"{preset}  {key}  file {old}  now {new[key]:.6g}{note}")
+            if note and write:
+                text = QUICK_CHECKS.read_text("utf-8")
+                row = f"{run.command}, {key}: "
+                row = row if row in text else f'{run.command}", {key}: '
+                text = text.replace(f"{row}{old}", f"{row}{new[key]:.6g}")
+                QUICK_CHECKS.write_text(text, "utf-8")
+    return equal or write
 
 
 if __name__ == "__main__":
-    sys.exit(not compare(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("presets", nargs="*")
+    parser.add_argument("--write", action="store_true", help="write new numbers to the file")
+    asked = parser.parse_args()
+    sys.exit(not compare(asked.presets, write=asked.write))

@@ -15,7 +15,7 @@ from dgltrees.trees import builders
 from tests.installed import needs_papers
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/*.md"))
+PAGES = sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))
 
 pytestmark = needs_papers
 
@@ -28,6 +28,7 @@ def python_blocks(document: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge function")
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch_geometric
 @pytest.mark.parametrize(
     "document", ["README.md", *(page for page in PAGES if python_blocks(page))]
 )

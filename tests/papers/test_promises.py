@@ -1,4 +1,4 @@
-"""A cell that is added as docs/custom_cell.md says, in the papers' presets."""
+"""A cell that is added as docs/howto/write_cell.md says, in the papers' presets."""
 
 # ruff: noqa: F811  (fixtures)
 

@@ -22,20 +22,20 @@ from tests.tasks.test_fine_tuning import encoder  # noqa: F401  (a fixture)
 from tests.tasks.test_model_settings import assert_model_refused
 
 
-@pytest.mark.parametrize("policy", ["fixed", "reinforce"])
+@pytest.mark.parametrize("policy", ["random", "reinforce"])
 def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, policy: str) -> None:
     result = train(settings("nli", POLICIES[policy]), tmp_path / "run", bar=False)
     assert 0 <= result["valid"]["accuracy"] <= 1
 
 
-def test_given_operations_must_be_in_the_data(tmp_path: Path) -> None:
+def test_gold_operations_must_be_in_the_data(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="operations of every token, got a sentence without"):
         train(settings("nli"), tmp_path / "run", bar=False)
 
 
 def test_fixed_operations_are_of_words_in_a_table() -> None:
-    with pytest.raises(ConfigError, match="model.words table with fixed operations"):
-        built(settings("nli", POLICIES["fixed"], model={"words": "pretrained"}))
+    with pytest.raises(ConfigError, match="model.words table with random operations"):
+        built(settings("nli", POLICIES["random"], model={"words": "pretrained"}))
 
 
 def test_the_encoders_of_sentences_are_named() -> None:
@@ -56,4 +56,4 @@ def test_it_is_not_trained_with_a_pretrained_encoder(
 def test_trees_over_the_words_of_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert_compared(tmp_path, capsys, "sick-rrnet-told", "sick/SICK_trial_parsed.txt", True)
+    assert_compared(tmp_path, capsys, "sick-rrnet-supervised", "sick/SICK_trial_parsed.txt", True)

@@ -51,6 +51,8 @@ def test_a_name_is_no_pattern_where_a_file_has_it(root: Path) -> None:
 def test_a_missing_file_is_named_with_the_places_where_it_was_looked_for(root: Path) -> None:
     with pytest.raises(ConfigError, match=r"data.valid to name a file.*set data.root"):
         data_files(DataSettings(valid="lrt/dev"), "valid")
+    with pytest.raises(ConfigError, match="none at .*; make it: dgltrees make-data plans x/plans$"):
+        find_files(["plans/train.jsonl"], "x", "data.train")
     with pytest.raises(ConfigError, match=r"--input to name a file, found none at .*lrt/dev$"):
         find_files(["lrt/dev"], None, "--input")
     with pytest.raises(ConfigError, match=r"none at .*lrt/dev and .*data/lrt/dev$"):

@@ -66,7 +66,7 @@ def assert_data_refused(task: str, data: dict[str, Any], message: str) -> None:
     ("task", "training", "message"),
     [
         ("classify", {"monitor": "f1"}, "accuracy, .*, which the task classify reports, got 'f1'"),
-        ("regress", {"monitor": "accuracy"}, "one of loss, mae, rmse, .* got 'accuracy'"),
+        ("regress", {"monitor": "accuracy"}, "one of loss, r2_log, .* got 'accuracy'"),
         ("rank", {"monitor": "accuracy"}, "one of pair_accuracy, kendall, .* got 'accuracy'"),
         (
             "classify-nodes",

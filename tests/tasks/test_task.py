@@ -93,7 +93,7 @@ def test_a_perfect_model_has_accuracy_one_and_the_majority_its_share() -> None:
     counts = np.bincount(targets)
     report = task.report(data, predictions(targets), task.majority(data))
     assert report["accuracy"] == 1.0
-    assert report["majority"] == pytest.approx(counts.max() / counts.sum())
+    assert report["majority_accuracy"] == pytest.approx(counts.max() / counts.sum())
     report = task.report(data, predictions((targets + 1) % 2), task.majority(data))
     assert report["accuracy"] == 0.0
 

@@ -24,6 +24,9 @@ def test_pairs() -> None:
     batch, columns = data.batch([1, 0])
     assert batch.sizes.tolist() == [3, 4, 1, 2]
     assert columns["target"].tolist() == [7, 4]
+    name = np.array(["a", "b"], object)
+    text = repr(LabeledTrees(data.forest, {"n": np.zeros(2), "name": name}, data.arity))
+    assert text == f"LabeledTrees({data.forest}, columns: n (float64), name (strings))"
     chosen = LabeledTrees.concat([data.select([1]), data.select([0])])
     assert chosen.forest.sizes.tolist() == [3, 4, 1, 2]
     assert chosen.columns["target"].tolist() == [7, 4]
@@ -32,7 +35,7 @@ def test_pairs() -> None:
 def test_numbers_that_do_not_go_together() -> None:
     with pytest.raises(TreeError, match="expected 2 trees per example, got 1 trees"):
         LabeledTrees(chain(2), arity=2)
-    with pytest.raises(TreeError, match="expected column 'target' to have a row per example, 1"):
+    with pytest.raises(TreeError, match="expected column 'target' to have 1 rows, one per example"):
         LabeledTrees(chain(2), {"target": np.zeros(3)})
     with pytest.raises(TreeError, match="expected parts with the same arity"):
         LabeledTrees.concat([pairs(), LabeledTrees(pairs().forest, {"target": np.zeros(4)})])
@@ -125,7 +128,7 @@ def test_pairs_are_a_sequence() -> None:
 
 
 def test_what_cannot_be_paired() -> None:
-    with pytest.raises(TreeError, match="as many second trees as first ones, 3, got 2"):
+    with pytest.raises(TreeError, match="expected 3 second trees, one per first tree, got 2"):
         TreePairs(forest_of("a", "b", "c"), forest_of("a", "b"))
     numbers = Forest.from_objects([{"n": 1}], columns=["n"])
     with pytest.raises(TreeError, match="column 'n' to hold names, as in first, got numbers in se"):

@@ -1,4 +1,4 @@
-"""Aggregators: maps of a label and the states of the children, one file each."""
+"""Aggregators: maps from a label and the states of the children to pre-activations of gates."""
 
 from __future__ import annotations
 

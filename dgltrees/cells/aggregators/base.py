@@ -1,4 +1,4 @@
-"""The base classes of the aggregators: their labels, types and absent children."""
+"""The base classes of the aggregators: labels, types and missing children."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from dgltrees.settings import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups
 
 MAX_ENTRIES = 2**30
-"""The most entries one parameter may have: 4 GiB in float32, three to four times that to train."""
+"""The most entries of one parameter: 4 GiB in float32; training needs three to four times that."""
 
 
 def check_entries(
     formula: str, entries: int, gates: int, types: int, *, linear: bool = False
 ) -> None:
-    """Raise ConfigError for a stacked parameter of more than :data:`MAX_ENTRIES` entries.
+    """Check that a stacked parameter has at most :data:`MAX_ENTRIES` entries.
 
     Arguments:
-        formula: how the entries are counted, for the message:
-            ``"L = 32, c = 20 needs 21^32 * 20"``.
+        formula: the beginning of the message: ``"L = 32, c = 20 needs 21^32 * 20"``.
         entries: the number of entries of the tensor of one gate and one type.
         gates: the number of gates.
         types: the number of types.
@@ -34,7 +33,7 @@ def check_entries(
             suggests no other aggregator.
 
     Raises:
-        ConfigError: there are too many; the text says how many and what to choose instead.
+        ConfigError: the parameter has too many entries; the message suggests alternatives.
     """
     total = entries * gates * types
     if total > MAX_ENTRIES:
@@ -52,32 +51,42 @@ def check_entries(
 
 
 Label = Literal["mode", "add"]
-"""How a label comes in; see :class:`TensorAggregator`."""
+"""How the label is used; see :class:`TensorAggregator`."""
 
 
 @checked
 class Aggregator(nn.Module, ABC):
-    r"""A map of the label and the children's states to the pre-activations of all gates.
+    r"""The base class of aggregators: maps from label and states of children to pre-activations.
 
     .. math:: a^g = f^g(x, h_1, \dots, h_L) \in \mathbb{R}^c
 
-    multi-affine in its arguments: Castellana and Bacciu, "Generalising Recursive Neural Models by
-    Tensor Decomposition", section III. The bias is included, W x of the label is added. An absent
-    child is h = 0.
+    The map of each gate g is multi-affine in its arguments: Castellana and Bacciu, "Generalising
+    Recursive Neural Models by Tensor Decomposition" (IJCNN 2020), section III. It includes a bias.
+    The term W x of the label x is added. A missing child is h = 0.
 
     A subclass allocates its parameters in its constructor and then calls :meth:`reset_parameters`.
 
     Arguments:
         children: L, the largest number of children of a node.
         size: c, the size of a state.
-        gates: G, how many maps are computed from the same arguments.
-        types: K, how many sets of parameters there are, one per operator.
-        label_size: m, the size of the label x; 0: there is no label.
+        gates: G, the number of maps that are computed from the same arguments.
+        types: K, the number of sets of parameters, one per operator.
+        label_size: m, the size of the label x; with 0 there is no label.
         init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
+
+    Shapes:
+        ``h`` (n, L, c) and, with labels, ``x`` (n, m) in; (n, G, c) out.
 
     Raises:
         ConfigError: an argument is out of range, the tensor is too large, or there are both types
             and labels.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees.cells import AGGREGATORS
+        >>> f = AGGREGATORS["hosvd"](children=2, size=3, gates=4, rank=5)
+        >>> f(torch.zeros(7, 2, 3)).shape  # 7 nodes
+        torch.Size([7, 4, 3])
     """
 
     ordered: ClassVar[bool] = True
@@ -85,7 +94,7 @@ class Aggregator(nn.Module, ABC):
     bias_init: ClassVar[float] = 0.0
     """The initial value of the bias of a reduced child or label."""
     stacked: ClassVar[tuple[str, ...]] = ()
-    """Names of the parameters ``(K, ...)`` in the order in which :meth:`compute` takes them."""
+    """Names of the parameters ``(K, ...)``, in the order in which :meth:`compute` takes them."""
 
     def __init__(
         self,
@@ -99,7 +108,10 @@ class Aggregator(nn.Module, ABC):
     ) -> None:
         super().__init__()
         if label_size and types > 1:
-            raise ConfigError(f"{type(self).__name__} takes either a label or types, got both")
+            raise ConfigError(
+                f"expected either label_size or types of {type(self).__name__}, got label_size="
+                f"{label_size} and types={types}"
+            )
         self.L, self.c, self.G, self.K, self.r = children, size, gates, types, 0
         self.m, self.init = label_size, init
         self.label: Label | None = "add" if label_size else None
@@ -109,9 +121,13 @@ class Aggregator(nn.Module, ABC):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int | None:
-        """Parameters of one map as the paper's tables count them: no biases, no label.
+        """Count the parameters of one map as the paper's tables do: without biases and label.
 
-        None, which is the default, for a map that is not in these tables.
+        Arguments:
+            L, c, r: the number of children, the size of a state, and the rank.
+
+        Returns:
+            the number; None, the default, for a map that is not in these tables.
         """
         return None
 
@@ -121,15 +137,15 @@ class Aggregator(nn.Module, ABC):
 
     @abstractmethod
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """The formula of the map, computed for each type with its own parameters.
+        """Compute the map for each type with the parameters of the type.
 
         Arguments:
             h: ``(K, n, L, c)``, the states of the children.
-            parameters: those named in :attr:`stacked`, ``(K, ...)``; before them the label
+            parameters: the parameters of :attr:`stacked`, each ``(K, ...)``; before them the label
                 ``(1, n, e)`` if it is a mode.
 
         Returns:
-            ``(K, n, G, c)``, the pre-activations.
+            the pre-activations, ``(K, n, G, c)``.
         """
 
     def embed(self, x: Tensor) -> Tensor:
@@ -140,19 +156,19 @@ class Aggregator(nn.Module, ABC):
         """Compute the pre-activations of all gates.
 
         Arguments:
-            h: ``(n, L, c)``, the states of the children, zero where there is none.
+            h: ``(n, L, c)``, the states of the children; zero for missing children.
             groups: the type and the length of each run of rows with the same type; None if K = 1.
             x: ``(n, m)``, the labels, if the aggregator has them.
 
         Returns:
-            ``(n, G, c)``, the pre-activations.
+            the pre-activations, ``(n, G, c)``.
         """
         return self.aggregate(h, groups, None if x is None else self.embed(x))
 
     def aggregate(
         self, h: Tensor, groups: Groups | None = None, label: Tensor | None = None
     ) -> Tensor:
-        """:meth:`forward` with the result of :meth:`embed`, ``(n, e)``, in the place of labels."""
+        """Do the same as :meth:`forward`, for labels from :meth:`embed`, ``(n, e)``."""
         if label is not None and self.label == "mode":
             (a,) = grouped(self._formula, (h, label), self.parameters_by_type(), groups)
             return a
@@ -160,10 +176,10 @@ class Aggregator(nn.Module, ABC):
         return a if label is None else a + label.view_as(a)
 
     def leaves(self, label: Tensor) -> Tensor:
-        """The pre-activations of nodes without children, ``(n, e)`` to ``(n, G, c)``.
+        """Compute the pre-activations of nodes without children, ``(n, e)`` to ``(n, G, c)``.
 
-        All states are zero, so the map is affine in the label. Its matrix is found by evaluating it
-        at zero and at the unit vectors, which is cheaper than at every row.
+        All states are zero, so the map is affine in the label. Its matrix follows from its values
+        at zero and at the unit vectors; this is cheaper than an evaluation at every row.
         """
         n, e = label.shape
         if self.label == "add":
@@ -177,7 +193,7 @@ class Aggregator(nn.Module, ABC):
         return (a[0] + label @ (a[1:] - a[0])).view(n, self.G, self.c)
 
     def parameters_by_type(self) -> list[Tensor]:
-        """The parameters named in :attr:`stacked`."""
+        """Return the parameters of :attr:`stacked`."""
         return [getattr(self, name) for name in self.stacked]
 
     def _formula(self, *tensors: Tensor) -> tuple[Tensor]:
@@ -190,7 +206,7 @@ class Aggregator(nn.Module, ABC):
         self._draw()
 
     def extra_repr(self) -> str:
-        """The sizes, for ``repr``."""
+        """Return the sizes, for ``repr``."""
         rank = f", rank={self.r}" if self.r else ""
         label = f", label={self.label}({self.m})" if self.label else ""
         return f"L={self.L}, c={self.c}, gates={self.G}, types={self.K}{rank}{label}"
@@ -198,11 +214,12 @@ class Aggregator(nn.Module, ABC):
 
 @checked
 class TensorAggregator(Aggregator):
-    """An aggregator that is a tensor, one of whose modes the label can be.
+    """The base class of aggregators that are tensors; the label can be one of their modes.
 
     Arguments:
-        label: how the label comes in: mode, one more mode of the tensor as in equation (4) of
+        label: how the label is used: mode, one more mode of the tensor as in equation (4) of
             Castellana and Bacciu, or add, W x added to the result as in equation (5).
+        options: the other arguments of :class:`Aggregator`.
     """
 
     def __init__(
@@ -221,11 +238,12 @@ class TensorAggregator(Aggregator):
 
 @checked
 class FactorisedAggregator(TensorAggregator):
-    """An aggregator whose tensor is factorised with some rank.
+    """The base class of aggregators whose tensor is factorised with some rank.
 
     Arguments:
         rank: rank r of the factorised tensor: the size of every mode of its core (hosvd), the
             number of its terms (canonical), or the size between two factors (tensor train).
+        options: the other arguments of :class:`TensorAggregator`.
     """
 
     def __init__(
@@ -249,10 +267,11 @@ class FactorisedAggregator(TensorAggregator):
 
 
 class ProductAggregator(FactorisedAggregator):
-    """A factorised tensor that multiplies its children's factors; those of absent children are 1.
+    """The base class of factorised tensors that multiply one factor per child, 1 if it is missing.
 
     Arguments:
-        label: how the label comes in: add, W x added to the result, or mode, one more factor.
+        label: how the label is used: add, W x added to the result, or mode, one more factor.
+        options: the other arguments of :class:`FactorisedAggregator`.
     """
 
     bias_init = 1.0

@@ -14,7 +14,7 @@ from dgltrees.settings import Count
 
 
 def product(u: Tensor) -> Tensor:
-    """Elementwise product over the first dimension, by halves: ``(L, ...)`` to ``(...)``."""
+    """Compute the elementwise product over the first dimension, ``(L, ...)`` to ``(...)``."""
     while len(u) > 1:
         half = len(u) // 2
         pairs = u[:half] * u[half : 2 * half]
@@ -23,7 +23,7 @@ def product(u: Tensor) -> Tensor:
 
 
 def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Tensor | None = None) -> Tensor:
-    """``Q (u_1 * .. * u_L) + b``, the product elementwise.
+    """Compute ``Q (u_1 * .. * u_L) + b`` with an elementwise product.
 
     Arguments:
         u: ``(K, L, n, G r)`` the reduced children U_j h̄_j.
@@ -42,15 +42,14 @@ def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Tensor | None = None) -> Tenso
 
 
 class Canonical(ProductAggregator):
-    r"""The canonical factorisation: the core of a Tucker factorisation made diagonal.
+    r"""The canonical (CP) factorisation, a Tucker factorisation with a diagonal core.
 
     .. math:: a = Q \, (U_1 \bar h_1 \odot \dots \odot U_L \bar h_L) + W x + b
 
-    where :math:`\bar h = [h; 1]`. Castellana and Bacciu (2020) name it as their next step. The last
-    column of :math:`U_j`, which is multiplied with the 1, is initialised to one, so that an absent
-    child is a neutral factor; b is initialised to zero. With ``label="mode"`` the label is one more
-    factor, :math:`W \bar x`, of the same kind. Arguments and shapes are those of
-    :class:`Aggregator`.
+    where :math:`\bar h = [h; 1]`. Castellana and Bacciu (2020) mention it as future work. The last
+    column of :math:`U_j`, which is multiplied with the 1, is initialised to one, so that the factor
+    of a missing child is 1; b is initialised to zero. With ``label="mode"`` the label is one more
+    factor, :math:`W \bar x`. Arguments and shapes are those of :class:`ProductAggregator`.
     """
 
     stacked = ("U", "b_U", "Q", "b")
@@ -69,7 +68,7 @@ class Canonical(ProductAggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``L c r``: like the table's HOSVD, without biases and output matrix."""
+        """Return ``L c r``; like HOSVD in the paper's tables, without biases and output matrix."""
         return L * c * r
 
     def _draw(self) -> None:
@@ -79,6 +78,6 @@ class Canonical(ProductAggregator):
         nn.init.zeros_(self.b)
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """The product over the children."""
+        """Compute the product over the children."""
         *label, U, b_U, Q, b = parameters
         return canonical(reduce_children(h, U, b_U), Q, b, *label)

@@ -14,7 +14,7 @@ from dgltrees.settings import Count
 
 
 def full(h: Tensor, T: Tensor, x: Tensor | None = None) -> Tensor:
-    """``sum over i, j_1 .. j_L of T(i, j_1, .., j_L, k) x̄(i) h̄_1(j_1) .. h̄_L(j_L)``.
+    """Contract the tensor T with label and children, equation (4).
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children; h̄ = [h; 1].
@@ -39,9 +39,9 @@ class Full(TensorAggregator):
         a(k) = \sum_{i=1}^{m+1} \sum_{j_1=1}^{c+1} \dots \sum_{j_L=1}^{c+1}
                T(i, j_1, \dots, j_L, k) \, \bar x(i) \, \bar h_1(j_1) \dots \bar h_L(j_L)
 
-    where :math:`\bar h = [h; 1]` and :math:`\bar x = [x; 1]`. The bias is the entry of T whose
-    input indices are all last, and starts at zero. Arguments and shapes are those of
-    :class:`Aggregator`.
+    where :math:`\bar h = [h; 1]` and :math:`\bar x = [x; 1]`. The bias is the entry of T at the
+    last index of every input mode; it is initialised to zero. Arguments and shapes are those of
+    :class:`TensorAggregator`.
     """
 
     stacked = ("T",)
@@ -63,7 +63,7 @@ class Full(TensorAggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``(c + 1)^L c``."""
+        """Return ``(c + 1)^L c``."""
         return int((c + 1) ** L) * c
 
     def _draw(self) -> None:
@@ -72,6 +72,6 @@ class Full(TensorAggregator):
             self.T[:, -1] = 0.0
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """Equation (4)."""
+        """Compute equation (4)."""
         *label, T = parameters
         return full(h, T, *label)

@@ -22,14 +22,14 @@ def hosvd(
     b: Tensor,
     w: Tensor | None = None,
 ) -> Tensor:
-    """``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, where a one is appended to each argument of G.
+    """Compute ``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, with a one appended to each argument of G.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
         U: ``(K, L, c, G r)`` mode matrices; u_j(h_j) = U_j h_j + b_j, also where h_j = 0.
         b_U: ``(K, L, 1, G r)``.
         core: ``(K, G, (r + 1)^L, r)`` core tensors, the input modes unfolded, the last fastest;
-            with a label one factor r + 1 more, in front.
+            with a label ``(K, G, (r + 1)^(L + 1), r)``, the label's mode first.
         Q: ``(K, G, r, c)`` output matrices.
         b: ``(K, G, 1, c)``.
         w: ``(K, n, G r)`` reduced labels w(x).
@@ -49,7 +49,7 @@ def hosvd(
 
 
 class TuckerAggregator(FactorisedAggregator):
-    """The base of Tucker factorisations: mode matrices U, a core tensor and output matrices Q.
+    """The base class of Tucker factorisations: mode matrices U, a core and output matrices Q.
 
     A subclass allocates these parameters, and sets ``inputs``, the number of terms that the core
     sums into one output.
@@ -81,13 +81,13 @@ class HOSVD(TuckerAggregator):
     where
 
     - :math:`u_j(h) = U_j h + b_j \in \mathbb{R}^r` is the mode matrix of position j, with a bias;
-    - :math:`w(x) = W x + b_w \in \mathbb{R}^r`, where the label is a mode;
+    - :math:`w(x) = W x + b_w \in \mathbb{R}^r`, if the label is a mode;
     - :math:`G` contracts the core tensor with every :math:`[u_j; 1]` (and :math:`[w; 1]`);
     - :math:`q(g) = Q g + b` maps from rank r to the size of a state.
 
-    Every gate and type has its own U, W, G and Q. Biases are initialised to zero, as is the entry
-    of the core whose input indices are all last. Arguments and shapes are those of
-    :class:`Aggregator`.
+    Every gate and type has separate U, W, G and Q. Biases are initialised to zero, and so is the
+    entry of the core at the last index of every input mode. Arguments and shapes are those of
+    :class:`FactorisedAggregator`.
     """
 
     def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
@@ -109,10 +109,10 @@ class HOSVD(TuckerAggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``L c r + r (r + 1)^L``."""
+        """Return ``L c r + r (r + 1)^L``."""
         return L * c * r + r * int((r + 1) ** L)
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """Equation (10)."""
+        """Compute equation (10)."""
         *label, U, b_U, core, Q, b = parameters
         return hosvd(h, U, b_U, core, Q, b, *label)

@@ -1,4 +1,4 @@
-"""Products with the modes of a tensor: a vector per child, one for all, or all modes at once."""
+"""Products with the modes of a tensor, for each child separately or for all modes at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-    """``U_j h_j + b_j``, with a separate matrix for each child.
+    """Compute ``U_j h_j + b_j``, with a separate matrix for each child.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -28,7 +28,7 @@ def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
 
 
 def reduce_shared(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-    """``U h_j + b``, with the same matrix for all children.
+    """Compute ``U h_j + b``, with the same matrix for all children.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -43,7 +43,7 @@ def reduce_shared(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
 
 
 def expand(g: Tensor, Q: Tensor, b: Tensor) -> Tensor:
-    """``Q g + b``, from the rank to the size of a state, for each gate.
+    """Compute ``Q g + b``, from the rank to the size of a state, for each gate.
 
     Arguments:
         g: ``(K G, n, r)``.
@@ -58,12 +58,12 @@ def expand(g: Tensor, Q: Tensor, b: Tensor) -> Tensor:
 
 
 def homogeneous(v: Tensor) -> Tensor:
-    """``[v; 1]``: append a one to the vectors in the last dimension."""
+    """Append a one to the vectors in the last dimension: ``[v; 1]``."""
     return torch.constant_pad_nd(v, (0, 1), 1.0)
 
 
 def outer(factors: Sequence[Tensor]) -> Tensor:
-    """Outer products of rows: ``(B, n, d_1), (B, n, d_2), ...`` to ``(B, n, d_1 d_2 ...)``.
+    """Compute outer products of rows, ``(B, n, d_1), (B, n, d_2), ..`` to ``(B, n, d_1 d_2 ..)``.
 
     The last factor's index runs fastest.
     """
@@ -75,7 +75,7 @@ def outer(factors: Sequence[Tensor]) -> Tensor:
 
 @cache
 def split_modes(sizes: tuple[int, ...], out: int) -> int:
-    """The number of modes to contract by a matrix product so that the least memory is saved."""
+    """Return the number of modes to contract by a matrix product, to save the least memory."""
 
     def saved_per_row(split: int) -> int:
         left, right = math.prod(sizes[:split]), math.prod(sizes[split:])

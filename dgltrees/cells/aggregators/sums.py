@@ -1,4 +1,4 @@
-"""The weighted sums, equation (5): a matrix for each position, or one for all."""
+"""The weighted sums, equation (5), with a matrix for each position, or one for all positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dgltrees.settings import Count
 
 
 def weighted_sum(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
-    """``sum over j of U_j h_j + b``.
+    """Compute the weighted sum of the children, ``sum over j of U_j h_j + b``.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -28,12 +28,12 @@ def weighted_sum(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
 
 
 class Sum(Aggregator):
-    r"""The weighted sum of equation (5) in Castellana and Bacciu; that of Tai et al. (2015).
+    r"""The weighted sum of equation (5) in Castellana and Bacciu, as in Tai et al. (2015).
 
     .. math:: a = W x + \sum_{j=1}^L U_j h_j + b
 
-    where :math:`U_j` is a matrix of its own for every position, gate and type. Arguments and
-    shapes are those of :class:`Aggregator`; the label is always added.
+    where :math:`U_j` is a separate matrix for every position, gate and type. Arguments and shapes
+    are those of :class:`Aggregator`.
     """
 
     stacked = ("U", "b")
@@ -48,7 +48,7 @@ class Sum(Aggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``L c^2``."""
+        """Return ``L c^2``."""
         return L * c**2
 
     def _draw(self) -> None:
@@ -56,17 +56,17 @@ class Sum(Aggregator):
         nn.init.zeros_(self.b)
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """Equation (5)."""
+        """Compute equation (5)."""
         U, b = parameters
         return weighted_sum(h, U, b)
 
 
 class SharedSum(Aggregator):
-    r"""Equation (5) with the same matrix at all positions, so that their order is ignored.
+    r"""The weighted sum of equation (5) with one matrix for all positions; order has no effect.
 
     .. math:: a = W x + U \sum_{j=1}^L h_j + b
 
-    Arguments and shapes are those of :class:`Aggregator`; the label is always added.
+    Arguments and shapes are those of :class:`Aggregator`.
     """
 
     ordered = False
@@ -82,7 +82,7 @@ class SharedSum(Aggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``c^2``."""
+        """Return ``c^2``."""
         return c**2
 
     def _draw(self) -> None:
@@ -90,6 +90,6 @@ class SharedSum(Aggregator):
         nn.init.zeros_(self.b)
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """Equation (5) with one matrix."""
+        """Compute equation (5) with one matrix."""
         U, b = parameters
         return weighted_sum(h.sum(2, keepdim=True), U, b)

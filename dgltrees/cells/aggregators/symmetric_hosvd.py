@@ -17,18 +17,17 @@ from dgltrees.settings import Count
 
 
 def multisets(indices: int, length: int) -> int:
-    """The number of multisets of ``length`` out of ``indices``: entries of a symmetric tensor."""
+    """Return the number of multisets of ``length`` indices, the entries of a symmetric tensor."""
     return math.comb(indices + length - 1, length)
 
 
 def symmetric_maps(indices: int, length: int) -> list[Tensor]:
-    """For j = 2 .. ``length``, the number of the multiset made of j - 1 indices and one more.
+    """Number the multisets of j indices that add one index to j - 1, for j = 2 .. ``length``.
 
-    Multisets are numbered in colexicographic order: by largest entry first, then by the next, and
-        so on,
-    so that the last of all holds the last index only. With s_e entries below e, a multiset is
-    ``sum over e = 1 .. d - 1 of (s_e + e - 1 over e)`` places before the last; one more entry v
-    raises every s_e of e > v by one, and that sum by the binomials (s_e + e - 1 over e - 1).
+    Multisets are numbered in colexicographic order (by the largest entry, then by the next, and so
+    on), so that the last one contains only the last index. With s_e entries below e, a multiset is
+    ``sum over e = 1 .. d - 1 of (s_e + e - 1 over e)`` places before the last. One more entry v
+    increases every s_e of e > v by one, and the sum by the binomials (s_e + e - 1 over e - 1).
 
     Returns:
         ``length - 1`` tensors, the j-th ``(multisets(indices, j - 1) * indices,)`` int64, the
@@ -58,14 +57,14 @@ def symmetric_maps(indices: int, length: int) -> list[Tensor]:
 
 
 def symmetric_product(factors: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:
-    """The outer product of vectors, entries with the same multiset of indices summed.
+    """Compute the outer product of vectors, summed over entries with the same multiset of indices.
 
     ::
 
         E(n, {j_1, .., j_L}) = sum over the distinct orders of j_1 .. j_L of v_1(j_1) .. v_L(j_L)
 
-    so that a symmetric tensor S contracted with all of them is the sum over the multisets of
-    S times E. Built up vector by vector, no intermediate is larger than the multisets of L - 1
+    so that a symmetric tensor S contracted with all vectors is the sum over the multisets of S
+    times E. E is built vector by vector: no intermediate is larger than the multisets of L - 1
     times d, far below the d^L entries of the outer product.
 
     Arguments:
@@ -94,7 +93,7 @@ def symmetric_hosvd(
     maps: Sequence[Tensor],
     w: Tensor | None = None,
 ) -> Tensor:
-    """``q(G(w(x), u(h_1), .., u(h_L)))`` with G symmetric in its last L arguments.
+    """Compute ``q(G(w(x), u(h_1), .., u(h_L)))`` with G symmetric in its last L arguments.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -127,11 +126,11 @@ class SymmetricHOSVD(TuckerAggregator):
 
     .. math:: a = q(G(w(x), u(h_1), \dots, u(h_L)))
 
-    where u, one mode matrix for all positions, q and w are as in :class:`HOSVD` and the core G is
+    where u (one mode matrix for all positions), q and w are as in :class:`HOSVD`, and the core G is
     symmetric in the modes of the children: the positional stationarity of the last paragraph of
-    Castellana and Bacciu. Swapping children changes nothing. The parameters of the core are one
-    entry for each multiset of indices, so the symmetry holds by construction. Arguments and shapes
-    are those of :class:`Aggregator`.
+    Castellana and Bacciu. Swapping children changes nothing, by construction: the core has one
+    parameter for each multiset of indices. Arguments and shapes are those of
+    :class:`FactorisedAggregator`.
     """
 
     ordered = False
@@ -156,10 +155,10 @@ class SymmetricHOSVD(TuckerAggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``c r + r (r + L over L)``."""
+        """Return ``c r + r (r + L over L)``."""
         return c * r + r * multisets(r + 1, L)
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """Equation (10), symmetric."""
+        """Compute equation (10) with a symmetric core."""
         *label, U, b_U, core, Q, b = parameters
         return symmetric_hosvd(h, U, b_U, core, Q, b, list(self.buffers()), *label)

@@ -14,7 +14,7 @@ from dgltrees.settings import Count
 
 
 def tensor_train(w: Tensor, A: Tensor, Q: Tensor, b: Tensor) -> Tensor:
-    """``r_j = r_(j-1) A_j`` from left to right, then ``Q r_L + b``.
+    """Compute ``r_j = r_(j-1) A_j`` from left to right, then ``Q r_L + b``.
 
     Arguments:
         w: ``(K, n, G r)``, the first vector of the chain, r_0.
@@ -40,11 +40,11 @@ class TensorTrain(ProductAggregator):
     .. math:: r_0 = 1, \quad r_j = r_{j-1} A_j(\bar h_j), \quad a = Q r_L + W x + b
 
     where :math:`A_j(\bar h)` is the matrix :math:`\sum_i \bar h(i) A_j(:, i, :)`, 1 x r for the
-    first child and r x r for the others. Castellana and Bacciu (2020) name it as their next step.
+    first child and r x r for the others. Castellana and Bacciu (2020) mention it as future work.
     The slice for the constant 1 of :math:`\bar h` is initialised to the identity (ones in the first
-    core), so that an absent child leaves :math:`r_{j-1}` unchanged; b is initialised to zero. With
+    core), so that a missing child leaves :math:`r_{j-1}` unchanged; b is initialised to zero. With
     ``label="mode"`` the label has the first core, :math:`r_0 = W \bar x`. Arguments and shapes are
-    those of :class:`Aggregator`.
+    those of :class:`ProductAggregator`.
     """
 
     stacked = ("U", "b_U", "A", "b_A", "Q", "b")
@@ -72,7 +72,7 @@ class TensorTrain(ProductAggregator):
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``(c + 1) r + (L - 1) (c + 1) r^2``: whole cores, as the table counts HOSVD's core."""
+        """Return ``(c + 1) r + (L - 1) (c + 1) r^2``, which counts whole cores."""
         return (c + 1) * r + (L - 1) * (c + 1) * r**2
 
     def _draw(self) -> None:
@@ -86,12 +86,12 @@ class TensorTrain(ProductAggregator):
             self.b_A.copy_(torch.eye(self.r).flatten().repeat(self.G))
 
     def parameters_by_type(self) -> list[Tensor]:
-        """The parameters named in :attr:`stacked`; the first core is the label's, if it has one."""
+        """Return the parameters of :attr:`stacked`; the first core may be that of the label."""
         names = self.stacked[2:] if self.label == "mode" else self.stacked
         return [getattr(self, name) for name in names]
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """The chain over the children."""
+        """Compute the chain of products over the children."""
         if self.label == "mode":
             w, A, b_A, Q, b = parameters
         else:

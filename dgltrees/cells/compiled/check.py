@@ -1,4 +1,4 @@
-"""A traversal that is compiled: traced, made a machine of, compared with its functions, and run."""
+"""A traversal to compile: it is traced, compiled, compared with its functions, and run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Shared = Mapping[str, Tensor | IndexedRows]
 
 
 def degrees_of(batch: TreeBatch) -> NDArray[np.int64]:
-    """The number of children of each node."""
+    """Return the number of children of each node."""
     degrees: Ints = batch.cache.get(
         "degrees", lambda: np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     )
@@ -68,9 +68,9 @@ class Work(NamedTuple):
 
     @property
     def seen(self) -> frozenset[Any]:
-        """What is compared: numbers of children, many of which are the same, types, gradients.
+        """Return what is compared: numbers of children, repeated numbers, types and gradients.
 
-        Code for the gradients of other fields is other code.
+        The code depends on the fields whose gradients are computed.
         """
         degrees = degrees_of(self.batch)
         numbers = np.unique(np.minimum(degrees, MANY)).tolist()
@@ -82,7 +82,7 @@ class Work(NamedTuple):
 
     @property
     def phases(self) -> frozenset[Phase]:
-        """The types of leaves and of other nodes."""
+        """Return the types of leaves and of other nodes."""
         if self.types is None:
             return frozenset()
         inner = degrees_of(self.batch) > 0
@@ -93,23 +93,23 @@ class Work(NamedTuple):
         )
 
     def known(self, machine: Machine) -> bool:
-        """Whether a machine has been compared with the functions on batches like this one."""
+        """Return whether a machine agrees with the functions on batches like this one."""
         return machine.checked >= self.seen and self.has_steps(machine)
 
     def has_steps(self, machine: Machine) -> bool:
-        """Whether a machine has steps for all types."""
+        """Return whether a machine has steps for all types."""
         steps = machine.program.steps
         return all(phase in steps or Phase(phase.rows) in steps for phase in self.phases)
 
     def check_graph(self) -> None:
-        """Let the cells check what their functions, which are called once, cannot check."""
+        """Call the cells' checks of values, which traced functions cannot do."""
         for module in self.modules:
             check = getattr(module, "check_graph", None)
             if check is not None:
                 check(self.batch, dense(self.fields))
 
     def in_range(self, machine: Machine) -> bool:
-        """Whether there are parameters for all types; if not, the generic way says so."""
+        """Return whether there are parameters for all types; if not, the functions raise."""
         kinds, types = machine.program.types, self.types
         if not kinds or types is None:
             return True
@@ -118,7 +118,7 @@ class Work(NamedTuple):
         return len(types) == 0 or bool(types.min() >= 0 and types.max() < kinds)
 
     def checked(self, outcome: Outcome | None, arity: int | None, versions: int) -> Outcome:
-        """A machine that agrees with the three functions on this batch, or what is in the way."""
+        """Return a machine that agrees with the functions on this batch, or the reason for none."""
         try:
             if outcome is None:
                 if versions >= MOST:
@@ -142,14 +142,14 @@ class Work(NamedTuple):
         return outcome
 
     def machine(self, arity: int | None, types: Iterable[Phase] = ()) -> Machine:
-        """The functions, compiled.
+        """Compile the functions.
 
         Arguments:
             arity: the width of all mailboxes, if it is the same.
-            types: types that have steps of their own, besides those of this batch.
+            types: types that need separate steps, in addition to those of this batch.
 
         Raises:
-            CompileError: something is in the way.
+            CompileError: the functions cannot be compiled.
         """
         if hooked(self.modules):
             raise CompileError("one of its modules has hooks")
@@ -170,7 +170,7 @@ class Work(NamedTuple):
     def attempts(
         self, functions: Functions, types: Iterable[Phase]
     ) -> Iterator[Callable[[], Mapping[Phase, Trace]]]:
-        """Ways to trace: for any type; for one, if there may be no other; each type by itself."""
+        """Yield attempts to trace: for any type, for the only type, or for each type separately."""
         fields = dense(self.fields)
 
         def trace(types: int | None, kind: int | None = None) -> dict[Phase, Trace]:
@@ -190,7 +190,7 @@ class Work(NamedTuple):
     def run(
         self, machine: Machine, fields: Shared | None = None, noise: Noise = bernoulli
     ) -> Fields:
-        """The states of all nodes by compiled code."""
+        """Compute the states of all nodes by compiled code."""
         source = self.fields if fields is None else fields
 
         def find(key: tuple[Any, ...]) -> Tensor | IndexedRows:
@@ -210,11 +210,11 @@ class Work(NamedTuple):
         return machine(self.batch, find, types, slots, noise)
 
     def generic(self, fields: Mapping[str, Tensor]) -> Fields:
-        """The states of all nodes by the three functions."""
+        """Compute the states of all nodes by the three functions."""
         return self.traversal.generic(self.batch, fields, self.edata)
 
     def part(self) -> Work:
-        """A part of a large batch that has all that is compared: its lowest levels."""
+        """Return the lowest levels of a large batch, which suffice for the comparison."""
         if self.batch.num_nodes <= LARGE:
             return self
         level, src, dst = levels_of(self.batch), self.batch.src.numpy(), self.batch.dst.numpy()
@@ -265,7 +265,7 @@ class Work(NamedTuple):
 
 
 def _gradients(states: Fields, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """The gradients of a sum over all states with changing signs."""
+    """Compute the gradients of a sum over all states with alternating signs."""
     total = sum(
         (h * torch.arange(h.numel(), dtype=h.dtype).view(h.shape).cos()).sum()
         for h in states.values()
@@ -277,19 +277,19 @@ def _gradients(states: Fields, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
-    """Raise CompileError if tensors differ by more than rounding, unless there is no comparing."""
+    """Raise CompileError if finite tensors differ by more than rounding."""
     for one, two in zip(ones, twos):
         limit = 1e-2 if one.dtype == torch.float32 else 1e-6
         near = (one - two).norm() <= limit * two.norm() + limit**2  # not where one is NaN
         if one.shape != two.shape or (not bool(near) and bool(two.isfinite().all())):
-            raise CompileError(f"the {what} of its compiled code would differ from its functions'")
+            raise CompileError(f"the {what} of its compiled code and of its functions differ")
 
 
 _HOOKS = [name for name in PRIVATE if name.endswith("_hooks")]
 
 
 def modules_of(functions: Sequence[Callable[..., Any]]) -> list[nn.Module]:
-    """The modules that functions belong to or close over, each once."""
+    """Return the modules that functions belong to or close over, each once."""
     found: dict[int, nn.Module] = {}
     for function in functions:
         for held in _held(function):
@@ -299,7 +299,7 @@ def modules_of(functions: Sequence[Callable[..., Any]]) -> list[nn.Module]:
 
 
 def _held(function: Callable[..., Any]) -> Iterator[Any]:
-    """The object of a method, and what a function closes over."""
+    """Yield the object of a method, and the values that a function closes over."""
     if isinstance(function, MethodType):
         yield function.__self__
         function = function.__func__
@@ -315,7 +315,7 @@ def _attributes(held: Any) -> Mapping[str, Any]:
 
 
 def names_of(modules: Sequence[nn.Module]) -> dict[int, tuple[Any, ...]]:
-    """The key of each parameter and buffer, by the id of the tensor."""
+    """Return the key of each parameter and buffer, by the id of the tensor."""
     names: dict[int, tuple[Any, ...]] = {}
     for number, module in enumerate(modules):
         for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
@@ -324,7 +324,7 @@ def names_of(modules: Sequence[nn.Module]) -> dict[int, tuple[Any, ...]]:
 
 
 def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
-    """The parameter or buffer of a key."""
+    """Return the parameter or buffer of a key."""
     _, number, *path, last = key
     module: Any = modules[number]
     for name in path:
@@ -337,7 +337,7 @@ def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
 
 
 def hooked(modules: Sequence[nn.Module]) -> bool:
-    """Whether a module has hooks, which a trace would call once and never again."""
+    """Return whether a module has hooks, which a trace would call only once."""
     return any(
         getattr(module, name) for root in modules for module in root.modules() for name in _HOOKS
     )

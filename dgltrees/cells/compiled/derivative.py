@@ -53,14 +53,14 @@ class Derivative:
 
     @property
     def reads(self) -> set[Buffer | Input | Gradient]:
-        """What is read of the program's results."""
+        """Return the results of the program that the derivative reads."""
         nests = [step for some in self.steps.values() for step in some if isinstance(step, Nest)]
         read = {load.source for nest in nests for load in nest.reads}
         return read.union(w.product.x.source for some in self.weights.values() for w in some)
 
 
 def derivative_of(program: Program, wanted: set[Input]) -> Derivative:
-    """The derivative of a program with fused nests by its states from outside.
+    """Derive a program with fused nests by its states.
 
     Arguments:
         program: what to derive.
@@ -94,7 +94,7 @@ def derivative_of(program: Program, wanted: set[Input]) -> Derivative:
 
 
 def _backwards(steps: Sequence[Step], gradients: _Gradients) -> list[Step]:
-    """The steps of a phase, backwards."""
+    """Return the steps of a phase in reverse order."""
     result: list[Step] = []
     for step in reversed(steps):
         if isinstance(step, Nest):
@@ -110,7 +110,7 @@ def _backwards(steps: Sequence[Step], gradients: _Gradients) -> list[Step]:
 
 @dataclass
 class _Gradients:
-    """Which gradients there are so far.
+    """The gradients that exist so far.
 
     Arguments:
         wanted: the inputs whose gradients are computed.
@@ -123,11 +123,11 @@ class _Gradients:
     written: dict[Buffer, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __contains__(self, source: object) -> bool:
-        """Whether a source has had a gradient so far."""
+        """Return whether a source has a gradient so far."""
         return source in self.cleared or source in self.written
 
     def adds(self, load: Load, axes: Sequence[Axis] | None) -> bool:
-        """Whether the gradient of a load is added to what is there; if not, it is written.
+        """Return whether the gradient of a load is added to an earlier one, or else written.
 
         Arguments:
             load: the numbers whose gradient it is.
@@ -148,7 +148,7 @@ class _Gradients:
         return True
 
     def read(self, source: object) -> None:
-        """The gradient of a buffer is read, so all of it must have been written."""
+        """Note that the gradient of a buffer is read, so that all of it must have been written."""
         if not isinstance(source, Buffer):
             return
         covered = sum(stop - start for start, stop in self.written.get(source, ()))
@@ -157,7 +157,7 @@ class _Gradients:
 
 
 def _dense(load: Load, size: int) -> bool:
-    """Whether a load reads so many numbers one after another, each once."""
+    """Return whether a load reads this many adjacent numbers, each once."""
     length = 1
     for stride, axis in sorted((stride, axis.size) for axis, stride in load.strides):
         if axis > 1 and stride != length:
@@ -167,7 +167,7 @@ def _dense(load: Load, size: int) -> bool:
 
 
 def nesting(load: Load, axes: Sequence[Axis]) -> int:
-    """How many of some loops a load is in."""
+    """Return how many of some loops contain a load."""
     own = [axis.of if isinstance(axis, Lookup) else axis for axis in load.axes]
     return max((axes.index(axis) + 1 for axis in own if axis is not SLOT), default=0)
 
@@ -184,7 +184,7 @@ class _Backwards:
         self.outside: dict[object, tuple[Load, list[Expr]]] = {}
 
     def nest(self) -> Nest | None:
-        """The gradients of what the nest reads; None if none is wanted."""
+        """Return the gradients of the values that the nest reads; None if none is wanted."""
         for assign in reversed(self.forward.body):
             target = assign.target
             assert isinstance(target, Load)
@@ -202,7 +202,7 @@ class _Backwards:
         return Nest(self.forward.edges, axes, tuple(self.body)) if self.outside else None
 
     def named(self, expr: Expr) -> Name:
-        """A name for an expression that has none."""
+        """Return a name for an expression that has none."""
         if isinstance(expr, Name):
             return expr
         name = Name(next(self.numbers))
@@ -210,7 +210,7 @@ class _Backwards:
         return name
 
     def total(self, parts: Sequence[Expr]) -> Name:
-        """The sum of the gradients that come to a number."""
+        """Return the sum of the gradients of a number."""
         whole, *rest = parts
         for part in rest:
             whole += part
@@ -229,7 +229,7 @@ class _Backwards:
                     self.derive(arg, self.named(rule(g, y, *expr.args)), arg)
 
     def leads(self, expr: Expr) -> bool:
-        """Whether an expression has a load whose gradient is wanted."""
+        """Return whether an expression has a load whose gradient is wanted."""
         if isinstance(expr, Op):
             rules = OPERATIONS[expr.name].derivatives
             return any(d is not None and self.leads(a) for d, a in zip(rules, expr.args))

@@ -65,7 +65,7 @@ class Emitter:
         self.program, self.phase, self.sizes = program, phase, sizes
 
     def dims(self, shape: Sequence[int]) -> tuple[tuple[Axis, ...], ...]:
-        """New axes for a shape of the trace."""
+        """Return new axes for a shape of the trace."""
         dims = []
         for size in shape:
             by_node, by_child, rest = self.factors(size)
@@ -74,14 +74,14 @@ class Emitter:
         return tuple(dims)
 
     def factors(self, size: int) -> tuple[bool, bool, int]:
-        """What a size counts."""
+        """Return what a size counts."""
         factors = self.sizes.factors(size)
         if factors is None:
-            raise CompileError("it makes an empty tensor")
+            raise CompileError("it creates an empty tensor")
         return factors
 
     def table(self, numbers: Sequence[float]) -> Value:
-        """A vector of numbers."""
+        """Return a vector of numbers."""
         key = self.program.call(torch.tensor, (list(numbers),), {})
         source, (dim,) = self.program.input(key, "none", len(numbers)), self.dims([len(numbers)])
         self.program.tables[source] = tuple(map(float, numbers))
@@ -117,7 +117,7 @@ class Emitter:
         self.program.steps[phase or self.phase].append(nest)
 
     def place(self, expr: Expr, at_child: bool = True) -> tuple[Phase, str, Expr]:
-        """Where to store an expression: phase, rows, and the expression there.
+        """Choose where to store an expression: phase, rows, and the expression there.
 
         What depends on one child alone is computed once, where the child is.
         """
@@ -130,7 +130,7 @@ class Emitter:
     def stored(
         self, value: Value, axes: Sequence[Axis] | None = None, at_child: bool = True
     ) -> Value:
-        """A value that is stored, and read where it is used."""
+        """Store a value and return the load that reads it."""
         phase, rows, expr = self.place(value.expr, at_child)
         used = {axis for load in loads(expr) for axis in load.axes}
         kept = tuple(axes) if axes is not None else tuple(a for a in value.axes if a in used)
@@ -139,12 +139,12 @@ class Emitter:
         return Value(_seen(target, phase), value.dims)
 
     def new_target(self, rows: str, axes: Sequence[Axis]) -> Load:
-        """A new buffer for these axes."""
+        """Return a new buffer for these axes."""
         width = prod(axis.size for axis in axes)
         return Load(self.program.buffer(rows, width), rows, 0, row_major(axes))
 
     def apply(self, name: str, *operands: Any) -> Value:
-        """An operation on values and numbers, broadcast together."""
+        """Apply an operation to values and numbers, broadcast together."""
         values = [o if isinstance(o, Value) else Value(Const(float(o)), ()) for o in operands]
         exprs, dims = aligned(values)
         if not (OPERATIONS[name].is_bool and name not in ("and", "or", "not")) and name != "number":
@@ -156,14 +156,14 @@ class Emitter:
         return Value(Op(name, tuple(exprs)), dims)
 
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool) -> Value:
-        """A sum, maximum or minimum over dimensions."""
+        """Emit a sum, maximum or minimum over dimensions."""
         rank = len(value.dims)
         places = {dim % rank for dim in dims} if rank else set()
         over = [axis for place in places for axis in value.dims[place]]
         rest = [() if i in places else dim for i, dim in enumerate(value.dims)]
         out = tuple(rest) if keepdim else tuple(d for i, d in enumerate(rest) if i not in places)
         if NODES in over:
-            raise CompileError("it computes something of all nodes of a level together")
+            raise CompileError("it computes across the nodes of a level")
         expr = as_number(value.expr)
         used = {axis for load in loads(expr) for axis in load.axes}
         children = CHILDREN in over
@@ -184,7 +184,7 @@ class Emitter:
         return Value(result, out)
 
     def product(self, x: Value, weight: Value) -> Value:
-        """``x W`` for a parameter W: the last dimension of x, the last but one of the weight.
+        """Emit ``x W`` for a parameter W: the last dimension of x, the last but one of the weight.
 
         The dimensions of the weight before these have axes of x.
         """
@@ -226,7 +226,7 @@ class Emitter:
         return Value(_seen(target, phase), (*x.dims[:-1], outputs))
 
     def _matrices(self, weight: Value, inner: Sequence[Axis]) -> Load:
-        """The load of a weight whose axes ``inner`` are dense; torch rearranges it if need be."""
+        """Return the load of a weight with dense axes ``inner``; torch rearranges it if needed."""
         load = weight.expr
         if not isinstance(load, Load) or not isinstance(load.source, Input):
             raise CompileError("it multiplies two matrices of the same node")
@@ -261,14 +261,14 @@ def _at_child(expr: Expr) -> Expr:
 
 
 def _seen(target: Load, phase: Phase) -> Load:
-    """What is stored, as the parent sees it."""
+    """Return a stored value as the parent reads it."""
     if phase != ALL:
         return target
     return Load(target.source, "child", target.offset, target.strides)
 
 
 def _is_matrix(expr: Expr, columns: Sequence[Axis]) -> bool:
-    """Whether columns of a buffer are read as they stand."""
+    """Return whether columns of a buffer are read in their order."""
     if not isinstance(expr, Load) or not isinstance(expr.source, Buffer):
         return False
     strides = dict(expr.strides)
@@ -286,7 +286,7 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
 
 
 def folded(expr: Expr, tables: Tables) -> Expr:
-    """An expression without conditions whose outcome is known."""
+    """Simplify conditions of an expression whose outcome is known."""
     if isinstance(expr, Load):
         known = expr.source in tables and not any(stride for _, stride in expr.strides)
         return Const(tables[expr.source][expr.offset]) if known else expr

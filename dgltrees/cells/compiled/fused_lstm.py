@@ -75,7 +75,7 @@ def _tree_lstm_sum(cell: TreeLSTM, f: Sum | SharedSum, batch: TreeBatch, ndata: 
 
 
 def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
-    """The index of each edge's matrix in the stack over operators and positions, ``(E,)``.
+    """Return the index of each edge's matrix in the stack over operators and positions, ``(E,)``.
 
     Raises:
         TreeError: a child has a position, or a node with children an operator, out of range.
@@ -91,7 +91,7 @@ def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
 
 
 def _drops(dropout: nn.Dropout) -> bool:
-    """Whether the module is in training mode and has a positive probability."""
+    """Return whether the module is in training mode and has a positive probability."""
     return dropout.training and dropout.p > 0
 
 
@@ -104,7 +104,7 @@ def fused_lstm(
     b_f: Tensor | None = None,
     types: Ints | None = None,
 ) -> States:
-    r"""States of all nodes, from the leaves up.
+    r"""Compute the states of all nodes, from the leaves up.
 
     .. math::
 
@@ -160,7 +160,7 @@ class _Gradients(NamedTuple):
 
 
 class _FusedLSTM(torch.autograd.Function):
-    """Gather the inputs in row order, run all levels, and return the order of the nodes."""
+    """The autograd function: gather the inputs in row order, run all levels, restore the order."""
 
     @staticmethod
     def forward(
@@ -207,7 +207,7 @@ class _FusedLSTM(torch.autograd.Function):
 
 
 def _forget_inputs(like: Tensor, wx_f: Tensor | None, b_f: Tensor | None, plan: RowPlan) -> Tensor:
-    """``(N, c)``: the input's and the bias' part of each row's forget gate."""
+    """Return the terms of input and bias in each row's forget gate, ``(N, c)``."""
     bias = None if b_f is None else b_f.index_select(0, plan.types)
     if wx_f is None:
         return like.new_zeros(len(plan.order), like.shape[1]) if bias is None else bias
@@ -216,12 +216,12 @@ def _forget_inputs(like: Tensor, wx_f: Tensor | None, b_f: Tensor | None, plan: 
 
 
 def _leaves(plan: RowPlan) -> int:
-    """The number of leaves, which are the first rows."""
+    """Return the number of leaves, which are the first rows."""
     return plan.spans[0].stop if plan.spans else 0
 
 
 def _split(plan: RowPlan, tables: NamedTuple) -> list[Any]:
-    """Views of the tables for each level; ``S`` has no rows for the leaves."""
+    """Return views of the tables for each level; ``S`` has no rows for the leaves."""
     sizes = [span.stop - span.start for span in plan.spans]
     split = {}
     for name, table in tables._asdict().items():
@@ -235,7 +235,7 @@ def _split(plan: RowPlan, tables: NamedTuple) -> list[Any]:
 
 
 def _up(plan: RowPlan, U: Tensor, U_f: Tensor, tables: _Tables) -> None:
-    """All levels, from the leaves to the roots."""
+    """Run all levels from the leaves to the roots."""
     for span, (a, _, c, t, h, s) in zip(plan.spans, _split(plan, tables)):
         if len(s):
             a.addmm_(s, U[0])
@@ -276,7 +276,7 @@ def _to_parents(part: Part, U: Tensor, U_f: Tensor, tables: _Tables, plan: RowPl
 
 
 def _down(plan: RowPlan, V: Tensor, V_f: Tensor, tables: _Tables, gradients: _Gradients) -> None:
-    """All levels, from the roots to the leaves; ``V`` and ``V_f`` are U and U_f transposed."""
+    """Run all levels from the roots to the leaves; ``V`` and ``V_f`` are U and U_f transposed."""
     spans = zip(plan.spans, _split(plan, tables), _split(plan, gradients))
     for span, (a, _, _, t, _, _), (da, _, dc, dh, ds) in reversed(list(spans)):
         for part in span.parts:
@@ -320,7 +320,7 @@ def _from_parents(
 def _weight_gradients(
     tables: _Tables, gradients: _Gradients, U: Tensor, U_f: Tensor, plan: RowPlan
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of U and U_f: one product per type over the rows of all levels."""
+    """Compute the gradients of U and U_f, by one product per type over the rows of all levels."""
     if len(tables.S):  # roots have no forget gate, and its gradient is zero
         dU = torch.mm(tables.S.t(), gradients.A[_leaves(plan) :])
         return dU[None], torch.mm(tables.H.t(), gradients.F)[None]

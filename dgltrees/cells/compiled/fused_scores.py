@@ -32,7 +32,7 @@ def scores(score: Score, keys: Tensor, queries: Tensor) -> Tensor | None:
 
 
 class FusedScores(torch.autograd.Function):
-    """``m[t, q, j] = w . ReLU(keys[t, j] + queries[t, q])``.
+    """The autograd function of the scores ``m[t, q, j] = w . ReLU(keys[t, j] + queries[t, q])``.
 
     Arguments:
         keys: ``(T, M, k)``.
@@ -66,12 +66,12 @@ class FusedScores(torch.autograd.Function):
 
 
 def _hidden(keys: Tensor, queries: Tensor, trees: slice, columns: slice) -> Tensor:
-    """``(t, q, M, k)`` the hidden units of some queries to some trees."""
+    """Compute the hidden units of some queries to some trees, ``(t, q, M, k)``."""
     return (keys[trees].unsqueeze(1) + queries[trees, columns].unsqueeze(2)).relu_()
 
 
 def _blocks(keys: Tensor, queries: Tensor) -> Iterator[tuple[slice, slice]]:
-    """Slices of the trees and of the queries, block by block."""
+    """Yield slices of the trees and of the queries, block by block."""
     trees, number = queries.shape[:2]
     pair_bytes = max(1, keys[:1].numel() * keys.element_size())  # of one query to one tree
     room = max(1, BLOCK.get(keys.device.type, 1 << 28) // pair_bytes)

@@ -42,7 +42,7 @@ def graph_of(
     like: Mapping[str, Tensor],
     n: int,
 ) -> tuple[fx.GraphModule, list[str]]:
-    """The graph of a function of fields and the ids of n nodes, and the names of what it returns.
+    """Trace a function of fields and node ids: return its graph, and the names of its results.
 
     Arguments:
         function: called with tensors by kind and name, and the ids.
@@ -51,7 +51,7 @@ def graph_of(
         n: the number of nodes.
 
     Raises:
-        CompileError: it changes what it was given, draws random numbers, or calls torch too often.
+        CompileError: it changes an argument, draws random numbers, or calls torch too often.
     """
     from torch._decomp import get_decompositions
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -89,15 +89,15 @@ def graph_of(
     for node in module.graph.nodes:
         node.meta["place"] = places.of(node)
         if _writes(node):
-            raise CompileError("it changes a tensor that it was given", node)
+            raise CompileError("it changes one of its arguments in place", node)
         random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
         if random and node.target is not aten.bernoulli.default:
-            raise CompileError("it draws random numbers other than by dropout", node)
+            raise CompileError("it draws random numbers other than those of dropout", node)
     return module, names
 
 
 class _Places(TorchFunctionMode):
-    """Remembers the line of the cell that called each function of torch last, and counts calls."""
+    """A mode that counts calls of torch and records the line of the cell that makes them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class _Places(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Call the function, or our own for dropout."""
+        """Call the function, or :func:`dropout`."""
         from torch._subclasses.fake_tensor import FakeTensor
 
         self.calls += _parts(getattr(func, "__name__", ""), args, kwargs or {})
@@ -128,14 +128,14 @@ class _Places(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def of(self, node: fx.Node) -> str:
-        """The line that made a node of the graph, as far as it can be told."""
+        """Return the line that created a node of the graph, if it is known."""
         schema = getattr(node.target, "_schema", None)
         name = "" if schema is None else schema.name.rpartition("::")[2].strip("_")
         return self.by_name.get(name.replace("native_", ""), "")
 
 
 def _parts(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    """How many tensors a call makes, where it may be one for each node."""
+    """Return the number of tensors that a call makes, which may be one per node."""
     if name not in ("__iter__", "unbind", "split") or not args:
         return 1
     x, *rest = args
@@ -145,26 +145,26 @@ def _parts(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
 
 
 def _inside(file: str) -> bool:
-    """Whether a file is one of torch or of the traversal."""
+    """Return whether a file is one of torch or of the traversal."""
     own = dirname(__file__) == dirname(file)
     return own or f"{sep}torch{sep}" in file or "traversal" in file
 
 
 def raised_at(error: BaseException) -> str:
-    """The line of a cell's functions that raised an error, in brackets; empty if there is none."""
+    """Return the line of a cell's functions that raised an error, in brackets; empty if unknown."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if not _inside(f.filename) and f.filename.endswith(".py")]
     return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
 
 
 def _writes(node: fx.Node) -> bool:
-    """Whether a call changes one of its arguments."""
+    """Return whether a call changes one of its arguments."""
     schema = getattr(node.target, "_schema", None)
     return node.op == "call_function" and schema is not None and bool(schema.is_mutable)
 
 
 def _without_writes(graph: fx.Graph) -> None:
-    """Replace calls that change what nobody reads afterwards by calls that do not.
+    """Replace in-place calls whose argument is not read afterwards by other calls.
 
     Others are left. The parts of ``unsafe_split`` are no views: nobody may read the whole.
     """
@@ -187,7 +187,7 @@ def _without_writes(graph: fx.Graph) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what torch logs of calls that fail: the error says it, and to the generic way."""
+    """Suppress torch's log of calls that fail; the error has the same text."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     was, logger.disabled = logger.disabled, True
     try:
@@ -199,9 +199,9 @@ def _quiet() -> Iterator[None]:
 def _bilinear(
     x: Tensor, weight: Tensor, y: Tensor, *dims: Sequence[int], unroll_dim: int = 1
 ) -> Tensor:
-    """``nn.Bilinear`` by a product with its weight ``(o, k, m)``, as one matrix ``(k, o m)``."""
+    """Compute ``nn.Bilinear`` by one product with its weight as a matrix ``(k, o m)``."""
     if dims != ([1, 3], [0], [1, 2], [2, 3]):
-        raise CompileError("there is no rule for _trilinear")
+        raise CompileError("the compiler does not support _trilinear")
     o, k, m = weight.shape
     by_x = x @ weight.transpose(0, 1).reshape(k, o * m)
     return (by_x.view(len(x), o, m) * y.unsqueeze(1)).sum(2)
@@ -222,7 +222,7 @@ _PRODUCTS = {aten.mm.default: 0, aten.bmm.default: 0, aten.addmm.default: 1}
 
 
 def without_products_of_zeros(graph: fx.Graph) -> None:
-    """Replace ``0 W`` by 0 and ``b + 0 W`` by b, in place; what W holds is finite."""
+    """Replace ``0 W`` by 0 and ``b + 0 W`` by b, in place; W is assumed to be finite."""
     zeros: set[fx.Node] = set()
     for node in list(graph.nodes):
         if _is_zero(node, zeros):
@@ -243,7 +243,7 @@ def without_products_of_zeros(graph: fx.Graph) -> None:
 
 
 def _is_zero(node: fx.Node, zeros: set[fx.Node]) -> bool:
-    """Whether all numbers of a node are known to be zero."""
+    """Return whether all numbers of a node are known to be zero."""
     first: Any = node.args[0] if node.args else None
     if node.target in _FILLED:
         fill = node.args[2 if node.target is aten.new_full.default else 1]
@@ -258,17 +258,17 @@ Noise = Callable[[Tensor, float], None]
 
 
 def bernoulli(table: Tensor, mean: float) -> None:
-    """Ones with probability ``mean``, and zeros."""
+    """Draw ones with probability ``mean``, and zeros."""
     table.bernoulli_(mean)
 
 
 def expected(table: Tensor, mean: float) -> None:
-    """The mean everywhere, so that two ways can be compared: :class:`WithoutNoise`."""
+    """Return the mean everywhere, so that two runs can be compared: :class:`WithoutNoise`."""
     table.fill_(mean)
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``torch.dropout``, by an operation whose random numbers can be drawn before."""
+    """Do the same as ``torch.dropout``, with random numbers that can be drawn in advance."""
     if not training or p == 0:
         return x
     keep = 1.0 - p
@@ -276,7 +276,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
 
 class WithoutNoise(TorchFunctionMode):
-    """Calls :func:`dropout` and ``bernoulli`` with the mean of their random numbers instead."""
+    """A mode in which :func:`dropout` and ``bernoulli`` have the mean of their random numbers."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

@@ -16,7 +16,7 @@ import torch
 
 
 class CompileError(Exception):
-    """The functions of a cell do something that the compiler has no rule for.
+    """The error for a cell whose functions the compiler does not support.
 
     Arguments:
         reason: what it is, as the end of a sentence.
@@ -56,7 +56,7 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Lookup(Axis):
-    """An index that is read from a table of numbers, at the index ``of``; only of what is added."""
+    """An index that is read from a table of numbers, at the index ``of``; only for sums."""
 
     table: Input
     of: Axis
@@ -105,7 +105,7 @@ Index = tuple[int, tuple[tuple[Axis, int], ...]]
 
 @dataclass(frozen=True)
 class Load(Expr):
-    """A number of a buffer, an input or a gradient: ``offset`` + the sum of strides times axes.
+    """A number of a buffer, an input or a gradient, at ``offset`` + the sum of strides times axes.
 
     Attributes:
         source: the table.
@@ -119,19 +119,19 @@ class Load(Expr):
 
     @property
     def gradient(self) -> Load:
-        """The gradient of the number."""
+        """Return the gradient of the number."""
         assert not isinstance(self.source, Gradient)
         return Load(Gradient(self.source), self.rows, self.offset, self.strides)
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What two loads of the same number have in common."""
+        """Return a key that is equal for loads of the same number."""
         strides = frozenset((axis, stride) for axis, stride in self.strides if stride)
         return self.source, self.rows, self.offset, strides
 
     @property
     def axes(self) -> set[Axis]:
-        """The axes that the index depends on."""
+        """Return the axes that the index depends on."""
         return {axis for axis, stride in self.strides if stride}
 
 
@@ -171,7 +171,7 @@ class Op(Expr):
 
 
 class Phase(NamedTuple):
-    """Rows that the same steps are done for: ``"leaf"``, ``"inner"``, or all, ``"send"``.
+    """Rows with the same steps: ``"leaf"``, ``"inner"``, or all, ``"send"``.
 
     If types have steps of their own, those of one type.
     """
@@ -181,7 +181,7 @@ class Phase(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As part of the name of a function."""
+        """Return the phase as part of the name of a function."""
         return self.rows if self.kind is None else f"{self.rows}_{self.kind}"
 
 
@@ -235,12 +235,12 @@ class Nest:
 
     @property
     def reads(self) -> Iterator[Load]:
-        """What it loads."""
+        """Return the loads."""
         return (load for assign in self.body for load in loads(assign.expr))
 
     @property
     def writes(self) -> Iterator[Load]:
-        """Where it stores."""
+        """Return the targets."""
         return (a.target for a in self.body if isinstance(a.target, Load))
 
 
@@ -291,7 +291,7 @@ class WeightGradient:
 
 @dataclass
 class Program:
-    """What to compute for a node, and what to compute before by torch.
+    """The computations for a node, and the earlier ones by torch.
 
     Attributes:
         arity: the width of each mailbox, if it is the same everywhere.
@@ -327,27 +327,27 @@ class Program:
 
     @property
     def kept(self) -> set[Buffer]:
-        """The buffers of the states."""
+        """Return the buffers of the states."""
         return {buffer for buffer, _ in self.states.values()}
 
     def phases(self, rows: str) -> list[Phase]:
-        """The phases of leaves, or of other nodes."""
+        """Return the phases of leaves, or of other nodes."""
         return [phase for phase in self.steps if phase.rows == rows]
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
-        """The key of the result of a call before the traversal, the same for the same call."""
+        """Return the key of the result of a call before the traversal; equal calls share it."""
         call = str(function), repr(args), repr(sorted(kwargs.items()))
         key = self.keys.setdefault(call, ("call", len(self.keys)))
         self.before.setdefault(key, (function, args, kwargs))
         return key
 
     def buffer(self, rows: str, width: int) -> Buffer:
-        """A new buffer."""
+        """Return a new buffer."""
         self.buffers.append(Buffer(len(self.buffers), rows, width))
         return self.buffers[-1]
 
     def input(self, key: Key, rows: str, width: int) -> Input:
-        """The input that holds the tensor of a key."""
+        """Return the input that holds the tensor of a key."""
         return self.inputs.setdefault((key, rows), Input(len(self.inputs), rows, width))
 
 
@@ -358,7 +358,7 @@ Key = tuple[Any, ...]
 
 
 def text_of(expr: Expr, names: Mapping[Axis, str]) -> str:
-    """An expression for people: ``b`` are buffers, ``i`` inputs, and ``d`` their gradients."""
+    """Format an expression: ``b`` are buffers, ``i`` inputs, and ``d`` their gradients."""
     if isinstance(expr, Op):
         args = [text_of(arg, names) for arg in expr.args]
         return OPERATIONS[expr.name].code.format(*args).replace("number", "")
@@ -374,7 +374,7 @@ def text_of(expr: Expr, names: Mapping[Axis, str]) -> str:
 
 
 def _table(load: Load) -> str:
-    """The table of a load for people, with its row if that is the child's."""
+    """Format the table of a load, with its row if that is the child's."""
     gradient = isinstance(load.source, Gradient)
     source = load.source.of if isinstance(load.source, Gradient) else load.source
     letter = "i" if isinstance(source, Input) else "b"
@@ -387,7 +387,7 @@ def _columns(load: Load, width: int) -> str:
 
 
 def leaves(expr: Expr) -> Iterator[Expr]:
-    """What an expression is made of, without operations."""
+    """Return the operands of an expression, without operations."""
     if isinstance(expr, Op):
         for arg in expr.args:
             yield from leaves(arg)
@@ -396,17 +396,17 @@ def leaves(expr: Expr) -> Iterator[Expr]:
 
 
 def loads(expr: Expr) -> Iterator[Load]:
-    """The loads of an expression."""
+    """Return the loads of an expression."""
     return (leaf for leaf in leaves(expr) if isinstance(leaf, Load))
 
 
 def operations(expr: Expr) -> int:
-    """The number of operations of an expression."""
+    """Return the number of operations of an expression."""
     return 1 + sum(map(operations, expr.args)) if isinstance(expr, Op) else 0
 
 
 def by_edge(expr: Expr) -> bool:
-    """Whether the children of a node have different values."""
+    """Return whether the children of a node have different values."""
     return any(
         isinstance(leaf, Position) or (isinstance(leaf, Load) and leaf.rows in ("child", "edge"))
         for leaf in leaves(expr)
@@ -414,14 +414,14 @@ def by_edge(expr: Expr) -> bool:
 
 
 def replaced(expr: Expr, axes: Mapping[Axis, Index]) -> Expr:
-    """An expression with axes replaced by sums of others."""
+    """Replace axes of an expression by sums of others."""
     if isinstance(expr, Op):
         return Op(expr.name, tuple(replaced(arg, axes) for arg in expr.args))
     return moved(expr, axes) if isinstance(expr, Load) else expr
 
 
 def moved(load: Load, axes: Mapping[Axis, Index]) -> Load:
-    """A load with axes replaced by sums of others."""
+    """Replace axes of a load by sums of others."""
     offset, strides = load.offset, dict[Axis, int]()
     for axis, stride in load.strides:
         more, terms = axes.get(axis, (0, ((axis, 1),)))
@@ -435,7 +435,7 @@ def moved(load: Load, axes: Mapping[Axis, Index]) -> Load:
 
 
 def row_major(axes: Sequence[Axis]) -> tuple[tuple[Axis, int], ...]:
-    """The strides of axes that are stored one after another, the last of them densely."""
+    """Return the strides of axes that are stored in row-major order."""
     strides, size = [], 1
     for axis in reversed(axes):
         strides.append((axis, size))

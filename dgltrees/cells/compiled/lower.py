@@ -64,7 +64,7 @@ LONGEST = 16
 def lower(
     traces: Mapping[Phase, Trace], names: Mapping[int, Key], arity: int | None = None
 ) -> Program:
-    """The program of some traces.
+    """Lower traces to a program.
 
     Arguments:
         traces: those of leaves, then those of other nodes.
@@ -72,7 +72,7 @@ def lower(
         arity: the width of each mailbox, if it is the same everywhere.
 
     Raises:
-        CompileError: there is no rule for an operation.
+        CompileError: an operation is not supported.
     """
     program = Program(arity)
     first, *_ = traces.values()
@@ -119,7 +119,7 @@ class Hoisted:
         self.nodes = self._eager()
 
     def _eager(self) -> set[fx.Node]:
-        """The nodes that torch computes for all nodes at once, before the traversal."""
+        """Return the nodes that torch computes for all nodes at once, before the traversal."""
         free: set[fx.Node] = set()  # of the states
         fixed: set[fx.Node] = set()  # of the inputs, too
         *nodes, _ = self.trace.module.graph.nodes
@@ -151,25 +151,25 @@ class Hoisted:
         return eager
 
     def counts(self, node: fx.Node, child: bool) -> bool:
-        """Whether a size of a result counts nodes, or children."""
+        """Return whether a size of a result counts nodes, or children."""
         shapes = [t.shape for t in tensors_of(node)]
         factors = [self.trace.sizes.factors(size) for shape in shapes for size in shape]
         return any(f is not None and f[1 if child else 0] for f in factors)
 
     def key(self, node: fx.Node) -> Key:
-        """The key of what torch computes before."""
+        """Return the key of a result that torch computes before."""
         if node.op == "placeholder":
             return ("field", self.kinds[node][1])
         if node.op == "get_attr":
             tensor = _attribute(self.trace.module, str(node.target))
             if id(tensor) not in self.names:
                 raise CompileError(
-                    "it reads a tensor that is no parameter or buffer of the cell", node
+                    "it reads a tensor that is not a parameter or buffer of the cell", node
                 )
             return self.names[id(tensor)]
         by_node = [self.counts(each, child=False) for each in node.all_input_nodes]
         if any(by_node) and not self.counts(node, child=False) and "new_" not in name_of(node):
-            raise CompileError("it computes something of all nodes together", node)
+            raise CompileError("it computes across nodes", node)
         args = tuple(self._argument(arg) for arg in node.args)
         kwargs = {name: self._argument(arg) for name, arg in node.kwargs.items()}
         return self.program.call(node.target, args, kwargs)
@@ -186,12 +186,12 @@ class Hoisted:
 
 
 def name_of(node: fx.Node) -> str:
-    """The name of an operation, such as ``"mm.default"``; empty for anything else."""
+    """Return the name of an operation, such as ``"mm.default"``; empty for anything else."""
     return str(node.target).partition(".")[2] if node.op == "call_function" else ""
 
 
 def tensors_of(node: fx.Node) -> list[Tensor]:
-    """The results of an operation."""
+    """Return the results of an operation."""
     value = node.meta.get("val")
     values = value if isinstance(value, (list, tuple)) else [value]
     return [each for each in values if isinstance(each, Tensor)]
@@ -204,7 +204,7 @@ def _attribute(module: Any, path: str) -> Any:
 
 
 class Lowering(Emitter):
-    """Turns one trace into statements."""
+    """The lowering of one trace to statements."""
 
     def __init__(
         self, program: Program, phase: Phase, trace: Trace, names: Mapping[int, Key]
@@ -239,7 +239,7 @@ class Lowering(Emitter):
     # Values.
 
     def value(self, node: Any) -> Any:
-        """The value of a node of the graph, or of a number."""
+        """Return the value of a node of the graph, or of a number."""
         if isinstance(node, (list, tuple)):
             return [self.value(each) for each in node]
         if not isinstance(node, fx.Node):
@@ -250,7 +250,7 @@ class Lowering(Emitter):
         return known
 
     def number(self, number: Any) -> Any:
-        """A number of the trace, which may be that of children."""
+        """Return a number of the trace, which may be that of children."""
         factors = self.sizes.factors(number)
         if factors is not None and factors[0]:
             raise CompileError("it computes with the number of nodes")
@@ -259,7 +259,7 @@ class Lowering(Emitter):
         return number
 
     def _source(self, node: fx.Node) -> Value:
-        """The value of an input of the statements."""
+        """Return the value of an input of the statements."""
         kind, name = self.hoisted.kinds.get(node, ("node", ""))
         meta = node.meta["val"]
         if not isinstance(meta, Tensor):
@@ -293,7 +293,7 @@ class Lowering(Emitter):
             if counted:
                 (place,), rows = counted, "node"
                 if dims[place][0] is not NODES:
-                    raise CompileError("it computes something of all nodes together", node)
+                    raise CompileError("it computes across nodes", node)
                 if any(dims[:place]):
                     order = [place, *(i for i in range(len(dims)) if i != place)]
                     key = self.program.call(aten.permute.default, (key, order), {})
@@ -308,7 +308,7 @@ class Lowering(Emitter):
     def _gathered(
         self, expr: Expr, axes: Sequence[Axis], dims: tuple[tuple[Axis, ...], ...]
     ) -> Value:
-        """What each child sends, in the row of the node: by slot, zeros where there is no child."""
+        """Copy the messages of the children to the row of the node, by slot, zeros if empty."""
         own = [a for dim in dims for a in dim if a.size > 0]
         target = self.new_target("node", own)
         slot = (SLOT, prod(axis.size for axis in axes))
@@ -319,10 +319,10 @@ class Lowering(Emitter):
         return Value(target, dims)
 
     def _of_type(self, node: fx.Node) -> Value:
-        """The parameter of the type of a node."""
+        """Return the parameter of the type of a node."""
         (base,) = node.all_input_nodes
         if base not in self.hoisted.nodes:
-            raise CompileError("it picks by the type from what is no parameter", node)
+            raise CompileError("it selects by type from a tensor that is not a parameter", node)
         types, *shape = base.meta["val"].shape
         if self.program.types not in (0, types):
             raise CompileError(f"it has parameters of {self.program.types} and {types} types", node)
@@ -333,7 +333,7 @@ class Lowering(Emitter):
         return Value(Load(source, "type", 0, row_major([a for dim in dims for a in dim])), dims)
 
     def noise(self, node: fx.Node, mean: float) -> Value:
-        """Random numbers that are drawn before the traversal."""
+        """Return random numbers that are drawn before the traversal."""
         dims = self.dims(node.meta["val"].shape)
         counted = {axis for dim in dims for axis in dim if axis.size < 0}
         if NODES not in counted:
@@ -357,7 +357,7 @@ class Lowering(Emitter):
         name = name_of(node)
         rule = OPERATORS.get(name)
         if rule is None:
-            raise CompileError(f"there is no rule for {name}", node)
+            raise CompileError(f"the compiler does not support {name}", node)
         for tensor in tensors_of(node):
             known = tensor.dtype in (torch.float32, torch.float64, torch.bool)
             if not known and name not in _OF_INTEGERS:

@@ -49,14 +49,14 @@ class LevelPlan(NamedTuple):
 
     @property
     def largest(self) -> tuple[int, int]:
-        """The numbers of nodes and of edges of the largest shard."""
+        """Return the numbers of nodes and of edges of the largest shard."""
         first, last = self.bounds[:, 0], self.bounds[:, 3]
         edges = self.edges[last] - self.edges[first]
         return int((last - first).max(initial=0)), int(edges.max(initial=0))
 
 
 class _Nodes(NamedTuple):
-    """Nodes to plan: the edges between them, and of each its shard, level and type.
+    """Nodes to plan: the edges between them, and the shard, level and type of each.
 
     ``given`` are those whose states are known; no edges enter them.
     """
@@ -91,7 +91,7 @@ def plan_pieces(
     types: Ints | None = None,
     slots: Ints | None = None,
 ) -> list[LevelPlan]:
-    """Plans of pieces of a batch, each of about so many rows, that need but the states before them.
+    """Plan the pieces of a batch, each of about this many rows; a piece needs only earlier states.
 
     Arguments:
         batch, shards, types, slots: as of :func:`plan_levels`.
@@ -177,7 +177,7 @@ def _planned(nodes: _Nodes, shards: int) -> LevelPlan:
 
 
 def shards_of(batch: TreeBatch, shards: int) -> Ints:
-    """The shard of each node, ``(N,)``: the one that holds the middle of its tree.
+    """Return the shard of each node, ``(N,)``: the one that contains the middle of its tree.
 
     If an edge would lead from one shard to another, all nodes are in shard 0.
     """
@@ -192,7 +192,7 @@ def shards_of(batch: TreeBatch, shards: int) -> Ints:
 
 
 def _from_own_lowest(level: Ints, sizes: Ints) -> Ints:
-    """Levels that begin at 0 in each tree, so that full trees of all widths share their lowest."""
+    """Shift levels to begin at 0 in each tree, so that full trees share their lowest levels."""
     sizes = sizes[sizes > 0]
     if len(sizes) < 2:
         return level
@@ -201,7 +201,7 @@ def _from_own_lowest(level: Ints, sizes: Ints) -> Ints:
 
 
 def _parts(run: Ints, kinds: int, top: int) -> tuple[Ints, Ints, Ints]:
-    """What a number of a run is made of."""
+    """Split the number of a run into its parts."""
     rest, level = np.divmod(run, top)
     part, kind = np.divmod(rest, kinds)
     return part, kind, level
@@ -214,7 +214,7 @@ def level_plan(
     types: Ints | None = None,
     slots: Ints | None = None,
 ) -> list[LevelPlan]:
-    """:func:`plan_levels`, or :func:`plan_pieces` of so many rows, cached with the batch."""
+    """Return :func:`plan_levels`, or :func:`plan_pieces` of ``rows``, cached with the batch."""
     plans: list[LevelPlan] = batch.cache.get(
         ("levels", shards, rows),
         lambda: (

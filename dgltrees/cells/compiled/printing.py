@@ -105,7 +105,7 @@ ROWS = {
 
 
 def row_of(load: Load) -> Row:
-    """The row that a load reads."""
+    """Return the row that a load reads."""
     source, gradient = load.source, isinstance(load.source, Gradient)
     table = source.of if isinstance(source, Gradient) else source
     if isinstance(table, Buffer):
@@ -151,7 +151,7 @@ class Code:
         return call
 
     def columns(self, load: Load, width: int) -> str:
-        """The columns of a product, in the rows of a level."""
+        """Return the columns of a product, in the rows of a level."""
         source, gradient = load.source, isinstance(load.source, Gradient)
         assert not isinstance(source, Input)
         begin = self.layout.offsets[source] + load.offset
@@ -163,7 +163,7 @@ class Code:
         return f"{table}[{rows}, {begin}:{begin + width}]"
 
     def steps(self, phase: Phase, steps: Sequence[Step]) -> list[str]:
-        """Calls for the rows of a level."""
+        """Return calls for the rows of a level."""
         lines: list[str] = []
         for number, run in enumerate(runs(steps)):
             nests = [step for step in run if isinstance(step, Nest)]
@@ -173,11 +173,11 @@ class Code:
         return lines
 
     def nests(self, name: str, nests: Sequence[Nest]) -> str:
-        """A call of a function of nests, in one loop over the nodes of a level."""
+        """Return a call of a function of nests, in one loop over the nodes of a level."""
         return self.function(name, *printed_nests(nests, self.layout))
 
     def product(self, p: Product) -> list[str]:
-        """The call of a product; on the lowest level of inner nodes, if it is zero there, none."""
+        """Return the call of a product; none on the lowest inner level if it is zero there."""
         k, m = p.shape[::-1] if p.turned else p.shape
         x, target, weight = self.columns(p.x, k), self.columns(p.target, m), matrix(p)
         function = "multiply_by_transposed" if p.turned else "multiply"
@@ -188,7 +188,7 @@ class Code:
         return ["if level >= above:", f"    {call}", "else:", f"    {otherwise}"]
 
     def each(self, item: str, span: str, calls: Sequence[tuple[Phase, Sequence[str]]]) -> None:
-        """A loop over levels, or over runs of them, whose rows are of one type each."""
+        """Return a loop over levels, or over runs of them, whose rows are of one type each."""
         with self.main.block(f"for {item} in range({span}):"):
             self.main(f"start, stop, kind = {item}s[{item}]")
             for phase, lines in calls:
@@ -199,12 +199,12 @@ class Code:
                     self.main(*lines)
 
     def given(self, calls: Sequence[str]) -> None:
-        """Calls for the rows whose states are given."""
+        """Return calls for the rows whose states are given."""
         with self.main.block("if given > first:"):
             self.main("start, stop, kind = first, given, 0", *calls)
 
     def states(self, name: str, code: str, gradient: bool = False) -> str:
-        """A function that copies the columns of all states, or of their gradients.
+        """Return a function that copies the columns of all states, or of their gradients.
 
         Arguments:
             name: its name.
@@ -224,7 +224,7 @@ class Code:
 
 
 def matrix(p: Product, gradient: bool = False) -> str:
-    """The weight of a product, or its gradient."""
+    """Return the weight of a product, or its gradient."""
     k, m = p.shape
     kind = ["kind"] if p.weight.rows == "type" else []
     numbers = f"{p.first}:{p.first + k * m}"
@@ -233,7 +233,7 @@ def matrix(p: Product, gradient: bool = False) -> str:
 
 
 def printed_up(program: Program, layout: Layout) -> str:
-    """The code of ``up_shard``, which computes the states of a shard."""
+    """Print the code of ``up_shard``, which computes the states of a shard."""
     code = Code(program, layout, "up", "shard, plan, T, E, inputs, outputs")
     calls = {phase: code.steps(phase, started(steps)) for phase, steps in program.steps.items()}
     code.given([code.states("given", "copy({columns}, {outside}[order[v]])"), *calls[ALL]])
@@ -247,7 +247,7 @@ def printed_up(program: Program, layout: Layout) -> str:
 
 
 def printed_down(program: Program, derivative: Derivative, layout: Layout) -> str:
-    """The code of ``down_shard``, which computes the gradients of a shard."""
+    """Print the code of ``down_shard``, which computes the gradients of a shard."""
     arguments = "shard, thread, plan, T, E, G, H, inputs, outputs, totals"
     code = Code(program, layout, "down", arguments)
     out = code.main
@@ -285,7 +285,7 @@ def _of_weight(code: Code, w: WeightGradient) -> str:
 
 
 def cleared(buffers: Iterable[Buffer]) -> list[Nest]:
-    """Nests that clear the gradients of buffers."""
+    """Return nests that clear the gradients of buffers."""
     nests = []
     for buffer in sorted(buffers, key=lambda b: (b.rows != "node", b.number)):
         column = Axis(buffer.width)
@@ -295,7 +295,7 @@ def cleared(buffers: Iterable[Buffer]) -> list[Nest]:
 
 
 def printed_nests(nests: Sequence[Nest], layout: Layout) -> tuple[Text, set[str]]:
-    """The loop over the nodes of a level that some nests share, and the arguments that it reads."""
+    """Print the loop over a level that some nests share, and return the arguments that it reads."""
     out, needs = Text(), set[str]()
     used = [leaf for nest in nests for leaf in _used(nest)]
     with out.block("for v in range(start, stop):"):
@@ -323,14 +323,14 @@ def printed_nests(nests: Sequence[Nest], layout: Layout) -> tuple[Text, set[str]
 
 
 def _used(nest: Nest) -> list[Expr]:
-    """The leaves of all expressions of a nest, where it stores, and the tables of its indices."""
+    """Return the operands of a nest's expressions, its targets, and the tables of its indices."""
     used = [leaf for a in nest.body for e in (a.expr, a.target) for leaf in leaves(e)]
     axes = [axis for leaf in used if isinstance(leaf, Load) for axis in leaf.axes]
     return used + [_table(axis) for axis in axes if isinstance(axis, Lookup)]
 
 
 def _table(axis: Lookup) -> Load:
-    """The load of the table that an index is read from."""
+    """Return the load of the table that an index is read from."""
     return Load(axis.table, "none", 0, ())
 
 
@@ -347,7 +347,7 @@ def _write_rows(out: Text, needs: set[str], used: Iterable[Expr], inner: bool) -
 
 
 class Body:
-    """The loops of a nest over axes, whose lines are as far outside as they can be."""
+    """The loops of a nest over axes, with each line in the outermost loop possible."""
 
     def __init__(self, nest: Nest, layout: Layout) -> None:
         self.nest, self.layout = nest, layout
@@ -372,7 +372,7 @@ class Body:
             out(*self.after[depth])
 
     def assign(self, assign: Assign) -> None:
-        """Write an assignment; that of a name where it is read."""
+        """Write an assignment; the one of a name is written where the name is read."""
         code, depth = self.number(assign.expr)
         if isinstance(assign.target, Name):
             self.known[assign.target] = code, depth
@@ -391,14 +391,14 @@ class Body:
         lines.append(f"{at} = {rule.format(at, code) if assign.onto else code}")
 
     def define(self, code: str, depth: int) -> str:
-        """A new variable."""
+        """Return a new variable."""
         name = f"x{self.count}"
         self.count += 1
         self.before[depth].append(f"{name} = {code}")
         return name
 
     def number(self, expr: Expr) -> tuple[str, int]:
-        """The variable that holds an expression, and how many loops it is in."""
+        """Return the variable that holds an expression, and how many loops contain it."""
         if isinstance(expr, (Degree, Position)):
             return "degree" if isinstance(expr, Degree) else "place", 0
         if isinstance(expr, Name):
@@ -419,7 +419,7 @@ class Body:
         return self.known[key]
 
     def place(self, load: Load) -> str:
-        """The place of a number, such as ``t[128 + j0]``."""
+        """Return the index of a number, such as ``t[128 + j0]``."""
         begin = 0
         if isinstance(load.source, Buffer) or isinstance(getattr(load.source, "of", None), Buffer):
             begin = self.layout.offsets[load.source]  # type: ignore[index]
@@ -432,7 +432,7 @@ class Body:
         return f"{row_of(load).name}[{' + '.join(terms) or '0'}]"
 
     def index(self, axis: Axis) -> str:
-        """The variable of an axis."""
+        """Return the variable of an axis."""
         if axis is SLOT:
             return "slot"
         if isinstance(axis, Lookup):

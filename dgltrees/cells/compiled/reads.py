@@ -61,7 +61,7 @@ _EFFECTS = ("open", "input", "exec", "eval", "__import__")
 
 
 class _Same:
-    """Equal to the same object alone, which stays alive, so that no other has its id."""
+    """A reference that is equal only to one of the same object, which it keeps alive."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -74,7 +74,7 @@ class _Same:
 
 
 class Reads:
-    """What some functions read besides their arguments, as it is now.
+    """The current values that functions read in addition to their arguments.
 
     Arguments:
         functions: Python functions or methods.
@@ -84,14 +84,14 @@ class Reads:
         walk: what was found.
 
     Raises:
-        CompileError: one is no Python function.
+        CompileError: one is not a Python function.
     """
 
     def __init__(self, functions: Functions) -> None:
         for function in functions:
             plain = function.__func__ if isinstance(function, MethodType) else function
             if not isinstance(plain, FunctionType):
-                raise CompileError(f"{type(plain).__name__} is no Python function")
+                raise CompileError(f"{type(plain).__name__} is not a Python function")
         names: frozenset[str] = frozenset()
         while True:  # code that is reached by a name may have more names
             walk = _Walk(names)
@@ -105,7 +105,7 @@ class Reads:
         self.key = (torch.get_default_dtype(), *(part for _, part in walk.parts))
 
     def unchanged(self) -> bool:
-        """Whether all is as it was, object by object; if not, the key may still be the same."""
+        """Return whether all objects are the same; otherwise the key may still be equal."""
         return self.key[0] is torch.get_default_dtype() and self.walk.unchanged()
 
 
@@ -134,7 +134,7 @@ def without_effects(functions: Functions) -> Iterator[None]:
         random.setstate(state[0])
         np.random.set_state((*state[1][:1], np.frombuffer(state[1][1], np.uint32), *state[1][2:]))
     if drawn:
-        raise CompileError("it draws random numbers other than by dropout") from failure
+        raise CompileError("it draws random numbers other than those of dropout") from failure
     for path in [*after, *before]:
         if before.get(path) != after.get(path):
             raise CompileError(f"it changes {path}{walk.line_of(path)}") from failure
@@ -143,13 +143,13 @@ def without_effects(functions: Functions) -> Iterator[None]:
 
 
 def _random_state() -> tuple[Any, tuple[Any, ...]]:
-    """The states of the generators of Python and numpy."""
+    """Return the states of the random generators of Python and numpy."""
     name, keys, *rest = np.random.get_state(legacy=True)
     return random.getstate(), (name, np.asarray(keys).tobytes(), *rest)
 
 
 class _Refusing(io.StringIO):
-    """A standard output that refuses a print, with its line."""
+    """A standard output that raises an error for a print, with its line."""
 
     def write(self, text: str) -> int:
         """Raise CompileError."""
@@ -180,7 +180,7 @@ class _Walk:
         self._tensors: list[tuple[Tensor, Any]] = []
 
     def visit(self, path: str, value: Any) -> None:
-        """Note a value, and what it leads to."""
+        """Note a value, and the values that can be reached from it."""
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, _PLAIN):
             self.parts.append((path, (type(value), repr(value))))  # -0.0 and NaN by their text
@@ -300,7 +300,7 @@ class _Walk:
             self.visit(f"{prefix}{name}", held.fget if isinstance(held, property) else held)
 
     def unchanged(self) -> bool:
-        """Whether all that was visited is the same, object by object."""
+        """Return whether all visited objects are the same."""
         return (
             all(
                 (names is None or table.keys() == names)
@@ -314,7 +314,7 @@ class _Walk:
         )
 
     def saved(self) -> list[Callable[[], Any]]:
-        """Functions that restore what was visited."""
+        """Return functions that restore the visited values."""
         undo: list[Callable[[], Any]] = []
         for table, read, names in self._tables:
             if isinstance(table, dict):
@@ -330,12 +330,12 @@ class _Walk:
         return undo
 
     def line_of(self, path: str) -> str:
-        """The line that stores or reads the last name of a path, in brackets; empty if none."""
+        """Return the line that stores or reads the last name of a path, in brackets, or ""."""
         return _line_of(path.partition("[")[0].rpartition(".")[2], self.codes)
 
 
 def _line_of(name: str, codes: Iterable[CodeType]) -> str:
-    """The line of some code that stores a name, or else reads it, in brackets."""
+    """Return the line of some code that stores a name, or else reads it, in brackets."""
     found = ""
     for code in codes:
         line, lines = code.co_firstlineno, dict(dis.findlinestarts(code))
@@ -347,7 +347,7 @@ def _line_of(name: str, codes: Iterable[CodeType]) -> str:
 
 
 def _restore(table: dict[Any, Any], before: Mapping[Any, Any], whole: bool) -> None:
-    """Give a table its entries back; the others go if it is the whole."""
+    """Restore the entries of a table; if it is the whole table, delete the others."""
     for name in [name for name in table if whole and name not in before]:
         del table[name]
     table.update(before)
@@ -360,12 +360,12 @@ def _same_items(values: Any, before: Sequence[Any]) -> bool:
 
 
 def _reference(value: Any) -> Callable[[], Any]:
-    """A function that returns a value; a module is not kept alive by it."""
+    """Return a function that returns a value, without keeping a module alive."""
     return weakref.ref(value) if isinstance(value, nn.Module) else lambda: value
 
 
 def _has_attributes(value: Any) -> bool:
-    """Whether a value is an object whose attributes count: not one of torch's or numpy's."""
+    """Return whether the attributes of an object count, which is not one of torch or numpy."""
     if isinstance(value, nn.Module):
         return True
     module = type(value).__module__ or ""
@@ -387,14 +387,14 @@ def _is_code(value: Any) -> bool:
 
 @cache
 def _is_own(module: str | None) -> bool:
-    """Whether code of a module may be a cell's: neither Python's, torch's nor the traversal's."""
+    """Return whether code may belong to a cell, and not to Python, torch or the traversal."""
     top, _, rest = (module or "").partition(".")
     return top not in _LIBRARIES and (top != "dgltrees" or rest.partition(".")[0] in _OWN)
 
 
 @cache
 def _names(code: CodeType) -> frozenset[str]:
-    """The names in some code: of attributes, global variables, and those that texts say."""
+    """Return the names in some code: of attributes, of global variables, and in strings."""
     names = {*code.co_names, *code.co_freevars}
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -407,7 +407,7 @@ def _names(code: CodeType) -> frozenset[str]:
 
 @cache
 def _global_names(code: CodeType) -> frozenset[str]:
-    """The names of the global variables and built-in functions in some code."""
+    """Return the names of the global variables and built-in functions in some code."""
     names = {
         step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD_GLOBAL")
     }

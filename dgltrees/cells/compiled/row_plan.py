@@ -73,7 +73,7 @@ class RowPlan:
 
     @cached_property
     def spans(self) -> list[Span]:
-        """All levels with their parts."""
+        """Return all levels with their parts."""
         (_, begins, ends), parent = self.parts.T, self.host_parent
         broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
         in_order = broken[ends - 1] == broken[begins]
@@ -83,7 +83,7 @@ class RowPlan:
 
     @cached_property
     def by_type(self) -> list[tuple[int, slice | Tensor]]:
-        """Each type of edge with its rows, as a slice where they are adjacent."""
+        """Return each type of edge with its rows, as a slice if they are adjacent."""
         kinds, begins, ends = self.parts.T
         rows = ranges(begins, ends - begins)
         kind_of = np.repeat(kinds, ends - begins)
@@ -93,7 +93,7 @@ class RowPlan:
         ]
 
     def to(self, device: str | torch.device) -> RowPlan:
-        """The same plan with its tensors on ``device``."""
+        """Return the same plan with its tensors on ``device``."""
         names = ("order", "back", "parent", "parent_node", "types")
         moved = {name: getattr(self, name).to(device, non_blocking=True) for name in names}
         return replace(self, **moved)
@@ -138,7 +138,7 @@ def plan_rows(batch: TreeBatch, types: Ints | None = None) -> RowPlan | None:
 
 
 def _cut(run: Ints, kinds: int) -> tuple[Ints, Ints]:
-    """The levels and parts of rows that are sorted by their runs."""
+    """Return the levels and parts of rows that are sorted by their runs."""
     runs = run_offsets(run)
     number = run.take(runs[:-1])
     level = number // (2 * kinds)
@@ -152,7 +152,7 @@ def _cut(run: Ints, kinds: int) -> tuple[Ints, Ints]:
 
 
 def _columns(*columns: Ints) -> Ints:
-    """``np.stack(columns, 1)`` in half the time."""
+    """Stack columns like ``np.stack(columns, 1)``, in half the time."""
     table = np.empty((len(columns[0]), len(columns)), np.int64)
     for number, column in enumerate(columns):
         table[:, number] = column
@@ -165,7 +165,7 @@ def row_plan(
     *,
     device: str | torch.device = "cpu",
 ) -> RowPlan | None:
-    """:func:`plan_rows`, cached with the batch and moved to ``device``."""
+    """Return :func:`plan_rows`, cached with the batch and moved to ``device``."""
     return batch.cache.get(
         "rows",
         lambda: plan_rows(batch, types),

@@ -78,7 +78,7 @@ def _rsub(low: Lowering, node: fx.Node, x: Any, y: Any, alpha: float = 1) -> Val
 def _pow(low: Lowering, node: fx.Node, x: Value, exponent: float) -> Value:
     times, half = divmod(abs(exponent), 1)
     if half not in (0, 0.5) or not 0 < abs(exponent) <= HIGHEST:
-        raise CompileError(f"there is no rule for the power {exponent}")
+        raise CompileError(f"the compiler does not support the power {exponent}")
     factors = [low.apply("sqrt", x)] * (half > 0) + [x] * int(times)
     result = factors.pop()
     for factor in factors:
@@ -151,7 +151,7 @@ def _masked_fill(low: Lowering, node: fx.Node, x: Value, mask: Value, number: An
 @rule("bernoulli.default")
 def _bernoulli(low: Lowering, node: fx.Node, mean: Value) -> Value:
     if not isinstance(mean.expr, Const):
-        raise CompileError("it draws random numbers with a mean that is computed")
+        raise CompileError("it draws random numbers with a computed mean")
     return low.noise(node, mean.expr.value)
 
 
@@ -182,7 +182,7 @@ def _arange(low: Lowering, node: fx.Node, *args: Any, **_: Any) -> Value:
     if low.factors(size)[:2] == (False, False):
         return low.table([start + step * i for i in range(size)])
     if low.factors(size) != (False, True, 1):
-        raise CompileError("there is no rule for aten.arange but over children")
+        raise CompileError("the compiler supports aten.arange only over children")
     return Value(
         Op("add", (Op("mul", (Position(), Const(float(step)))), Const(float(start)))),
         ((CHILDREN,),),

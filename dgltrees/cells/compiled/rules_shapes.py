@@ -136,7 +136,7 @@ def _split(low: Lowering, node: fx.Node, x: Any, sizes: Any = None, dim: int = 0
 def _part(low: Lowering, x: Value, dim: int, start: int, size: int, step: int) -> Value:
     dim %= len(x.dims)
     if any(axis.size < 0 for axis in x.dims[dim]):
-        raise CompileError("it picks children, or nodes, by their place")
+        raise CompileError("it selects children, or nodes, by their index")
     if not x.dims[dim]:
         return x
     x, axis = _one_axis(low, x, dim)
@@ -146,7 +146,7 @@ def _part(low: Lowering, x: Value, dim: int, start: int, size: int, step: int) -
 
 
 def _one_axis(low: Lowering, x: Value, dim: int) -> tuple[Value, Axis]:
-    """A value whose dimension has one axis; stored anew where its parts are not in a row."""
+    """Return a value whose dimension has one axis; store it again if its parts are not adjacent."""
     try:
         return single(x, dim)
     except CompileError:
@@ -189,7 +189,7 @@ def _pad(low: Lowering, node: fx.Node, x: Value, pads: list[int], fill: float = 
     for place, (before, after) in enumerate(zip(pads[::2], pads[1::2])):
         dim = len(x.dims) - 1 - place
         if min(before, after) < 0:
-            raise CompileError("there is no rule for a negative padding")
+            raise CompileError("the compiler does not support a negative padding")
         parts = [x]
         for size, at in ((before, 0), (after, 2)):
             if size:
@@ -216,7 +216,7 @@ def _mean(low: Lowering, node: fx.Node, x: Value, dims: Any, keepdim: bool = Fal
 
 
 def _count(low: Lowering, node: fx.Node, dims: Any) -> Any:
-    """The number of entries of some dimensions of the first argument."""
+    """Return the number of entries of some dimensions of the first argument."""
     shape = node.args[0].meta["val"].shape  # type: ignore[union-attr]
     return low.number(prod(shape[dim] for dim in dims))
 
@@ -227,11 +227,11 @@ def _index_add(
 ) -> Value:
     x, dim = low.value(source), dim % len(node.meta["val"].shape)
     if low.value(into).expr != Const(0.0) or alpha != 1:
-        raise CompileError("it adds by an index to what is not zero")
+        raise CompileError("it adds by index to a tensor that is not zero")
     if index.op != "get_attr":
-        raise CompileError("it adds by an index that is no buffer of the cell")
+        raise CompileError("it adds by an index that is not a buffer of the cell")
     if by_edge(x.expr):
-        raise CompileError("it adds by an index to what each child has")
+        raise CompileError("it adds by index to a tensor of the children")
     x, axis = _one_axis(low, x, dim) if x.dims[dim] else (x, Axis(1))
     out = Axis(node.meta["val"].shape[dim])
     dims = (*x.dims[:dim], (out,), *x.dims[dim + 1 :])
@@ -267,7 +267,7 @@ def _max(
 ) -> tuple[Value, None]:
     dim %= len(x.dims)
     if x.dims[dim] != (CHILDREN,):
-        raise CompileError("there is no rule for a maximum with its place but over children")
+        raise CompileError("the compiler supports a maximum with its index only over children")
     if any(user.args[1] == 1 and user.users for user in node.users):
         raise CompileError("it reads which child has the maximum")
     largest = low.reduce("max", low.apply("stop", x), [dim], True)
@@ -295,9 +295,9 @@ def _softmax(low: Lowering, node: fx.Node, x: Value, dim: int, half: bool = Fals
 
 @rule("_safe_softmax.default")
 def _safe_softmax(low: Lowering, node: fx.Node, x: Value, dim: int, dtype: Any = None) -> Value:
-    """Zeros where all are minus infinity."""
+    """Compute a softmax that is zero where all scores are minus infinity."""
     if dtype is not None:
-        raise CompileError("there is no rule for a softmax in another dtype")
+        raise CompileError("the compiler does not support a softmax in another dtype")
     largest = low.stored(low.reduce("max", low.apply("stop", x), [dim], True))
     masked = low.apply("eq", largest, -inf)
     shift = low.apply("stop", low.apply("where", masked, 0, largest))

@@ -37,7 +37,7 @@ Ints = NDArray[np.int64]
 
 @dataclass
 class Machine:
-    """Runs a program over batches.
+    """A program that runs over batches.
 
     Arguments:
         program: what to compute.
@@ -59,7 +59,7 @@ class Machine:
         self._down: dict[frozenset[int], str] = {}
 
     def down(self, wanted: frozenset[int]) -> str:
-        """The code for the gradients of the inputs ``wanted``."""
+        """Return the code for the gradients of the inputs ``wanted``."""
         if wanted not in self._down:
             inputs = {i for i in self.program.inputs.values() if i.number in wanted}
             derivative = derivative_of(self.program, inputs)
@@ -74,7 +74,7 @@ class Machine:
         slots: Ints | None = None,
         noise: Noise = bernoulli,
     ) -> dict[str, Tensor]:
-        """The states of all nodes.
+        """Compute the states of all nodes.
 
         Arguments:
             batch: the graph.
@@ -100,7 +100,7 @@ class Machine:
     def _inputs(
         self, find: Callable[[Key], Tensor | IndexedRows], batch: TreeBatch, noise: Noise
     ) -> tuple[list[Tensor], Tensor | None]:
-        """Fields, parameters and results of :attr:`Program.before`, as the kernels read them.
+        """Return fields, parameters and results of :attr:`Program.before` for the kernels.
 
         If nodes share the rows of all their fields, also the row of each node.
         """
@@ -143,7 +143,7 @@ class Machine:
         return rows, index
 
     def shards(self, batch: TreeBatch, itemsize: int) -> int:
-        """How many shards to cut a batch into: each fits a cache, and all threads have as many."""
+        """Return the number of shards of a batch, which fit a cache; equally many per thread."""
         nodes = batch.num_nodes
         by_cache = nodes * sum(self.layout.widths) * itemsize // CACHE + 1
         levels = int(batch.depth.max(initial=0)) + 1 if batch.depth is not None else nodes
@@ -152,7 +152,7 @@ class Machine:
         return max(1, min(by_cache, by_width) // threads) * threads
 
     def rows(self, batch: TreeBatch, shards: int, itemsize: int) -> int | None:
-        """The rows of a piece of a batch; None if its tables may be as large as those of all."""
+        """Return the rows of a piece of a batch; None if all rows fit into memory."""
         width, edge_width, *gradients = self.layout.widths
         nodes, edges = batch.num_nodes, len(batch.src)
         share = min(shards, torch.get_num_threads()) / shards  # of the gradients, at a time
@@ -164,7 +164,7 @@ class Machine:
 
 
 def _of_leaves(program: Program) -> set[Key]:
-    """The fields that calls of torch before the traversal read for leaves alone."""
+    """Return the fields that calls of torch before the traversal read only for leaves."""
 
     def fields(arg: Any) -> set[Key]:
         if isinstance(arg, list):
@@ -188,7 +188,7 @@ def _index(
     inputs: Sequence[tuple[tuple[Key, str], Input]],
     find: Callable[[Key], Tensor | IndexedRows],
 ) -> Tensor | None:
-    """The row of each node, if all inputs of nodes are fields whose rows nodes share."""
+    """Return the row of each node, if all inputs of nodes are fields with shared rows."""
     keys = [key for (key, rows), _ in inputs if rows == "node"]
     if any(key[0] != "field" for key in keys):
         return None
@@ -199,14 +199,14 @@ def _index(
 
 
 def _rows(tensor: Tensor, source: Input) -> Tensor:
-    """An input as the kernels read it: ``(rows, width)``, or a parameter as one row."""
+    """Return an input as the kernels read it: ``(rows, width)``, or a parameter as one row."""
     if source.rows == "none":
         return tensor.reshape(-1)
     return tensor.reshape(tensor.numel() // source.width, source.width)
 
 
 class _Run(NamedTuple):
-    """A machine over a batch, or over its pieces one after another.
+    """The run of a machine over a batch, or over one piece after another.
 
     ``shared`` is the row of each node in the fields, if nodes share them.
     """
@@ -251,13 +251,13 @@ class _Run(NamedTuple):
         run(down, threads, (len(plan.bounds), (*plan, self.rows(plan)), *tables, *others))
 
     def rows(self, plan: LevelPlan) -> Ints:
-        """The row of each of a plan's rows in the fields."""
+        """Return the row of each of a plan's rows in the fields."""
         rows: Ints = plan.order if self.shared is None else self.shared.numpy()[plan.order]
         return rows
 
 
 class _Compiled(torch.autograd.Function):
-    """Runs all levels."""
+    """The autograd function that runs all levels."""
 
     @staticmethod
     def forward(ctx: Any, run: _Run, *inputs: Tensor) -> tuple[Tensor, ...]:
@@ -304,12 +304,12 @@ class _Compiled(torch.autograd.Function):
 
 
 def _joined(totals: Tensor) -> Tensor:
-    """The sum over the threads."""
+    """Return the sum over the threads."""
     return totals[0] if len(totals) == 1 else totals.sum(0)
 
 
 def _total(tensor: Tensor, source: Input, wanted: bool, copies: int) -> Tensor:
-    """Zeros for the gradient of an input; so many, each for a thread, where threads share rows."""
+    """Return zeros for the gradient of an input, one table per thread if threads share rows."""
     if not wanted:
         return tensor.new_zeros((0, 0, 0) if source.rows in ("type", "node") else (0, 0))
     if source.rows == "edge":

@@ -33,22 +33,22 @@ from dgltrees.cells.compiled.loops import (
 
 
 def read_of(step: Step) -> Iterator[Load]:
-    """What a step loads."""
+    """Return the loads of a step."""
     return iter([step.x]) if isinstance(step, Product) else step.reads
 
 
 def written_by(step: Step) -> Iterator[Load]:
-    """Where a step stores."""
+    """Return the targets of a step."""
     return iter([step.target]) if isinstance(step, Product) else step.writes
 
 
 def runs(steps: Iterable[Step]) -> Iterator[list[Nest] | list[Product]]:
-    """Nests one after another, which share a loop over rows, and products one after another."""
+    """Group adjacent nests, which share a loop over rows, and adjacent products."""
     return (list(run) for _, run in groupby(steps, type))  # type: ignore[misc]
 
 
 def without_unread(program: Program) -> None:
-    """Leave out steps whose results nobody reads."""
+    """Remove steps whose results are not read."""
     while True:
         steps = [step for some in program.steps.values() for step in some]
         read = program.kept.union(load.source for step in steps for load in read_of(step))
@@ -63,7 +63,7 @@ def without_unread(program: Program) -> None:
 
 
 def fused(steps: Sequence[Step]) -> list[Step]:
-    """Nests and products in turn, each as early as it can be, and nests of equal loops as one."""
+    """Move nests and products as early as possible, and merge nests of equal loops."""
     result: list[Step] = []
     rest = list(steps)
     while rest:
@@ -93,12 +93,12 @@ def fused(steps: Sequence[Step]) -> list[Step]:
 
 
 def _own_reads(nest: Nest) -> set[Any]:
-    """What a nest reads of its own rows, not of the children's."""
+    """Return the loads of a nest from its own rows, not from those of the children."""
     return {load.source for load in nest.reads if load.rows in ("node", "edge")}
 
 
 def _merged(nests: Sequence[Nest]) -> list[Nest]:
-    """Nests of one assignment each, merged with the last nest that has equal loops and fits."""
+    """Merge nests of one assignment with the last nest that has equal loops and fits."""
     merged: list[Nest] = []
     where: dict[Any, int] = {}
     for nest in nests:
@@ -119,12 +119,12 @@ def _merged(nests: Sequence[Nest]) -> list[Nest]:
 
 
 def _shape(nest: Nest) -> tuple[bool, list[int], int]:
-    """What nests that fit together have in common: loops, and how many of them are merged over."""
+    """Return what mergeable nests have in common: loops, and how many of them are merged over."""
     return nest.edges, [axis.size for axis in nest.axes], len(nest.body[0].over)
 
 
 def _renamed(nest: Nest, axes: Sequence[Axis]) -> Assign:
-    """The assignment of a nest with other axes."""
+    """Return the assignment of a nest with other axes."""
     change = {a: (0, ((b, 1),)) for a, b in zip(nest.axes, axes)}
     (assign,) = nest.body
     assert isinstance(assign.target, Load)
@@ -134,7 +134,7 @@ def _renamed(nest: Nest, axes: Sequence[Axis]) -> Assign:
 
 
 def _fits(assign: Assign, nest: Nest) -> bool:
-    """Whether an assignment reads what the nest has written at the same index alone."""
+    """Return whether an assignment reads results of the nest only at the same index."""
     written = {a.target.key: a for a in nest.body if isinstance(a.target, Load)}
     sources = {load.source for load in nest.writes}
     for load in loads(assign.expr):
@@ -150,7 +150,7 @@ FIRST = {"sum": 0.0, "max": -inf, "min": inf}
 
 
 def started(steps: Sequence[Step]) -> list[Step]:
-    """Steps with the first values of what is merged with the number in its place."""
+    """Add steps that set the first values of targets that are merged with their old values."""
     result: list[Step] = []
     for step in steps:
         plain: list[Assign] = []
@@ -180,7 +180,7 @@ LINE, PAGE = 16, 1024
 
 
 class Layout(NamedTuple):
-    """Where the buffers of a program, and their gradients, are in the tables of nodes and edges.
+    """The columns of a program's buffers and gradients in the tables of nodes and edges.
 
     Leaves and inner nodes, and nodes of different types, are different rows, so buffers of only one
     of them share columns with those of the others. What the backward pass does not read gives its
@@ -197,7 +197,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(program: Program, needed: set[Any], derived: set[Buffer]) -> Layout:
-    """The layout of a program.
+    """Compute the layout of a program.
 
     Arguments:
         program: what is computed, with fused nests.
@@ -216,7 +216,7 @@ def layout_of(program: Program, needed: set[Any], derived: set[Buffer]) -> Layou
 
 
 def _phases_of(program: Program) -> dict[Buffer, str]:
-    """The buffers that only some rows have: leaves, other nodes, or those of one type."""
+    """Return the buffers that only some rows have: leaves, other nodes, or those of one type."""
     seen: dict[Any, set[str]] = {}
     for phase, steps in program.steps.items():
         for load in (x for s in steps for x in (*written_by(s), *read_of(s))):
@@ -234,7 +234,7 @@ def _phases_of(program: Program) -> dict[Buffer, str]:
 def _columns(
     buffers: Sequence[Buffer], of_phase: Mapping[Buffer, str]
 ) -> tuple[dict[Buffer, int], tuple[int, int]]:
-    """The first column of each buffer; the numbers of columns of nodes and of edges."""
+    """Return the first column of each buffer; the numbers of columns of nodes and of edges."""
     offsets: dict[Buffer, int] = {}
     phases = ["", *sorted(set(of_phase.values()))]
     ends = {(rows, phase): 0 for rows in ("node", "edge") for phase in phases}
@@ -256,7 +256,7 @@ def _padded(width: int) -> int:
 
 
 def _hosts(program: Program, needed: set[Any]) -> dict[Buffer, tuple[Buffer, int]]:
-    """Buffers in columns of another, which the nest that writes them is the last to read."""
+    """Return buffers that reuse the columns of another, which their nest is the last to read."""
     steps = [step for some in program.steps.values() for step in some]
     nests = [step for step in steps if isinstance(step, Nest)]
     readers: dict[Any, list[tuple[Step, int, Load]]] = {}
@@ -299,14 +299,14 @@ def _hosts(program: Program, needed: set[Any]) -> dict[Buffer, tuple[Buffer, int
 
 
 def _fills(target: Load, axes: Sequence[Axis], buffer: Buffer) -> bool:
-    """Whether an assignment writes all numbers of a buffer, in order."""
+    """Return whether an assignment writes all numbers of a buffer, in order."""
     strides = {axis: stride for axis, stride in target.strides if axis.size > 1}
     dense = {axis: stride for axis, stride in row_major(axes) if axis.size > 1}
     return strides == dense and prod(axis.size for axis in axes) == buffer.width
 
 
 def _disjoint(reads: list[tuple[int, Load, Buffer]]) -> list[tuple[int, Load, Buffer]]:
-    """Those reads of a nest that share no number with another."""
+    """Return the loads of a nest that share no number with another."""
     spans = [
         (host, load.offset, load.offset + 1 + sum((a.size - 1) * s for a, s in load.strides))
         for _, load, host in reads

@@ -28,14 +28,14 @@ aten = torch.ops.aten
 
 @dataclass(frozen=True)
 class Sizes:
-    """What stands for the number of nodes and of children in a trace, and for their type."""
+    """The sizes that represent the numbers of nodes and children in a trace, and their type."""
 
     n: int
     d: int
     type: int = 0
 
     def factors(self, size: Any) -> tuple[bool, bool, int] | None:
-        """Whether a size counts nodes, whether it counts children, and the rest of it."""
+        """Return whether a size counts nodes and whether children, and the remaining factor."""
         if isinstance(size, float) and size.is_integer():  # float(h.shape[1])
             size = int(size)
         if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
@@ -62,7 +62,7 @@ class Trace:
     inputs: list[tuple[str, str]]
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of each result, without its rows."""
+        """Return the shape of each result, without its rows."""
         (results,) = next(n for n in self.module.graph.nodes if n.op == "output").args
         return {k: tuple(r.meta["val"].shape[1:]) for k, r in zip(self.outputs, results)}
 
@@ -95,17 +95,17 @@ class Functions:
 
     @property
     def second(self) -> Sizes:
-        """The sizes of the second trace."""
+        """Return the sizes of the second trace."""
         return replace(SECOND, type=(self.types or 1) - 1)
 
     def groups(self, sizes: Sizes) -> Groups | None:
-        """The groups of the nodes of a trace: one."""
+        """Return the groups of the nodes of a trace, which is one group."""
         if self.group_by is not None:
             return [(self.kind, sizes.n)]
         return None if self.types is None else [(sizes.type, sizes.n)]
 
     def typed(self, fields: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        """The fields of n nodes; if all have one type, with that in place of theirs."""
+        """Return the fields of n nodes; if all have one type, with that type."""
         if self.group_by is None:
             return dict(fields)
         like = next(field for field in fields.values() if field.is_floating_point())
@@ -129,7 +129,7 @@ def trace_cell(functions: Functions, ndata: Like, edata: Like) -> tuple[Trace, T
 def trace_types(
     functions: Functions, group_by: str, phases: Iterable[Phase], ndata: Like, edata: Like
 ) -> dict[Phase, Trace]:
-    """:func:`trace_cell` for each type by itself.
+    """Do the same as :func:`trace_cell` for each type separately.
 
     Arguments:
         functions: the functions.
@@ -151,7 +151,7 @@ def trace_types(
 
 
 def _leaf(functions: Functions, ndata: Like) -> Trace:
-    """The update of leaves, which is the same for other sizes."""
+    """Trace the update of leaves, and check that it is the same for other sizes."""
     leaf = _trace_leaf(functions, ndata, FIRST)
     _compare(leaf, _trace_leaf(functions, ndata, functions.second))
     if not leaf.outputs:
@@ -160,7 +160,7 @@ def _leaf(functions: Functions, ndata: Like) -> Trace:
 
 
 def _inner(functions: Functions, ndata: Like, edata: Like, states: Mapping[str, Any]) -> Trace:
-    """Message, reduce and update of other nodes, which are the same for other sizes."""
+    """Trace message, reduce and update of other nodes, and check them for other sizes."""
     if functions.arity is None:  # first, since a loop over as many children as in FIRST takes long
         few = [_trace_inner(functions, ndata, edata, states, Sizes(FIRST.n, d)) for d in FEW]
         if _targets(few[0]) != _targets(few[1]):
@@ -182,7 +182,7 @@ def _targets(trace: Trace) -> list[Any]:
 
 
 def _compare(one: Trace, two: Trace) -> None:
-    """Mark what the type picks, and refuse numbers computed from those of nodes or children."""
+    """Mark selections by type, and reject numbers computed from those of nodes or children."""
     if _targets(one) != _targets(two):
         raise CompileError("what it does depends on the number of nodes or children, or the type")
     for a, b in zip(one.module.graph.nodes, two.module.graph.nodes):
@@ -204,7 +204,7 @@ def _compare(one: Trace, two: Trace) -> None:
 
 
 def _picks(node: fx.Node, kind: int) -> bool:
-    """Whether an operation picks the entry of one type from the first dimension."""
+    """Return whether an operation selects the entry of one type from the first dimension."""
     name, args = str(node.target), node.args[1:]
     if name == "aten.slice.Tensor":
         return args == (0, kind, kind + 1)
@@ -264,14 +264,14 @@ def _trace_inner(
 
 
 def _in_slots(message: Tensor, mask: Tensor | None, is_source: bool) -> Tensor:
-    """A message with zeros in empty slots; a field of the sources has them already."""
+    """Return a message with zeros in empty slots; a field of the sources has them already."""
     if mask is None or is_source:
         return message
     return torch.where(mask.view(*mask.shape, *(1,) * (message.dim() - 2)), message, 0)
 
 
 def named(message: str) -> str:
-    """A message about shapes, with what stands for the numbers of nodes and of children as n, d."""
+    """Rewrite a message about shapes with n and d for the numbers of nodes and of children."""
 
     def name(match: re.Match[str]) -> str:
         for sizes in (FIRST, SECOND):
@@ -289,6 +289,6 @@ def _fields(data: Mapping[str, Tensor]) -> Fields:
 
 
 def _repeated(field: Tensor, d: int) -> Tensor:
-    """The field of each edge's destination, ``(n d, ...)``."""
+    """Return the field of each edge's destination, ``(n d, ...)``."""
     wide = field.unsqueeze(1).expand(len(field), d, *field.shape[1:])
     return wide.reshape(-1, *field.shape[1:])

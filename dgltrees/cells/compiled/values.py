@@ -25,7 +25,7 @@ from dgltrees.cells.compiled.loops import (
 
 
 def as_number(expr: Expr) -> Expr:
-    """An expression with its truth value as 0 or 1."""
+    """Return an expression with its truth value as 0 or 1."""
     is_bool = isinstance(expr, Op) and OPERATIONS[expr.name].is_bool
     return Op("number", (expr,)) if is_bool else expr
 
@@ -42,11 +42,11 @@ class Value:
 
     @property
     def axes(self) -> list[Axis]:
-        """All axes but those of nodes and children."""
+        """Return all axes except those of nodes and children."""
         return [a for dim in self.dims for a in dim if a is not NODES and a is not CHILDREN]
 
     def replaced(self, axes: Mapping[Axis, Index], dims: Sequence[tuple[Axis, ...]]) -> Value:
-        """The value with axes replaced, and other dimensions."""
+        """Return the value with other axes and dimensions."""
         return Value(replaced(self.expr, axes), tuple(dims))
 
 
@@ -54,7 +54,7 @@ Factors = list[Axis | int]
 
 
 def regrouped(value: Value, shape: Sequence[Factors]) -> Value:
-    """A value with its axes regrouped, as ``view`` does.
+    """Regroup the axes of a value, as ``view`` does.
 
     Arguments:
         value: the value.
@@ -68,12 +68,12 @@ def regrouped(value: Value, shape: Sequence[Factors]) -> Value:
         left, dim = prod(f for f in factors if isinstance(f, int)), list[Axis]()
         while rows or left > 1:
             if not axes:
-                raise CompileError("it views a tensor in a way that is not understood")
+                raise CompileError("the compiler does not support how it views a tensor")
             axis = axes.pop(0)
             if axis in rows:
                 rows.remove(axis)
             elif axis.size < 0 or (left % axis.size and axis.size % left):
-                raise CompileError("it views a tensor in a way that is not understood")
+                raise CompileError("the compiler does not support how it views a tensor")
             elif left % axis.size:
                 first, rest = Axis(left), Axis(axis.size // left)
                 changes[axis] = (0, ((first, rest.size), (rest, 1)))
@@ -84,12 +84,12 @@ def regrouped(value: Value, shape: Sequence[Factors]) -> Value:
             dim.append(axis)
         dims.append(tuple(dim))
     if axes:
-        raise CompileError("it views a tensor in a way that is not understood")
+        raise CompileError("the compiler does not support how it views a tensor")
     return value.replaced(_resolved(changes), dims)
 
 
 def _resolved(changes: dict[Axis, Index]) -> dict[Axis, Index]:
-    """Changes of changed axes, applied to one another."""
+    """Apply changes of axes to one another."""
     done: dict[Axis, Index] = {}
     for axis in reversed(list(changes)):
         offset, terms = changes[axis]
@@ -104,7 +104,7 @@ def _resolved(changes: dict[Axis, Index]) -> dict[Axis, Index]:
 
 
 def single(value: Value, dim: int) -> tuple[Value, Axis]:
-    """A value whose dimension ``dim`` has one axis, joined from several if need be."""
+    """Return a value whose dimension ``dim`` has one axis, joined from several if needed."""
     axes = value.dims[dim]
     if len(axes) == 1:
         return value, axes[0]
@@ -131,7 +131,7 @@ def _joined(expr: Expr, axes: Sequence[Axis], joined: Axis) -> Expr:
 
 
 def aligned(values: Sequence[Value]) -> tuple[list[Expr], tuple[tuple[Axis, ...], ...]]:
-    """The expressions of values that are broadcast together, over the same axes."""
+    """Return the expressions of values that are broadcast together, over the same axes."""
     rank = max(len(value.dims) for value in values)
     padded = [Value(v.expr, ((),) * (rank - len(v.dims)) + v.dims) for v in values]
     exprs, dims = [value.expr for value in padded], list[tuple[Axis, ...]]()
@@ -146,7 +146,7 @@ def aligned(values: Sequence[Value]) -> tuple[list[Expr], tuple[tuple[Axis, ...]
 def _common(
     dims: Sequence[tuple[Axis, ...]],
 ) -> tuple[tuple[Axis, ...], list[dict[Axis, Index]]]:
-    """Axes that refine those of all operands in one dimension, and what replaces theirs."""
+    """Return axes that refine those of all operands in one dimension, and the replacements."""
     changes: list[dict[Axis, Index]] = [{} for _ in dims]
     rest = [list(dim) for dim in dims]
     filled = [i for i, dim in enumerate(dims) if dim]
@@ -163,7 +163,7 @@ def _common(
         common.append(axis)
         for i in filled:
             if not rest[i]:
-                raise CompileError("it combines tensors in a way that is not understood")
+                raise CompileError("the compiler does not support how it combines tensors")
             head = rest[i].pop(0)
             if head is axis:
                 continue
@@ -174,7 +174,7 @@ def _common(
                 changes[i][head] = (0, ((axis, tail.size), (tail, 1)))
                 rest[i].insert(0, tail)
             else:
-                raise CompileError("it combines tensors in a way that is not understood")
+                raise CompileError("the compiler does not support how it combines tensors")
     if any(rest[i] for i in filled):
-        raise CompileError("it combines tensors in a way that is not understood")
+        raise CompileError("the compiler does not support how it combines tensors")
     return tuple(common), [_resolved(change) for change in changes]

@@ -1,9 +1,9 @@
-"""The compiled way of cells that have none by hand.
+"""The entry point of compiled code, for cells without a manual implementation.
 
-A traversal of enough nodes traces, compiles and checks a cell once; where something does not hold,
-it runs uncompiled, and :func:`compile_report` gives the reason. Whether there are enough nodes
-depends on the present batch alone, and in a training run on the run alone
-(:func:`dgltrees.training.run.compiles_run`), never on what ran before.
+The first traversal of enough nodes traces, compiles and checks a cell. If this is not possible, the
+cell runs uncompiled, and :func:`compile_report` gives the reason. Whether there are enough nodes
+depends only on the batch, and in a training run only on the run
+(:func:`dgltrees.training.run.compiles_run`), never on earlier batches.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _lock = threading.RLock()
 def compiled_traversal(
     traversal: Traversal, batch: TreeBatch, ndata: Shared, edata: Fields
 ) -> Fields | None:
-    """The states of all nodes by compiled code; None where the generic way has to go."""
+    """Compute the states of all nodes by compiled code; None if this is not possible."""
     rows = {name: t.rows if isinstance(t, IndexedRows) else t for name, t in ndata.items()}
     floats = [t for t in rows.values() if t.is_floating_point()]
     if not floats or not len(batch.src) or not compiles(floats[0]) or autocasts("cpu"):
@@ -99,25 +99,31 @@ def compiled_traversal(
 def compile_report(cell: nn.Module) -> str:
     """Report whether the functions of a cell run as machine code, and if not, why.
 
-    A cell is compiled when backend ``levels`` runs it over a batch of at least 32 nodes, or 16,384
-    without gradients, on a processor, in single or double precision, with numba installed. A
-    training run decides once for all its batches (the setting ``training.compile``).
+    A cell is compiled when backend ``"levels"`` runs it over a batch of at least 32 nodes (16,384
+    without gradients), on the CPU, in single or double precision, with numba installed. A training
+    run decides once for all its batches (setting ``training.compile``).
 
     Arguments:
         cell: a cell, or the module whose methods are passed to :func:`dgltrees.prop_nodes_topo`.
 
     Returns:
-        a sentence; several lines if it depends on the settings and fields that the cell ran with.
+        a sentence; several lines if the answer depends on settings and fields of earlier runs.
 
     Raises:
-        ConfigError: it is no module.
+        ConfigError: ``cell`` is not a module.
+
+    Example:
+        >>> from dgltrees import compile_report
+        >>> from dgltrees.cells import ChildSumTreeLSTM
+        >>> compile_report(ChildSumTreeLSTM(2, 3))
+        'ChildSumTreeLSTM is not compiled: it has not run over a batch of 32 nodes or more yet'
     """
     name = type(cell).__name__
     if not isinstance(cell, nn.Module):
         raise ConfigError(f"expected a cell, or a module whose methods are passed, got {name}")
     versions = _versions.get(cell, {})
     if not versions and way_of(cell) is not None and not goes_second(cell):
-        return f"{name} has a compiled way of its own"
+        return f"{name} has a manual implementation in compiled code"
     by_settings: dict[Any, list[tuple[int | None, Outcome]]] = {}
     for (*key, arity), outcome in versions.items():
         by_settings.setdefault(tuple(key), []).append((arity, outcome))
@@ -131,14 +137,14 @@ def compile_report(cell: nn.Module) -> str:
 
 
 def _explained(name: str, outcomes: Sequence[tuple[int | None, Outcome]]) -> str:
-    """What became of a cell with some settings: for any number of children, or else for some."""
+    """Return the sentence about a cell with some settings."""
     alone = [arity or 0 for arity, outcome in outcomes[1:] if isinstance(outcome, Machine)]
     (_, first), *_ = outcomes
     if isinstance(first, Machine):
         return f"{name} is compiled"
     if alone:
         numbers = " or ".join(map(str, sorted(alone)))
-        return f"{name} is compiled where all nodes have as many children, {numbers}; else {first}"
+        return f"{name} is compiled only if all inner nodes have {numbers} children: {first}"
     return f"{name} is not compiled: {first}"
 
 
@@ -147,7 +153,7 @@ def _ordinal(number: int) -> str:
 
 
 def _arities(traversal: Traversal, batch: TreeBatch) -> list[int | None]:
-    """Widths of mailboxes to compile for: that of the slots; or any, or else that of all nodes."""
+    """Return widths of mailboxes to compile for: of the slots, any (None), or that of all nodes."""
     if traversal.slots is not None:
         return [traversal.slots]
     degrees = degrees_of(batch)
@@ -157,7 +163,7 @@ def _arities(traversal: Traversal, batch: TreeBatch) -> list[int | None]:
 
 
 def _watched() -> bool:
-    """Whether a transform of torch.func or a mode looks at every call, and would miss these."""
+    """Return whether a transform of torch.func or a mode intercepts calls, which it would miss."""
     private = ("_are_functorch_transforms_active", "_len_torch_dispatch_stack")
     return any(bool(getattr(torch._C, name, bool)()) for name in private)
 
@@ -167,7 +173,7 @@ def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:
 
 
 def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict[Any, Outcome]:
-    """The versions of some functions: with their first module, or by their code."""
+    """Return the versions of some functions: with their first module, or by their code."""
     if modules:
         return _versions.setdefault(modules[0], {})
     codes = tuple(getattr(function, "__code__", None) for function in functions)
@@ -175,7 +181,7 @@ def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict
 
 
 def _reads_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> Reads:
-    """What functions read now: as the last time, if nothing has changed."""
+    """Return the values that functions read now, or the last ones if nothing has changed."""
     codes = tuple(getattr(function, "__code__", None) for function in functions)
     known = _reads.setdefault(modules[0], {}) if modules else _reads_of_functions
     if codes not in known or not known[codes].unchanged():
@@ -184,7 +190,7 @@ def _reads_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> Reads:
 
 
 def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Ints | None:
-    """The type of each node that has children, 0 at others; None without types."""
+    """Return the type of each node that has children, 0 at others; None without types."""
     field = None if traversal.group_by is None else fields.get(traversal.group_by)
     if not isinstance(field, Tensor) or field.is_floating_point():
         return None

@@ -41,7 +41,7 @@ class Workspace:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """One uninitialised array per shape, for kernels."""
+        """Return one uninitialised array per shape, for kernels."""
         block, stop, arrays = self._block.numpy(), 0, []
         for shape in self._shapes:
             start, stop = stop, stop + prod(shape)
@@ -50,7 +50,7 @@ class Workspace:
 
     @property
     def tensors(self) -> list[Tensor]:
-        """The same as tensors."""
+        """Return one uninitialised tensor per shape."""
         return [torch.from_numpy(array) for array in self.arrays]
 
     def __del__(self) -> None:
@@ -61,7 +61,7 @@ class Workspace:
 def tables(
     like: Tensor, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Workspace | None, list[Tensor]]:
-    """Uninitialised tensors of these shapes, with the dtype and on the device of ``like``.
+    """Allocate uninitialised tensors of these shapes, with dtype and device of ``like``.
 
     Returns:
         on the CPU the :class:`Workspace` that they are cut from, elsewhere None; and the tensors.
@@ -73,7 +73,7 @@ def tables(
 
 
 def as_arrays(*tensors: Tensor) -> tuple[Any, ...]:
-    """CPU tensors as contiguous numpy arrays, for kernels."""
+    """Return CPU tensors as contiguous numpy arrays, for kernels."""
     return tuple([_as_array(tensor) for tensor in tensors])
 
 
@@ -84,7 +84,7 @@ def _as_array(tensor: Tensor) -> Any:
 
 
 def _take(dtype: torch.dtype, size: int) -> Tensor:
-    """A free block of at least ``size`` and at most four times as many numbers, or a new one."""
+    """Take a free block of ``size`` to 4 ``size`` numbers, or allocate a new one."""
     with _lock:
         for i, block in enumerate(list(_free)):
             if block.dtype == dtype and size <= len(block) <= 4 * size:

@@ -1,7 +1,7 @@
 """Random draws and folders of files, the same on every machine and under every version of Python.
 
-Only ``random.Random.random`` is used, whose sequence for an integer seed is fixed by Python's
-documentation; the algorithms behind ``randrange``, ``choice`` and ``shuffle`` are not.
+Only ``random.Random.random`` is used, whose sequence for an integer seed is guaranteed by Python's
+documentation; the algorithms of ``randrange``, ``choice`` and ``shuffle`` are not.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
 
 PATIENCE = 10_000
-"""The number of successive draws without a new text after which `distinct` gives up."""
+"""The number of successive draws without a new string after which `distinct` gives up."""
 
 
 def stream(*key: object) -> random.Random:
-    """An independent generator per key, such as ``("lrt", seed, 3)``.
+    """Return an independent generator per key, such as ``("lrt", seed, 3)``.
 
-    Its seed is the SHA-256 of the key's parts as text, so that similar keys give unrelated draws.
+    Its seed is the SHA-256 of the key's parts as text, so similar keys give unrelated draws.
     """
     text = " ".join(str(part) for part in key)
     return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))
 
 
 def below(rng: random.Random, n: int) -> int:
-    """An integer from 0 to n - 1, uniform to within 2^-53 (for 0 < n < 2^53)."""
+    """Draw an integer from 0 to n - 1, uniform to within 2^-53 (for 0 < n < 2^53)."""
     return int(rng.random() * n)
 
 
 def table(rng: random.Random, rows: int, columns: int) -> NDArray[np.float64]:
-    """``(rows, columns)`` successive values of ``rng.random()``, row after row."""
+    """Draw ``(rows, columns)`` successive values of ``rng.random()``, row after row."""
     values = np.fromiter(iter(rng.random, None), np.float64, rows * columns)
     return values.reshape(rows, columns)
 
@@ -55,15 +55,18 @@ def shuffle(rng: random.Random, items: list[Any]) -> None:
 
 
 def distinct(draw: Callable[[], str | None], count: int, what: str) -> list[str]:
-    """Draw ``count`` different texts; they are in the order of their first draws.
+    """Draw ``count`` different strings, in the order of their first draws.
 
     Arguments:
-        draw: draws a text, or None, which is not counted.
-        count: the number of texts.
-        what: what the texts are, in the plural, for the progress bar and the error.
+        draw: draws a string, or None, which is not counted.
+        count: the number of strings.
+        what: the name of the strings, in the plural, for the progress bar and the error.
+
+    Returns:
+        the strings.
 
     Raises:
-        ConfigError: ``PATIENCE`` successive draws gave no new text, because there are fewer than
+        ConfigError: ``PATIENCE`` successive draws gave no new string, because there are fewer than
             ``count`` of them, or the last ones are too rare.
     """
     texts: dict[str, None] = {}
@@ -77,7 +80,7 @@ def distinct(draw: Callable[[], str | None], count: int, what: str) -> list[str]
                 bar.update()
             elif (idle := idle + 1) == PATIENCE:
                 raise ConfigError(
-                    f"{count:,} distinct {what} were asked for in all splits together, but after "
+                    f"expected {count:,} distinct {what} in all splits together, but after "
                     f"{len(texts):,} the next {PATIENCE:,} draws gave nothing new; ask for fewer"
                 )
     return list(texts)
@@ -93,7 +96,7 @@ def check_sizes(sizes: Sequence[int], what: str) -> None:
 
     Arguments:
         sizes: in the order of ``SPLITS``.
-        what: what the splits consist of, in the plural, for the error.
+        what: the name of the items, in the plural, for the error.
 
     Raises:
         ConfigError: a size is negative or above 10 million, which may not fit into memory, or all
@@ -109,10 +112,10 @@ def check_sizes(sizes: Sequence[int], what: str) -> None:
 
 
 def check_folder(out: PathLike, overwrite: bool) -> Path:
-    """The absolute path of the folder to write to, which need not exist.
+    """Return the absolute path of the folder to write to, which need not exist.
 
     Raises:
-        ConfigError: the path is a file, or the folder holds files and ``overwrite`` is false.
+        ConfigError: the path is a file, or the folder holds files and ``overwrite`` is False.
     """
     folder = Path(os.path.abspath(out))
     if folder.exists() and not folder.is_dir():
@@ -126,12 +129,15 @@ def check_folder(out: PathLike, overwrite: bool) -> Path:
 
 
 def cut(items: Sequence[str], sizes: Sequence[int], name: str) -> dict[str, Sequence[str]]:
-    """Successive slices of ``items`` of these sizes, as the files of the three splits.
+    """Cut ``items`` into the files of the three splits.
 
     Arguments:
         items: those of all splits.
         sizes: in the order of ``SPLITS``.
         name: of a file, with ``{}`` in place of the name of its split.
+
+    Returns:
+        the items of each file, by name.
     """
     starts = itertools.accumulate(sizes, initial=0)
     return {
@@ -143,10 +149,10 @@ def cut(items: Sequence[str], sizes: Sequence[int], name: str) -> dict[str, Sequ
 def write_folder(
     folder: Path, files: Mapping[str, Sequence[str]], header: Mapping[str, Any]
 ) -> dict[str, Path]:
-    """Write text files and their manifest to a folder: all of them, or none if writing fails.
+    r"""Write text files and their manifest to a folder: all of them, or none if writing fails.
 
-    Files are UTF-8 with ``\\n`` behind every line. Files that an older manifest in the folder lists
-    are removed, so that splits of two runs never mix. The manifest is removed first and written
+    Files are UTF-8 with ``\n`` after every line. Files that an older manifest in the folder lists
+    are removed, so splits of two runs are never mixed. The manifest is removed first and written
     last.
 
     Arguments:
@@ -190,7 +196,7 @@ def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _listed(folder: Path) -> list[str]:
-    """The names of the files in the folder's manifest; none if there is no manifest."""
+    """Return the names of the files in the folder's manifest; none if there is no manifest."""
     path = folder / MANIFEST
     if not path.exists():
         return []

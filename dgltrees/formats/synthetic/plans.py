@@ -9,9 +9,13 @@ seconds come from the true rows. None of it is measured.
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
@@ -26,6 +30,7 @@ JOINS = ("Hash Join", "Merge Join", "Nested Loop")
 READ, LOOK_UP, COMPARE = 1e-7, 4e-6, 3e-7  # seconds a row
 SLOW = 0.1  # seconds
 MOST_LOOPS = 30.0
+MAX_TABLES = 6
 
 
 def make_plans(
@@ -35,7 +40,7 @@ def make_plans(
     valid: NonNegativeInt = 500,
     test: NonNegativeInt = 500,
     seed: Seed = 0,
-    max_tables: Count = 6,
+    max_tables: Count = MAX_TABLES,
     alternatives: Count = 1,
     overwrite: bool = False,
 ) -> dict[str, Any]:
@@ -72,15 +77,8 @@ def make_plans(
         )
     folder = draws.check_folder(out, overwrite)
     rng = draws.stream("plans", seed)
-    lines: list[str] = []
-    for query in range(sum(sizes) // alternatives):
-        tables = 1 + draws.below(rng, max_tables)
-        if alternatives == 1:
-            lines.append(_line(rng, [_scan(rng, *_table(rng)) for _ in range(tables)]))
-            continue
-        chosen = [_table(rng) for _ in range(tables)]
-        for _ in range(alternatives):
-            lines.append(_line(rng, [_scan(rng, *each) for each in chosen], f"q{query}"))
+    queries = sum(sizes) // alternatives
+    lines = [json.dumps(each) for each in _records(rng, queries, max_tables, alternatives)]
     files = draws.cut(lines, sizes, "{}.jsonl")
     settings = {
         "train": train,
@@ -95,20 +93,106 @@ def make_plans(
     )
 
 
+def load_plans(
+    n_samples: Count = 2_500,
+    *,
+    random_state: Seed = 0,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Return synthetic query plans and the seconds that they take, as scikit-learn's ``load_*`` do.
+
+    A plan is a nested dictionary with its inputs under ``Plans``, as PostgreSQL prints it. The
+    seconds are computed by a formula from the whole tree, and not measured: a nested loop runs its
+    second input once for every row of the first. They range over several orders of magnitude. Equal
+    arguments give equal plans on every machine. ``dgltrees make-data plans`` writes them to files.
+
+    =============== ===========================================================================
+    key of a node   value
+    =============== ===========================================================================
+    ``Node Type``   Seq Scan, Index Scan, Hash Join, Merge Join or Nested Loop
+    ``Table``       the table that a scan reads
+    ``Plan Rows``   the estimated rows of the result, wrong by a factor of 0.5 to 2
+    ``Plan Width``  the bytes of a row, which have no effect on the seconds
+    ``Plans``       the two inputs of a join, which are nodes
+    =============== ===========================================================================
+
+    Arguments:
+        n_samples: the number of plans.
+        random_state: the seed.
+        return_X_y: return ``(plans, seconds)`` instead of a Bunch.
+        as_frame: add a pandas DataFrame with a row per plan as ``frame``.
+
+    Returns:
+        A :class:`sklearn.utils.Bunch` with ``data``, a list of dictionaries; ``target``, the
+        seconds ``(n_samples,)``; ``feature_names``, the keys of the nodes; ``target_names``;
+        ``frame``, None without ``as_frame``; and ``DESCR``, this description. With ``return_X_y``
+        ``data`` and ``target`` only.
+
+    Raises:
+        ConfigError: ``n_samples`` is below 1, or ``random_state`` is not an integer of at least 0.
+
+    Example:
+        >>> plans, seconds = load_plans(3, return_X_y=True)
+        >>> [plan["Node Type"] for plan in plans], seconds.round(3).tolist()
+        (['Nested Loop', 'Seq Scan', 'Seq Scan'], [0.054, 0.0, 0.002])
+    """
+    from sklearn.utils import Bunch
+
+    for name, value, least in (("n_samples", n_samples, 1), ("random_state", random_state, 0)):
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise ConfigError(
+                f"expected {name} to be an integer of at least {least}, got {value!r}"
+            )
+    rng = draws.stream("plans", random_state)
+    records = list(_records(rng, int(n_samples)))
+    plans = [record["plan"] for record in records]
+    seconds = np.array([record["seconds"] for record in records])
+    if return_X_y:
+        return plans, seconds
+    frame = None
+    if as_frame:
+        import pandas
+
+        frame = pandas.DataFrame({"plan": plans, "seconds": seconds})
+    return Bunch(
+        data=plans,
+        target=seconds,
+        feature_names=["Node Type", "Table", "Plan Rows", "Plan Width"],
+        target_names=["seconds"],
+        frame=frame,
+        DESCR=inspect.getdoc(load_plans),
+    )
+
+
 Part = tuple[dict[str, Any], float, float]
 """A plan, the rows that it really gives, and its seconds."""
 
 
-def _line(rng: random.Random, parts: list[Part], query: str = "") -> str:
-    """One line of a file: the scans joined, with the name of the query if it has one."""
+def _records(
+    rng: random.Random, queries: int, max_tables: int = MAX_TABLES, alternatives: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Draw the records of some queries, with the name of the query where it has several plans."""
+    for query in range(queries):
+        tables = 1 + draws.below(rng, max_tables)
+        if alternatives == 1:
+            yield _record(rng, [_scan(rng, *_table(rng)) for _ in range(tables)])
+            continue
+        chosen = [_table(rng) for _ in range(tables)]
+        for _ in range(alternatives):
+            record = _record(rng, [_scan(rng, *each) for each in chosen])
+            yield {"query": f"q{query}", **record}
+
+
+def _record(rng: random.Random, parts: list[Part]) -> dict[str, Any]:
+    """Return the plan of the scans joined, with its seconds and speed."""
     while len(parts) > 1:  # any two inputs, in any order
         first, second = (parts.pop(draws.below(rng, len(parts))) for _ in range(2))
         parts.append(_join(rng, *first, *second))
     plan, _, seconds = parts[0]
     rounded = float(f"{seconds:.4g}")
     speed = "slow" if rounded > SLOW else "fast"
-    record = {"plan": plan, "seconds": rounded, "speed": speed}
-    return json.dumps({"query": query, **record} if query else record)
+    return {"plan": plan, "seconds": rounded, "speed": speed}
 
 
 def _table(rng: random.Random) -> tuple[str, float]:

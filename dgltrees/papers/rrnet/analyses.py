@@ -140,7 +140,7 @@ class PolicyTrees:
         first = replace(self, sentences=forest)
         trees = {"learned": first.trees(learned)}
         if self.oracle is not None:
-            trees["given"] = first.trees(self.oracle.first(count))
+            trees["gold"] = first.trees(self.oracle.first(count))
         words = np.split(forest.vocabs["word"].decode(forest.columns["word"]), forest.offsets[1:-1])
         steps = np.split(learned.operations, learned.sizes.cumsum()[:-1])
         for i, (text, operations) in enumerate(zip(words, steps)):

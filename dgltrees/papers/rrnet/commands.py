@@ -1,4 +1,4 @@
-"""The command that compares the trees of a learned policy with given ones."""
+"""The command that compares the trees of a learned policy with gold trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compare_trees(
     out: str | None = None,
     limit: Count = 10,
 ) -> None:
-    """Compare the trees of a learned policy with the given ones: compare-trees DIR --test FILE.
+    """Compare the trees of a learned policy with gold trees: compare-trees DIR --test FILE.
 
     Prints precision, recall and F1 of brackets and shares of operations as one JSON object.
 
@@ -25,7 +25,7 @@ def compare_trees(
         run: the run directory of a model with a policy.
         test: test files; by default the run's own, or what it has held out (data.test_fraction).
         root: folder of the data sets; by default the run's.
-        out: folder for pictures of trees, learned and given; files in it stay as they are.
+        out: folder for pictures of trees, learned and gold; files in it stay as they are.
         limit: number of sentences to draw, at most.
     """
     trees = policy_trees(load(run), test=test, root=root)

@@ -7,7 +7,7 @@ from typing import Any
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
 _RECUR = {"policy": {"operations": "recur"}}
-_GIVEN = {"operations": "given", "consume": "recur"}
+_GOLD = {"operations": "gold", "consume": "recur"}
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Table 2: LSTM is mee-lstm, unsupervised is mee-reinforce, and supervised is mee
@@ -37,19 +37,19 @@ PRESETS: dict[str, dict[str, Any]] = {
         "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0}},
     },
     "mee-random": {
-        "about": ("A fixed operation for each character, drawn from a seed: what the parameters "
-                  "alone are worth."),
+        "about": ("One random operation for each character, drawn once: a network that learns "
+                  "only parameters."),
         "base": "mee", "paper": "Jacob et al. 2018, section 3.1 (random policies)",
-        "model": {"policy": {"operations": "fixed"}},
+        "model": {"policy": {"operations": "random"}},
     },
     # In no table
     "mee-dqn": {
         "about": "The policy learned by deep Q-learning instead of REINFORCE.",
         "base": "mee-reinforce", "paper": None, "model": {"policy": {"agent": "dqn"}},
     },
-    "mee-told": {
-        "about": ("A policy that is told the true operations of a tenth of the expressions, and "
-                  "learns the others' from\nright answers: the semi-supervised parsing that the "
+    "mee-semi-supervised": {
+        "about": ("A policy that learns from the gold operations of a tenth of the expressions, "
+                  "and from the answers\nto the others: the semi-supervised parsing that the "
                   "paper leaves to later work."),
         "base": "mee-reinforce", "paper": None, "model": {"policy": {"supervised_fraction": 0.1}},
     },
@@ -163,10 +163,10 @@ PRESETS: dict[str, dict[str, Any]] = {
                              "stack": 64, "detach": False, "weight": 1.0}},
         "training": {"batch_size": 16, "epochs": 8, "patience": None},
     },
-    "ptb-trees-given": {
-        "about": ("The true trees are given in evaluation too. They know the words to come, so "
-                  "that the perplexity is\nnot to be compared with that of a language model."),
-        "base": "ptb-trees", "model": {"policy": {"operations": "given", "stack": 64}},
+    "ptb-trees-gold": {
+        "about": ("Gold trees in training and evaluation. They depend on later words, so that "
+                  "the perplexity is not\ncomparable with that of a language model."),
+        "base": "ptb-trees", "model": {"policy": {"operations": "gold", "stack": 64}},
     },
     "ptb-trees-reinforce": {
         "about": "The policy learns from the log-probability of each next word, without the trees.",
@@ -196,9 +196,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sick-rrnet-trees": {
         "about": ("RRNet on SICK with the true trees: split and merge as the brackets of the "
                   "parses say."),
-        "base": "sick", "model": {"encoder": "rrnet", "policy": _GIVEN},
+        "base": "sick", "model": {"encoder": "rrnet", "policy": _GOLD},
     },
-    "sick-rrnet-told": {
+    "sick-rrnet-supervised": {
         "about": "A policy that learns the parses of SICK, and decides by itself in evaluation.",
         "base": "sick-rrnet", "model": {"policy": {"agent": "none"}},
     },
@@ -212,7 +212,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "sst-phrases-rrnet-trees": {
         "about": "RRNet on SST's phrases, five classes, with the true tree of each phrase.",
-        "base": "sst-phrases-rrnet", "paper": None, "model": {"policy": _GIVEN},
+        "base": "sst-phrases-rrnet", "paper": None, "model": {"policy": _GOLD},
     },
 }
 """The presets by name; see :data:`dgltrees.settings.presets.PRESETS`."""

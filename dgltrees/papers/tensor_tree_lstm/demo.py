@@ -51,9 +51,9 @@ def run_demo(out: Path) -> dict[str, float]:
         print(f"\n{cell}, c = {settings.model['hidden_size']} ({preset})", flush=True)
         parameters = train(settings, out / name)["parameters"]
         report = load(out / name).evaluate(str(data / "test.tsv"))
-        results.update({name: report["accuracy"], "majority": report["majority"]})
+        results.update({name: report["accuracy"], "majority": report["majority_accuracy"]})
         lines.append(
-            f"{cell:14}{report['accuracy']:>9.2%}{parameters['table']:>14,}"
+            f"{cell:14}{report['accuracy']:>9.2%}{parameters['aggregator']:>14,}"
             f"{parameters['cell']:>12,}{parameters['model']:>12,}"
         )
     print(f"\naccuracy on {TEST:,} held-out trees; parameters of one aggregation as the paper's")

@@ -37,21 +37,22 @@ def parse(
 ) -> None:
     """Write the k best trees of sentences: parse DIR --input FILE --k 20 --out FILE.
 
-    Prints one JSON object per file written: its name, and the numbers of sentences, words and
+    Prints one JSON object per written file: its name, and the numbers of sentences, words and
     trees.
 
     Arguments:
         run: the run directory of a parser.
         input: files of sentences.
-        out: CoNLL-U file to write; or, with / at its end, a folder for one file per input, in which
-            files that exist already stay as they are.
-        k: trees per sentence.
-        format: format of the input: conllu; lines, one sentence of words per line; or text, to be
-            split into sentences and words; by default conllu or lines, by the file's name.
-        encoding: encoding of lines and text.
-        after: text begins below the first line that contains this.
-        max_words: leave out sentences of more words than this.
-        projective: whether trees are projective; by default as the parser was trained.
+        out: CoNLL-U file to write, or a folder (ending in /) for one file per input. Files that
+            exist in the folder are not rewritten.
+        k: number of trees per sentence.
+        format: format of the input: conllu; lines, one tokenized sentence per line; or text, which
+            is split into sentences and words. By default conllu or lines, depending on the file
+            name.
+        encoding: encoding of the formats lines and text.
+        after: skip everything up to the first line that contains this string.
+        max_words: skip sentences with more words.
+        projective: whether trees are projective; by default as in the training of the parser.
     """
     parser = load(run)
     for path, sources in _outputs(input, out):
@@ -66,7 +67,7 @@ def parse(
 
 
 def _outputs(inputs: Sequence[str], out: str) -> list[tuple[Path, list[str]]]:
-    """The files to write, and the inputs of each.
+    """Return the files to write, and the inputs of each.
 
     Raises:
         ConfigError: two inputs would be written to the same file of a folder.
@@ -78,7 +79,7 @@ def _outputs(inputs: Sequence[str], out: str) -> list[tuple[Path, list[str]]]:
     for path, source in outputs:
         if names.count(path) > 1:
             raise ConfigError(
-                f"expected inputs of different names, got {source[0]} and another like it"
+                f"expected --input files with different names, got {Path(source[0]).name} twice"
             )
     return [pair for pair in outputs if not pair[0].exists()]
 
@@ -96,16 +97,16 @@ def rerank(
 
     Arguments:
         run: the run directory of a language model over trees.
-        input: k-best lists as CoNLL-U, which ``dgltrees parse`` writes.
+        input: k-best lists as CoNLL-U, as written by ``dgltrees parse``.
         k: choose from the first K trees of each sentence; by default from all.
         tune: CoNLL-U file of gold trees: print UAS and LAS for every K, and choose by the best K.
         weight: weight of the parser's score, which is added to log P.
         out: CoNLL-U file to write the chosen trees to.
     """
     if k is not None and tune is not None:
-        raise ConfigError("expected --k, or --tune to find it, and not both")
+        raise ConfigError("expected either --k or --tune, got both")
     if out is None and tune is None:
-        raise ConfigError("expected --out FILE, or --tune GOLD, got neither")
+        raise ConfigError("expected --out FILE or --tune GOLD, got neither")
     loaded = load(run)
     single_root = scoring.language_model_settings(loaded).single_root
     kbest = read_kbest(input, single_root=single_root, scored=weight != 0.0)
@@ -131,20 +132,20 @@ def cloze(
     parser: str | None = None,
     out: str | None = None,
 ) -> None:
-    """Fill blanks with the likeliest candidate: cloze DIR --questions FILE --answers FILE.
+    """Fill blanks with the most probable candidate: cloze DIR --questions FILE --answers FILE.
 
-    A question whose likeliest candidates have the same probability has no answer; ``ties`` is the
+    A question has no answer if several candidates have the highest probability; ``ties`` is the
     number of such questions.
 
     Arguments:
         run: the run directory of a language model.
         questions: CSV file with the columns id,question,a),b),c),d),e).
-        answers: CSV file with the columns id,answer, to print the accuracy.
-        parser: run directory of a parser, which language models over trees need.
-        out: file to write the answers to, as JSON lines.
+        answers: CSV file with the columns id,answer; prints the accuracy.
+        parser: run directory of a parser, required by language models over trees.
+        out: file to write the answers to, as JSON Lines.
     """
     if answers is None and out is None:
-        raise ConfigError("expected --answers FILE to compare with, or --out FILE, got neither")
+        raise ConfigError("expected --answers FILE or --out FILE, got neither")
     loaded, loaded_parser = load(run), None if parser is None else load(parser)
     scoring.check(loaded, loaded_parser)
     asked = read_questions(questions)
@@ -171,20 +172,21 @@ def train_edge_classifier(
 ) -> None:
     """Train classifiers that add edges to trees: train-edge-classifier DIR.
 
-    They extend a language model of words. Prints their metrics on the validation trees as JSON.
-    The same command resumes training that was stopped. Defaults are those of the preset
-    edge-classifier (``dgltrees show edge-classifier``).
+    They extend a language model of words. Prints their metrics on the validation trees as JSON. The
+    same command resumes interrupted training. Defaults are those of the preset edge-classifier
+    (``dgltrees show edge-classifier``).
 
     Arguments:
         run: the run directory of a language model over trees.
-        state: read the state that a node's own word was predicted from, or that of its source.
+        state: use the state that predicted the node's own word (own), or the state of its source
+            (source).
         hidden: sizes of the classifiers' hidden layers.
         dropout: probability of dropout before every layer.
         lr: learning rate of AdaGrad.
-        batch_size: nodes in a batch.
-        epochs: passes over the training trees.
+        batch_size: number of nodes in a batch.
+        epochs: number of passes over the training trees.
         seed: seed of the initial parameters, the order of the nodes and dropout.
-        root: folder of the data sets; by default the run's.
+        root: folder of the data sets; by default that of the run.
     """
     loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
     result = edge_classifier.train_edge_classifier(
@@ -216,20 +218,21 @@ def sample(
 ) -> None:
     """Sample trees from a language model: sample DIR --number 20 --out FILE.
 
-    Without START and STOP (``model.stops``), ``dgltrees train-edge-classifier`` must have been run.
+    A model without START and STOP (``model.stops``) needs ``dgltrees train-edge-classifier`` first.
 
     Arguments:
         run: the run directory of a language model over trees.
         number: number of trees.
-        seed: seed of the draws; the same seed draws the same trees.
-        temperature: divisor of the scores before the softmax; 0 always takes the likeliest word.
-        top_k: draw each word among this many likeliest ones; by default among all.
-        top_p: draw each word among the fewest likeliest ones whose probabilities sum to this.
-        max_words: length of a tree in words, at most.
-        sample_decisions: draw at random whether a word gets another dependent, with the
-            probability that the model says; by default it gets one if that is above 0.5.
-        unknown: whether the unknown word may be drawn.
-        format: format of the file; by default the ending of --out decides.
+        seed: seed of the random numbers; the same seed gives the same trees.
+        temperature: divisor of the scores before the softmax; 0 always chooses the most probable
+            word.
+        top_k: draw each word from the K most probable words; by default from all.
+        top_p: draw each word from the fewest most probable words whose probabilities sum to this.
+        max_words: largest number of words of a tree.
+        sample_decisions: add another dependent with the predicted probability; by default it is
+            added if the probability is above 0.5.
+        unknown: allow the unknown word.
+        format: format of the file; by default the suffix of --out determines it.
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
@@ -260,11 +263,11 @@ def compress_sentences(
     Arguments:
         run: the run directory of a language model over trees.
         input: CoNLL-U files of sentences with their trees.
-        max_words: length of a compressed sentence in words, at most.
-        beam: width of the beam search: parts of each length that it keeps.
-        joint: score by log P(S, T), the words and the edges of the tree, for which
-            train-edge-classifier must have been run; by default by log P(S | T), only the words.
-        format: format of the file; by default the ending of --out decides.
+        max_words: largest number of words of a compressed sentence.
+        beam: width of the beam search, in parts of each length.
+        joint: score by log P(S, T) of words and edges, which needs train-edge-classifier; by
+            default by log P(S | T) of the words.
+        format: format of the file; by default the suffix of --out determines it.
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
@@ -283,19 +286,18 @@ def simplify_sentences(
     format: TreeFormat | None = None,
     out: str | None = None,
 ) -> None:
-    """Replace hard words: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
+    """Replace difficult words: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
 
-    A word that is not among the simple ones is replaced by one that is, if the model expects both
-    in the same places (the cosine of their output embeddings) and the sentence gets likelier. The
-    tree remains.
+    A word that is not in the list is replaced by a word of the list if their output embeddings are
+    similar (cosine) and the sentence becomes more probable. The tree is not changed.
 
     Arguments:
         run: the run directory of a language model over trees.
         input: CoNLL-U files of sentences with their trees.
-        simple_words: text file of the words to use, one per line.
+        simple_words: file of the words to use, one per line.
         number: number of candidates per word.
         min_cosine: smallest cosine of a word and its candidates.
-        format: format of the file; by default the ending of --out decides.
+        format: format of the file; by default the suffix of --out determines it.
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)

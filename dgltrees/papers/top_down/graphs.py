@@ -31,7 +31,7 @@ from dgltrees.trees.segments import inverse, owner, run_offsets, within
 
 
 def generation_forest(forest: Forest) -> Forest:
-    """The generation forest of a dependency forest: the same nodes with their sources as parents.
+    """Return the generation forest of a dependency forest: each node's parent is its source.
 
     ``pos`` is the type of the edge into a node. Two columns are added: ``etype``, the same with a
     vocabulary (0 at ROOT, which has no incoming edge), and ``t``, the step at which a node is
@@ -63,7 +63,7 @@ def generation_forest(forest: Forest) -> Forest:
 
 
 def generation_order(forest: Forest) -> NDArray[np.int32]:
-    """The step 0, 1, ... at which each node of a tree is generated, ``(N,)``; ROOT has 0.
+    """Return the step 0, 1, ... at which each node is generated, ``(N,)``; ROOT has 0.
 
     The order is breadth-first, with the left dependents of a node before the right ones and the
     nearest first on each side (the subscripts in Figure 2).
@@ -93,10 +93,10 @@ def generation_order(forest: Forest) -> NDArray[np.int32]:
 def _siblings(
     forest: Forest,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """All dependents, by head and for each head in word order.
+    """Return all dependents, by head and for each head in word order.
 
     Returns:
-        four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; and
+        Four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; and
         the number of dependents of the same head that are generated before them.
     """
     check_roots(forest)
@@ -111,7 +111,7 @@ def _siblings(
 
 
 def dependency_forest(forest: Forest) -> Forest:
-    """The projective dependency forest of a generation forest: its nodes in word order.
+    """Return the projective dependency forest of a generation forest, in word order.
 
     For projective trees this is the inverse of ``generation_forest``. The nodes of the generation
     forest may be in any order. The columns ``etype`` and ``t`` are dropped.
@@ -154,15 +154,15 @@ def _check_edges(forest: Forest) -> None:
         tree = int(forest.tree_of_node[node])
         name = EdgeType(etype[node]) if etype[node] < len(EdgeType) else etype[node]
         raise TreeError(
-            "expected of ROOT the edge RIGHT, of a left dependent LEFT, RIGHT and NX-LEFT, of a "
-            f"right one LEFT, RIGHT and NX-RIGHT, got {name} into this node",
+            "expected edges RIGHT from ROOT, LEFT, RIGHT and NX-LEFT from a left dependent, and "
+            f"LEFT, RIGHT and NX-RIGHT from a right one, got {name} into this node",
             tree=tree,
             node=node - int(forest.offsets[tree]),
         )
 
 
 def _heads(forest: Forest) -> NDArray[np.int64]:
-    """The heads of the nodes of a generation forest, ``(N,)``, -1 at ROOT."""
+    """Return the heads of the nodes of a generation forest, ``(N,)``, -1 at ROOT."""
     up, index = forest.global_parent, np.arange(forest.num_nodes)
     nearest = np.where(forest.pos >= EdgeType.NX_LEFT, up, index)
     for _ in range(int(forest.depth.max(initial=0)).bit_length()):
@@ -171,9 +171,10 @@ def _heads(forest: Forest) -> NDArray[np.int64]:
 
 
 def _word_order(forest: Forest) -> NDArray[np.int64]:
-    """The index of each node of a generation forest in word order, among all nodes, ``(N,)``.
+    """Return the index of each node of a generation forest in word order, among all nodes.
 
-    The subtree of a node is in the order NX-LEFT, LEFT, the node itself, RIGHT, NX-RIGHT.
+    The result is ``(N,)``. The subtree of a node is in the order NX-LEFT, LEFT, the node itself,
+    RIGHT, NX-RIGHT.
     """
     up, etype = forest.global_parent, forest.pos
     child = np.flatnonzero(up >= 0)
@@ -200,10 +201,11 @@ def _word_order(forest: Forest) -> NDArray[np.int64]:
 
 
 def edge_decisions(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.int8]:
-    """Whether each node has an outgoing edge of each type, ``(4, N)``: 1, or 0; -1 if it cannot.
+    """Return whether each node has an outgoing edge of each type, ``(4, N)``.
 
-    Every word can have LEFT and RIGHT; a left dependent can have NX-LEFT, a right one NX-RIGHT.
-    ROOT decides nothing: it always has a right dependent and never a left one.
+    The values are 1 or 0, or -1 if the node cannot have the edge. Every word can have LEFT and
+    RIGHT; a left dependent can have NX-LEFT, a right one NX-RIGHT. ROOT has no decisions: it always
+    has a right dependent and never a left one.
 
     Arguments:
         etype: ``(N,)`` the type of the edge into each node.
@@ -219,18 +221,20 @@ def edge_decisions(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.int8
 
 
 def dependency_path(forest: Forest, tree: int, node: int) -> list[tuple[str, EdgeType]]:
-    """D(w): the words and edge types on the way from ROOT to a word w, without w (section 2.1).
+    """Return D(w), the words and edge types on the path from ROOT to a word w, without w.
 
     Arguments:
         forest: a generation forest with a column ``word``.
-        tree: a tree of it.
-        node: the index of w in that tree; D(ROOT) is empty.
+        tree: the index of a tree.
+        node: the index of w in that tree; D(ROOT) is empty (section 2.1).
 
     Raises:
         TreeError: there is no such tree or node, or no column ``word``.
     """
     if not (0 <= tree < len(forest) and 0 <= node < forest.sizes[tree]):
-        raise TreeError("expected a node of the forest, got none there", tree=tree, node=node)
+        raise TreeError(
+            "expected a node of the forest, got one that does not exist", tree=tree, node=node
+        )
     if "word" not in forest.columns:
         raise TreeError(f"expected a column 'word', got the columns {list(forest.columns)}")
     first = int(forest.offsets[tree])
@@ -247,7 +251,7 @@ def dependency_path(forest: Forest, tree: int, node: int) -> list[tuple[str, Edg
 
 
 def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
-    """One graph of the trees ``ids`` (by default all), with edges from source to dependent.
+    """Return one graph of trees, with edges from source to dependent.
 
     Edge data: ``etype``, the ``EdgeType``. Node data: the
     columns, including the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``:
@@ -256,7 +260,7 @@ def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
 
     Arguments:
         forest: a generation forest.
-        ids: the indices of its trees.
+        ids: the indices of trees, by default all.
 
     Raises:
         IndexError: an id is out of range.
@@ -269,14 +273,14 @@ def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
 
 
 def source_nodes(batch: TreeBatch) -> NDArray[np.int64]:
-    """The source of the edge into each node of a batch, ``(N,)``; -1 at ROOT."""
+    """Return the source of the edge into each node of a batch, ``(N,)``; -1 at ROOT."""
     source = np.full(batch.num_nodes, -1)
     source[batch.dst.numpy()] = batch.src.numpy()
     return source
 
 
 def nearest_left(batch: TreeBatch) -> Tensor:
-    """The node field ``nearest_left``, ``(N,)``, of a batch on the CPU with edge data ``etype``."""
+    """Return ``nearest_left``, ``(N,)``, of a batch on the CPU with edge data ``etype``."""
     etype = batch.edata["etype"]
     is_left, is_right = etype == EdgeType.LEFT, etype == EdgeType.RIGHT
     of_head = torch.full((batch.num_nodes,), -1)
@@ -287,7 +291,7 @@ def nearest_left(batch: TreeBatch) -> Tensor:
 
 
 def left_chains(batch: TreeBatch) -> TreeBatch:
-    """The graph of the left dependents of a generation batch, linked from far to near.
+    """Return the graph of the left dependents of a generation batch, from far to near.
 
     A traversal of this graph runs over the left dependents of each head from the farthest to the
     nearest, as LdTreeLSTM does (Figure 4). Node data: ``node``, the index of

@@ -1,4 +1,4 @@
-"""Presets of the top-down Tree-LSTMs: sentence completion, reranking, and the parser for it."""
+"""Presets of top-down TreeLSTMs: sentence completion, reranking, and their parser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TWO_LAYERS = {"hidden_size": 200, "embedding": 100, "layers": 2, "output_dropou
 PRESETS: dict[str, dict[str, Any]] = {
     "tree-lm": {
         "about": ("Language model over dependency trees: the TreeLSTM that reranks parses in "
-                  "Table 2 of Zhang, Lu and\nLapata (2016), on the English Web Treebank in place "
+                  "Table 2 of Zhang, Lu and\nLapata (2016), on the English Web Treebank instead "
                   "of the Penn Treebank."),
         "task": "tree-lm", "paper": "Zhang et al. 2016, Table 2",
         "data": {**_EWT, "min_count": 2, "max_words": 150},
@@ -22,8 +22,9 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "bucket_by": "size"},
     },
     "tree-lm-msr": {
-        "about": ("Table 1, sentence completion: trees of the training novels as CoNLL-U, a "
-                  "large vocabulary learned\nby noise-contrastive estimation."),
+        "about": ("Sentence completion, Table 1: a language model over the trees of novels "
+                  "(CoNLL-U), whose large\nvocabulary is trained by noise-contrastive "
+                  "estimation."),
         "base": "tree-lm", "paper": "Zhang et al. 2016, Table 1",
         "data": {"train": "msr/train*.conllu", "valid": "msr/valid.conllu", "lower": True,
                  "min_count": 6, "max_words": 100},
@@ -57,22 +58,22 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # Table 2: TreeLSTM is tree-lm, and its parses are those of parser
     "tree-lm-vectors": {
-        "about": "TreeLSTM* of Table 2: word vectors begin as GloVe's and are learned on.",
+        "about": "TreeLSTM* of Table 2: word vectors are initialised by GloVe and trained.",
         "base": "tree-lm", "data": {"vectors": "glove/glove.6B.100d.txt"}, "model": _TWO_LAYERS,
     },
     "tree-lm-ld": {
-        "about": ("The LdTreeLSTM of Table 2: two layers, the left dependents read before the "
-                  "right ones."),
+        "about": ("LdTreeLSTM of Table 2: two layers; right dependents are generated after the "
+                  "left ones are encoded."),
         "base": "tree-lm", "model": {"left_dependents": True, **_TWO_LAYERS},
     },
     "tree-lm-lstm": {
-        "about": "An LSTM over the words' sequence, to compare with tree-lm.",
+        "about": "LSTM over the sequence of words, the baseline of tree-lm.",
         "base": "tree-lm", "paper": None, "model": {"language_model": "sequence"},
     },
     "parser": {
-        "about": ("Dependency parser of Dozat and Manning (2017), made small: it parses what "
-                  "tree language models\nlearn from, and the k-best lists that they rerank. The "
-                  "English Web Treebank."),
+        "about": ("Dependency parser of Dozat and Manning (2017), scaled down, on the English "
+                  "Web Treebank. It\nparses the training data of tree language models, and the "
+                  "k-best lists that they rerank."),
         "task": "parser",
         "data": {**_EWT, "min_count": 2, "lower": True, "max_words": 100},
         "model": {"hidden_size": 200, "embedding": 100, "layers": 2, "dropout": 0.33},
@@ -81,8 +82,8 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "max_nodes": 2000, "bucket_by": "size"},
     },
     "edge-classifier": {
-        "about": ("The decisions to add edges to trees, for a language model that generates "
-                  "words alone: the four\nrectifier networks of Zhang, Lu and Lapata (2016), "
+        "about": ("Classifiers that add edges to trees, for a language model that generates "
+                  "only words: the four\nrectifier networks of Zhang, Lu and Lapata (2016), "
                   "section 3.4. `dgltrees train-edge-classifier RUN`\ntrains them on the states of "
                   "the language model in RUN."),
         "task": "edge-classifier", "paper": "Zhang et al. 2016, section 3.4",

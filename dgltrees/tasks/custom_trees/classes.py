@@ -138,8 +138,9 @@ class ClassesTask(CustomTreesTask):
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """Accuracy, macro F1, AUROC, average precision and loss; ``majority`` is the accuracy of
-        always predicting training's most frequent class.
+        """Return accuracy, macro F1, AUROC, average precision and loss.
+
+        ``majority_accuracy`` is that of always predicting training's most frequent class.
 
         Raises:
             TreeError: no row has a class.
@@ -158,7 +159,7 @@ class ClassesTask(CustomTreesTask):
             most_frequent = majority["node" if self.nodes else "root"]
             always = float((targets[rows] == most_frequent).mean())
             report = class_metrics(targets[rows], outputs["prediction"][rows], p[rows])
-        return {**report, "loss": loss, "examples": count, "majority": always}
+        return {**report, "loss": loss, "examples": count, "majority_accuracy": always}
 
 
 def _order(name: str) -> tuple[int, float, str]:

@@ -14,13 +14,12 @@ import numpy as np
 from dgltrees._files import PathLike, in_file
 from dgltrees._tables import aligned
 from dgltrees.draw import Drawing, draw
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, RecordLayout, guess_format
+from dgltrees.errors import TreeError
+from dgltrees.formats import FORMATS, RecordLayout, get_format, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
-from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
@@ -146,11 +145,7 @@ def inspect_trees(
         if in_file(source):
             files = [*find_files([source], None, "path")]
         form = format or guess_format(files[0], layout)
-        if form not in FORMATS:
-            raise ConfigError(
-                f"expected format to be one of {', '.join(FORMATS)}, got {form!r}"
-                f"{suggestion(form, FORMATS)}"
-            )
+        get_format(form)
         if (layout.tree, layout.children) == (RecordLayout.tree, RecordLayout.children):
             guess = guess_layout(files[0], form, min(trees or 100, 100))
             layout = replace(layout, tree=guess.tree, children=guess.children)

@@ -29,12 +29,13 @@ from dgltrees.trees.schema import Schema
 
 METRICS = (
     LOSS,
+    Metric("r2_log", format=".3f", label="R2 of the log", scale=1.0),
+    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
+    Metric("r2", format=".3f", label="R2", scale=1.0),
     Metric("mae", higher_is_better=False, format=".4g", label="MAE", scale=1.0),
     Metric("rmse", higher_is_better=False, format=".4g", label="RMSE", scale=1.0),
-    Metric("r2", label="R2", scale=1.0),
     Metric("pearson", scale=1.0),
     Metric("spearman", scale=1.0),
-    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
     Metric("q_error_95", higher_is_better=False, format=".3f", label="95 % q-error", scale=1.0),
 )
 
@@ -84,8 +85,8 @@ class NumbersTask(CustomTreesTask):
     ) -> dict[str, Any]:
         """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
 
-        ``mean_mae`` is the error of always predicting the mean of the training targets. Of several
-        targets, the means over them, and ``by_target`` has the measures of each.
+        ``baseline_mean_mae`` is the error of always predicting the mean of the training targets.
+        For several targets these are means, and ``by_target`` has the measures of each.
 
         Raises:
             TreeError: no row has a target.
@@ -99,7 +100,7 @@ class NumbersTask(CustomTreesTask):
             if known.any():
                 y = targets[known, k]
                 parts[name] = number_metrics(y, outputs[f"prediction_{k}"][known])
-                parts[name]["mean_mae"] = float(np.abs(y - majority[name]).mean())
+                parts[name]["baseline_mean_mae"] = float(np.abs(y - majority[name]).mean())
         shared = [
             key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
         ]

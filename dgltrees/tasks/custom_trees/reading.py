@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
-from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
@@ -51,14 +50,10 @@ def stream_examples(
         TreeError: the file is not of its format.
     """
     name = file_format or settings.format or guess_format(path, settings)
-    if name not in FORMATS:
-        raise ConfigError(
-            f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}"
-            f"{suggestion(name, FORMATS)}"
-        )
-    if any_values and "names" in FORMATS[name].layout:
+    form = get_format(name, "data.format")
+    if any_values and "names" in form.layout:
         settings = replace(settings, names=(*settings.names, *any_values))
-    return FORMATS[name].chunks(path, trees, settings)
+    return form.chunks(path, trees, settings)
 
 
 def check_format(path: PathLike, settings: CustomTreesData) -> None:

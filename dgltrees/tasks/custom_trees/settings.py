@@ -176,11 +176,11 @@ class QuantileSettings:
 
 
 @dataclass(frozen=True)
-class LevelsSettings:
-    """A scale of whole numbers."""
+class OrdinalSettings:
+    """A scale of integers."""
 
     levels: Count = 5
-    """Whole numbers on the scale, the first of which is the smallest training target."""
+    """Number of integers on the scale, which begins at the smallest training target."""
 
 
 @dataclass(frozen=True)
@@ -192,22 +192,22 @@ class NumbersObjective:
             "squared": None,
             "huber": HuberSettings,
             "quantile": QuantileSettings,
-            "levels": LevelsSettings,
+            "ordinal": OrdinalSettings,
         }
     }
 
     objective: str = "huber"
-    """Loss of the standardised error: squared, huber or quantile; or levels, for targets on a scale
-    of whole numbers such as 1 to 5 (Tai et al., 2015)."""
+    """Loss of the standardised error: squared, huber or quantile; or ordinal, for targets on a
+    scale of integers such as 1 to 5 (Tai et al., 2015)."""
     log_target: bool = False
     """Predict the logarithm of the target, for targets over several orders of magnitude."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """A scale of whole numbers has no logarithms."""
+        """An ordinal scale has no logarithms."""
         return (
-            {"log_target": f"with {called('model.objective')} levels"}
-            if (values["objective"] == "levels")
+            {"log_target": f"with {called('model.objective')} ordinal"}
+            if (values["objective"] == "ordinal")
             else {}
         )
 

@@ -1,4 +1,4 @@
-"""Forests of Python objects, documents, source code and sequences."""
+"""Forests from Python objects, documents, source code and sequences, and conversions back."""
 
 from dgltrees.trees.builders.brackets import from_brackets, to_brackets
 from dgltrees.trees.builders.code import from_python, from_tree_sitter

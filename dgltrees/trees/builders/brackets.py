@@ -1,4 +1,4 @@
-"""Forests of bracketed text, ``(S (NP the cat) sat)``, and back."""
+"""Forests from bracketed text, ``(S (NP the cat) sat)``, and back."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ def assemble(
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary],
 ) -> Forest:
-    """A forest of those items that are nodes.
+    """Build a forest from those items of a text that are nodes.
 
     Arguments:
-        is_node: ``(M,)`` which items are nodes; the root of each tree comes first, and the other
-            nodes of the tree follow it.
+        is_node: ``(M,)`` whether each item is a node. The root of each tree comes first, and the
+            other nodes of the tree follow it.
         parent: ``(M,)`` the item that is the parent of each node, -1 at roots.
         pos: ``(M,)`` the position of each node among its siblings.
         columns: node data of all items, each ``(M,)``.
         vocabs: the vocabularies of the columns.
+
+    Returns:
+        the forest; nothing is checked.
     """
     index = starts(is_node)
     up = parent[is_node]
@@ -50,17 +53,20 @@ def assemble(
 
 
 def items_in(brackets: Brackets) -> NDArray[np.int64]:
-    """``(M,)`` the number of items in each bracket; 0 at atoms."""
+    """Count the items in each bracket, ``(M,)``; 0 at atoms."""
     up = brackets.parent
     return np.bincount(up[up >= 0], minlength=len(up))
 
 
 def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
-    """``(M,)`` whether each item is the head of a bracket: an atom that is its first item.
+    """Find the heads of brackets: atoms that are the first item of their bracket.
 
     Arguments:
         brackets: the ``M`` items of the text.
-        what: what the head is, such as ``"a label"``, for the errors.
+        what: the name of a head, such as ``"a label"``, for the errors.
+
+    Returns:
+        ``(M,)`` whether each item is a head.
 
     Raises:
         TreeError: a bracket does not begin with an atom.
@@ -73,12 +79,15 @@ def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
 
 
 def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
-    """One text per tree, with children in the order of their positions.
+    """Write each tree as a string, with children in the order of their positions.
 
     Arguments:
         forest: the trees, with nodes in any order.
         enter: ``(N,)`` the string before the children of each node.
         leave: ``(N,)`` the string after them.
+
+    Returns:
+        one string per tree.
     """
     # A walk that enters and leaves every node writes 2 N strings. The string of entering node v has
     # the index 2 * rank(v) - depth(v), where the rank is its place in preorder: before it all nodes
@@ -99,26 +108,34 @@ def from_brackets(
     vocabs: Mapping[str, Vocabulary] | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """A forest of the bracketed trees in a text; a tree may span several lines.
+    """Build a forest from bracketed text; a tree may span several lines.
 
     A bracket has a label first, then its children: words, which are leaves, or brackets. ``(a)``
-    and ``a`` are the same leaf.
-
-    Node column: ``label``.
+    and ``a`` are the same leaf. The node column is ``label``.
 
     Arguments:
         text: the trees; bytes are UTF-8.
         vocabs: ``{"label": vocabulary}`` to use.
         file: the file of the text, for the errors.
 
+    Returns:
+        the forest, with nodes in preorder.
+
     Raises:
-        TreeError: with file and line: there is no tree, a bracket is not balanced or has no label,
-            or a label is not in a frozen vocabulary.
+        TreeError: there is no tree, a bracket is not balanced or has no label, or a label is not in
+            a frozen vocabulary; the error names file and line.
+
+    Example:
+        >>> forest = from_brackets("(S (NP the cat) sat)")
+        >>> forest
+        Forest(1 tree, 5 nodes, columns: label (5 names))
+        >>> to_brackets(forest)
+        '(S (NP the cat) sat)'
     """
     labels = vocabs_for(vocabs, "label")
     items = scan(text.encode() if isinstance(text, str) else text, by_line=False, file=file)
     if not len(items.name):
-        raise TreeError("expected at least one tree, got an empty text", file=file)
+        raise TreeError("expected at least one tree, got empty text", file=file)
     is_head = find_heads(items, "a label")
     label = items.encode(~items.is_open, labels["label"])
     label[items.parent[is_head]] = label[is_head]
@@ -126,16 +143,19 @@ def from_brackets(
 
 
 def to_brackets(forest: Forest, tree: int = 0, *, column: str = "label", none: str = "_") -> str:
-    """One tree as bracketed text for :func:`from_brackets`. Missing children are not written.
+    """Write a tree as bracketed text for :func:`from_brackets`; missing children are left out.
 
     Arguments:
         forest: the trees.
         tree: the index of the tree.
-        column: the node column to write: names if it has a vocabulary, else numbers.
+        column: the node column to write: names if it has a vocabulary, otherwise numbers.
         none: the label of nodes whose id is -1.
 
+    Returns:
+        the text, in one line.
+
     Raises:
-        TreeError: with tree and node: a name is empty or has white space or brackets.
+        TreeError: a name is empty or contains white space or brackets.
     """
     chosen = forest.tree(tree)
     vocab = chosen.vocabs.get(column)

@@ -1,4 +1,4 @@
-"""Forests of source code: of Python, and of any language that tree-sitter reads."""
+"""Forests from source code: Python, and every language with a tree-sitter grammar."""
 
 from __future__ import annotations
 
@@ -22,26 +22,33 @@ def from_python(
     vocabs: Mapping[str, Vocabulary] | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """A forest with one tree per Python module or node of ``ast``, nodes in preorder.
+    """Build a forest from Python source or ``ast`` nodes: one tree each, nodes in preorder.
 
     The nodes are those of the module ``ast`` of the running Python, without the context of a name
     (``Load``, ``Store``, ``Del``). A missing item of a list, such as the key in ``{**d}``, is a
-    missing child.
+    missing child. Node columns:
 
-    Node columns: ``label``, the class of the node, such as ``BinOp``; ``field``, the field of the
-    parent that holds it, such as ``left``, -1 at the root; ``value``, a constant as ``repr`` prints
-    it (in hexadecimal above 1,024 bits) or the identifier of a name, attribute, argument,
-    definition, ..., else -1.
+    - ``label``: the class of the node, such as ``BinOp``;
+    - ``field``: the field of the parent that holds it, such as ``left``; -1 at the root;
+    - ``value``: a constant in the form of ``repr`` (hexadecimal above 1,024 bits), or the
+      identifier of a name, attribute, argument, definition, ...; otherwise -1.
 
     Arguments:
-        sources: the source texts, or nodes of ``ast``.
+        sources: source code, or nodes of ``ast``.
         vocabs: vocabularies of ``label``, ``field`` and ``value`` to use.
-        file: the file of the texts, for the errors.
+        file: the file of the sources, for the errors.
+
+    Returns:
+        the forest.
 
     Raises:
-        TreeError: with line, or tree and node: a text is not Python, or is nested deeper than
-            Python's parser reads; a node of ``ast`` contains itself; a name is not in a frozen
-            vocabulary.
+        TreeError: a source is not valid Python, or too deeply nested for Python's parser; a node of
+            ``ast`` contains itself; a name is not in a frozen vocabulary.
+
+    Example:
+        >>> forest = from_python("x = y + 1")
+        >>> forest.vocabs["label"].names
+        ['Module', 'Assign', 'Name', 'BinOp', 'Add', 'Constant']
     """
     return forest_of_nodes(
         (Member(None, parse_python(source, tree, file)) for tree, source in enumerate(sources)),
@@ -61,14 +68,18 @@ def from_python(
 def parse_python(
     source: str | ast.AST, tree: int | None = None, file: PathLike | None = None
 ) -> ast.AST:
-    """The syntax tree of a source text, as ``ast`` has it; a node of ``ast`` stays as it is.
+    """Parse Python source to its syntax tree.
 
     Arguments:
-        source: the text.
-        tree, file: its number and file, for the errors.
+        source: the source, or a node of ``ast``, which is returned unchanged.
+        tree: the number of the tree, for the errors.
+        file: the file, for the errors.
+
+    Returns:
+        the node of ``ast``.
 
     Raises:
-        TreeError: it is not Python, or nested deeper than Python's parser reads.
+        TreeError: the source is not valid Python, or too deeply nested for Python's parser.
     """
     if isinstance(source, ast.AST):
         return source
@@ -119,21 +130,34 @@ def from_tree_sitter(
     vocabs: Mapping[str, Vocabulary] | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """A forest with one tree per syntax tree of tree-sitter, nodes in preorder.
+    """Build a forest from syntax trees of tree-sitter: one tree each, nodes in preorder.
 
-    Node columns: ``label``, the type of the node, ``ERROR`` where the text does not parse;
-    ``field``, the field of the parent that holds it, else -1; ``value``, the text of a named node
-    that is a leaf, else -1; and where it is in the source: ``line``, from 1, ``column``, in bytes
-    from 0, and the bytes ``start`` to ``end``.
+    Node columns:
+
+    - ``label``: the type of the node, ``ERROR`` where the source cannot be parsed;
+    - ``field``: the field of the parent that holds it; otherwise -1;
+    - ``value``: the text of a named node that is a leaf; otherwise -1;
+    - ``line`` (from 1), ``column`` (in bytes, from 0), ``start`` and ``end`` (in bytes): the
+      position in the source.
 
     Arguments:
-        trees: what ``Parser.parse`` returns for the bytes of a source, or nodes.
-        named_only: leave out the anonymous nodes, such as brackets, commas, keywords and operators.
+        trees: results of ``Parser.parse`` for the bytes of a source, or nodes.
+        named_only: leave out anonymous nodes, such as brackets, commas, keywords and operators.
         vocabs: vocabularies of ``label``, ``field`` and ``value`` to use.
         file: the file of the source, for the errors.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with tree and node: a name is not in a frozen vocabulary.
+        TreeError: a name is not in a frozen vocabulary.
+
+    Example:
+        >>> import tree_sitter_python
+        >>> from tree_sitter import Language, Parser
+        >>> tree = Parser(Language(tree_sitter_python.language())).parse(b"x = 1")
+        >>> from_tree_sitter(tree, named_only=True).vocabs["label"].names[:3]
+        ['module', 'expression_statement', 'assignment']
     """
     from tree_sitter import Tree
 

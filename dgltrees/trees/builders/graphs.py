@@ -1,4 +1,4 @@
-"""Forests of the graphs of DGL and PyTorch Geometric."""
+"""Forests from graphs of DGL and PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -28,25 +28,33 @@ def from_dgl(
     edge_columns: bool = True,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest of homogeneous DGL graphs, batched or not, each of one tree or of several.
+    """Build a forest from homogeneous DGL graphs, batched or not, with one or several trees each.
 
-    There is a tree per root; a graph of several is cut into its trees. Node data are columns, and
-    so are edge data, at the child: NaN at roots, so that integers become floats. Edge data ``pos``
-    are the positions of the children, which otherwise are in the order of the edges.
-    ``forest.batch().graph`` is the way back.
+    Every root becomes a tree. Node data become columns. Edge data become columns of the child, with
+    NaN at roots, so integers become floats. Edge data ``pos`` are the positions of the children; by
+    default children are in the order of the edges. ``forest.batch().graph`` converts back.
 
     Arguments:
         graphs: the graphs, or batches; or a list of them.
-        down: whether edges go from parent to child. By default that is so if a node has several
-            edges out and none has several in; graphs of chains alone go from child to parent,
-            which is how this package has them.
+        down: whether edges go from parent to child. Default: True if a node has several outgoing
+            edges and none has several incoming ones. Graphs of only chains then go from child to
+            parent, as in this package.
         edge_columns: whether edge data become columns.
         vocabs: vocabularies of columns of ids.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: it is no graph, a graph has no nodes, a node has two parents, there is a cycle,
-            node and edge data of one name, or other data than another graph; or what
-            :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
+        TreeError: a graph has no nodes, a node with two parents, a cycle, or other data than
+            another graph; node and edge data have the same name; an argument is not a graph; or
+            see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+
+    Example:
+        >>> import dgl
+        >>> forest = from_dgl(dgl.graph(([1, 2], [0, 0])))  # edges from child to parent
+        >>> forest.parent
+        array([-1,  0,  0], dtype=int32)
     """
     listed = _listed(graphs, "edges", "a DGLGraph")
     batches = [g if isinstance(g, TreeBatch) else TreeBatch.from_graph(g) for g in listed]
@@ -62,7 +70,7 @@ def from_dgl(
 
 
 def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
-    """The graphs, of which some may stand in lists; what has no such method is none."""
+    """Flatten lists of graphs and check that each element has the method."""
     listed = [g for each in graphs for g in (each if isinstance(each, (list, tuple)) else [each])]
     for number, graph in enumerate(listed):
         if not (isinstance(graph, TreeBatch) or hasattr(graph, method)):
@@ -75,19 +83,29 @@ def from_pyg(
     down: bool | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest of the graphs of PyTorch Geometric, each of one tree or of several.
+    """Build a forest from graphs of PyTorch Geometric, with one or several trees each.
 
-    As :func:`from_dgl`: what PyTorch Geometric takes for node attributes, such as ``x``, are
-    columns, and what it takes for edge attributes, such as ``edge_attr``, are columns of the child.
-    Attributes of a whole graph, such as a target ``y`` of one row, are not read.
+    This works as :func:`from_dgl`. Node attributes, such as ``x``, become columns, and edge
+    attributes, such as ``edge_attr``, become columns of the child. Attributes of a whole graph,
+    such as a target ``y``, are ignored.
 
     Arguments:
-        graphs: ``Data`` objects, batches of them among these; or a list of them.
-        down: whether edges go from parent to child; see :func:`from_dgl`.
+        graphs: ``Data`` or ``Batch`` objects; or a list of them.
+        down: whether edges go from parent to child, see :func:`from_dgl`.
         vocabs: vocabularies of columns of ids.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: as :func:`from_dgl` does.
+        TreeError: see :func:`from_dgl`.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> edges = torch.tensor([[1, 2], [0, 0]])  # from child to parent
+        >>> from_pyg(Data(x=torch.ones(3, 2), edge_index=edges))
+        Forest(1 tree, 3 nodes, columns: x (float32 x 2))
     """
     listed = _listed(graphs, "is_node_attr", "a Data object")
     single: list[Data] = [
@@ -110,7 +128,7 @@ def from_pyg(
 
 
 def _goes_down(graphs: Sequence[TreeBatch]) -> bool:
-    """Whether edges go from parent to child, by the numbers of edges of the nodes."""
+    """Return whether edges go from parent to child, judged by the numbers of edges of the nodes."""
 
     def branches(ends: Iterable[Tensor]) -> bool:
         return any(bool(np.bincount(end.numpy()).max(initial=0) > 1) for end in ends)
@@ -124,7 +142,7 @@ def _forest_of_edges(
     vocabs: Mapping[str, Vocabulary] | None,
     edge_columns: bool = True,
 ) -> Forest:
-    """The forest of some graphs."""
+    """Build the forest of several graphs."""
     if not graphs:
         raise TreeError("expected at least one graph, got none")
     offsets = offsets_of([graph.num_nodes for graph in graphs])
@@ -163,7 +181,7 @@ def _forest_of_edges(
 
 
 def _stacked(data: Sequence[Mapping[str, Tensor]], what: str) -> dict[str, NDArray[Any]]:
-    """The rows of all graphs."""
+    """Concatenate the rows of all graphs."""
     names = list(data[0])
     for number, tensors in enumerate(data):
         if set(tensors) != set(names):

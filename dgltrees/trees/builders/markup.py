@@ -1,4 +1,4 @@
-"""Forests of XML: documents of any depth, and the elements of xml.etree and lxml."""
+"""Forests from XML: documents of any depth, and elements of xml.etree and lxml."""
 
 from __future__ import annotations
 
@@ -19,26 +19,34 @@ def from_xml(
     vocabs: Mapping[str, Vocabulary] | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """A forest with one tree per XML document, nodes in the order of the start tags.
+    """Build a forest from XML documents: one tree each, nodes in the order of the start tags.
 
-    Every element is a node. Comments and processing instructions are left out. The text of an
-    element is joined, wherever it is among the children.
+    Every element is a node. Comments and processing instructions are ignored. Node columns:
 
-    Node columns: ``label``, the tag with its prefix; ``value``, the text of the element without
-    that of its children, white space collapsed; -1 without text.
+    - ``label``: the tag with its prefix;
+    - ``value``: the text of the element without that of its children, joined and with white space
+      collapsed; -1 without text.
 
     Arguments:
-        documents: the documents, as text, or as bytes in the encoding that they declare.
-        attributes: attributes are nodes too: children ``@name`` with their value, before the
-            elements.
+        documents: the documents, as strings, or as bytes in the encoding that they declare.
+        attributes: whether attributes are nodes too: children ``@name`` with their value, before
+            the elements.
         vocabs: vocabularies of ``label`` and ``value`` to use.
         file: the file of the documents, for the errors.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with line, or tree and node: a document is not well-formed or not in its
-            encoding, declares an entity or, with ``attributes``, a default of an attribute (a few
-            lines of either can expand to gigabytes), or uses an entity that is not XML's own; a
-            name is not in a frozen vocabulary.
+        TreeError: a document is not well-formed or not in its encoding; it declares an entity or,
+            with ``attributes``, a default of an attribute (a few lines of either can expand to
+            gigabytes); it uses an entity that is not predefined in XML; or a name is not in a
+            frozen vocabulary.
+
+    Example:
+        >>> forest = from_xml("<plan><scan>users</scan></plan>")
+        >>> forest.vocabs["label"].names, forest.vocabs["value"].names
+        (['plan', 'scan'], ['users'])
     """
     check_vocabs(vocabs or {}, ("label", "value"))
     reader = _Reader(attributes, file)
@@ -54,13 +62,13 @@ def from_xml(
 
 
 class _Reader:
-    """The handlers of the parser expat, which append the nodes of all documents to ``lists``.
+    """Handlers of the parser expat, which append the nodes of all documents to ``lists``.
 
     Attributes:
         lists: the nodes of all documents.
-        labels, texts: of each node the tag, and the pieces of its text.
-        open: the elements whose end tag is still to come, outermost first.
-        children: the number of children so far of each of them, and before these of the document.
+        labels, texts: the tag of each node, and the pieces of its text.
+        open: the elements without their end tag so far, outermost first.
+        children: the number of children of each open element so far, after that of the document.
     """
 
     def __init__(self, attributes: bool, file: PathLike | None) -> None:
@@ -132,18 +140,18 @@ class _Reader:
         if default is not None and self.attributes:
             self.fail(
                 f"expected a document without default attributes, got one of <{tag}> for {name!r}; "
-                "write the attribute where it is meant"
+                "write the attribute in the elements"
             )
 
     def skipped(self, name: str, _: bool) -> NoReturn:
         self.fail(
-            f"expected every entity to be XML's own, got &{name};, which is declared elsewhere; "
-            "replace the entities by their text"
+            f"expected only the predefined entities of XML, got &{name};; replace the entities by "
+            "their text"
         )
 
 
 class _Piece(NamedTuple):
-    """A node that is no element: an attribute, or text."""
+    """A node that is not an element: an attribute, or text."""
 
     label: str
     value: str
@@ -155,27 +163,29 @@ def from_elements(
     text_nodes: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with one tree per parsed element, nodes in preorder.
+    """Build a forest from parsed XML elements: one tree each, nodes in preorder.
 
-    Like :func:`~dgltrees.trees.builders.from_xml` of its text: every element is a node, comments
-    and processing instructions are left out, and the text of an element is joined, wherever it is
-    among the children, unless it becomes nodes.
-
-    Node columns: ``label``, the tag; ``value``, the text of the element without that of its
-    children, white space collapsed; -1 without text.
+    The result is that of :func:`~dgltrees.trees.builders.from_xml` for the text of the elements.
 
     Arguments:
         roots: elements or trees of ``xml.etree.ElementTree`` or lxml.
-        attributes: attributes are nodes too: children ``@name`` with their value, before the
-            elements.
-        text_nodes: each piece of text is a node too: a child ``#text`` at its place among the
+        attributes: whether attributes are nodes too: children ``@name`` with their value, before
+            the elements.
+        text_nodes: whether each piece of text is a node too: a child ``#text`` between the
             elements, instead of the value of the element.
         vocabs: vocabularies of ``label`` and ``value`` to use.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with tree and node: a root is none of these, an element contains itself or is at
-            two places, an entity is not replaced by its text, or a name is not in a frozen
-            vocabulary.
+        TreeError: a root is not an element, an element contains itself or occurs twice, an entity
+            is not replaced by its text, or a name is not in a frozen vocabulary.
+
+    Example:
+        >>> import xml.etree.ElementTree as ET
+        >>> from_elements(ET.fromstring("<plan><scan>users</scan></plan>"))
+        Forest(1 tree, 2 nodes, columns: label (2 names), value (1 name))
     """
 
     def children_of(node: Any) -> list[Any]:
@@ -214,7 +224,7 @@ def _text(value: str) -> str:
 
 
 def _content(element: Any) -> Iterator[Any]:
-    """The elements in an element, and the pieces of text between them."""
+    """Iterate over the elements in an element, and the pieces of text between them."""
     if not (hasattr(element, "tag") and hasattr(element, "tail")):
         raise TreeError(
             "expected an element of xml.etree or lxml, "

@@ -1,4 +1,4 @@
-"""Forests of the molecules of RDKit."""
+"""Forests from molecules of RDKit."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def from_molecules(
     junction: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with one tree per molecule, rooted at one of its atoms.
+    """Build a forest from molecules: one tree each, with one of its atoms at the root.
 
-    Without ``junction`` atoms are nodes, in their order, and a molecule must have no rings. Node
-    columns: ``label``, the symbol of the element; ``bond``, the type of the bond to the parent,
-    such as ``DOUBLE``, -1 at the root; ``charge`` and ``hydrogens``, the formal charge and the
-    number of hydrogen atoms that are no nodes.
+    By default atoms are nodes, in their order, and a molecule must have no rings. Node columns:
+    ``label``, the symbol of the element; ``bond``, the type of the bond to the parent, such as
+    ``DOUBLE``, -1 at the root; ``charge`` and ``hydrogens``, the formal charge and the number of
+    hydrogen atoms that are not nodes.
 
     With ``junction`` the tree is the junction tree of Jin, Barzilay & Jaakkola, "Junction Tree
-    Variational Autoencoder for Molecular Graph Generation" (ICML 2018, section 2.1): nodes are the
-    rings, joined where they share more than two atoms, the bonds outside of rings, and the atoms at
-    which three of these or more meet; edges are those of a maximum spanning tree by the number of
-    shared atoms. Node columns: ``label``, the SMILES of the part; ``atoms``, their number.
+    Variational Autoencoder for Molecular Graph Generation" (ICML 2018, section 2.1). Its nodes are
+    the rings (merged if they share more than two atoms), the bonds outside of rings, and the atoms
+    in which three or more of these meet. Its edges are a maximum spanning tree by the number of
+    shared atoms. Node columns: ``label``, the SMILES of the part; ``atoms``, the number of its
+    atoms.
 
-    Isotopes and stereochemistry are not read.
+    Isotopes and stereochemistry are ignored.
 
     Arguments:
         molecules: ``rdkit.Chem.Mol`` objects.
@@ -43,9 +44,17 @@ def from_molecules(
         junction: whether parts of the molecule are nodes, instead of atoms.
         vocabs: vocabularies of ``label`` and ``bond`` to use.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with the tree: a molecule is None, has no atom ``root`` or several fragments, or
-            has rings and ``junction`` is not set; a name is not in a frozen vocabulary.
+        TreeError: a molecule is None, has no atom ``root`` or several fragments, or has rings while
+            ``junction`` is False; or a name is not in a frozen vocabulary.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> from_molecules(Chem.MolFromSmiles("CC=O")).vocabs["bond"].names
+        ['SINGLE', 'DOUBLE']
     """
     graphs = []
     for tree, molecule in enumerate(molecules):
@@ -62,7 +71,7 @@ def from_molecules(
 
 def _check(molecule: Mol | None, root: int) -> None:
     if molecule is None:
-        raise TreeError("expected a molecule, got None, as RDKit returns for what it cannot read")
+        raise TreeError("expected a molecule, got None, RDKit's result for invalid input")
     if not 0 <= root < molecule.GetNumAtoms():
         raise TreeError(f"expected an atom {root} as root, got {molecule.GetNumAtoms()} atoms")
     from rdkit.Chem import GetMolFrags
@@ -76,7 +85,7 @@ def _check(molecule: Mol | None, root: int) -> None:
 
 
 def _atoms(molecule: Mol, root: int) -> networkx.DiGraph:
-    """The atoms as nodes, in their order."""
+    """Return a tree whose nodes are the atoms, in their order."""
     import networkx
 
     rings = molecule.GetNumBonds() - molecule.GetNumAtoms() + 1
@@ -100,7 +109,7 @@ def _atoms(molecule: Mol, root: int) -> networkx.DiGraph:
 
 
 def _parts(molecule: Mol, root: int) -> networkx.DiGraph:
-    """The parts of the junction tree as nodes."""
+    """Return a tree whose nodes are the parts of the junction tree."""
     import networkx
     from rdkit.Chem import GetSymmSSSR, MolFragmentToSmiles
 
@@ -133,7 +142,7 @@ def _parts(molecule: Mol, root: int) -> networkx.DiGraph:
 
 
 def _joined(rings: Sequence[set[int]]) -> list[set[int]]:
-    """The rings, those that share more than two atoms as one."""
+    """Merge rings that share more than two atoms."""
     import networkx
 
     joined = networkx.Graph()
@@ -145,7 +154,7 @@ def _joined(rings: Sequence[set[int]]) -> list[set[int]]:
 
 
 def _rooted(graph: Any, root: int) -> networkx.DiGraph:
-    """A tree with its edges turned away from the root; nodes are in their order."""
+    """Return a tree with its edges directed away from the root; nodes are in their order."""
     import networkx
 
     tree = networkx.DiGraph()

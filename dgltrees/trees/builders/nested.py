@@ -1,4 +1,4 @@
-"""Forests of nested values: Python's tuples, lists and dictionaries, and JSON documents."""
+"""Forests from nested values: Python tuples, lists and dictionaries, and JSON documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def from_nested(
     form: Literal["children", "head", "pair"] = "children",
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with one tree per nested tuple, list or dictionary, nodes in preorder.
+    """Build a forest from nested tuples, lists or dictionaries: one tree each, nodes in preorder.
 
     A list or tuple is an inner node, whose items depend on ``form``:
 
@@ -37,21 +37,29 @@ def from_nested(
     ``pair``     its label and a list      ``("S", [("NP", ["the", "cat"]), "sat"])``
     ============ ========================= =============================================
 
-    In every form a dictionary ``{"label": ..., "children": [...]}``, both keys optional, is a node
-    too; a string or number is a leaf with that label; None instead of a child is a missing child,
-    whose position no other child takes.
-
-    Node column: ``label``, of a number ``str(number)``; -1 without a label.
+    In every form, a dictionary ``{"label": ..., "children": [...]}`` with optional keys is a node
+    too, a string or number is a leaf with that label, and None is a missing child, whose position
+    stays empty. The node column is ``label``; -1 without a label.
 
     Arguments:
         trees: the objects.
         form: the items of a list or tuple.
         vocabs: ``{"label": vocabulary}`` to use.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with tree and node: an object has another type or other items, or contains
-            itself; a label is not in a frozen vocabulary.
-        ConfigError: the form is not one of these.
+        TreeError: an object has another type or other items, or contains itself; or a label is not
+            in a frozen vocabulary.
+        ConfigError: the form does not exist.
+
+    Example:
+        >>> forest = from_nested((("the", "cat"), "sat"))
+        >>> forest.parent
+        array([-1,  0,  1,  1,  0], dtype=int32)
+        >>> forest.columns["label"], forest.vocabs["label"].names
+        (array([-1, -1,  0,  1,  2], dtype=int32), ['the', 'cat', 'sat'])
     """
     if form not in _FORMS:
         raise ConfigError(f"form: expected one of {', '.join(_FORMS)}, got {form!r}")
@@ -105,11 +113,11 @@ _TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 
 
 class _Object(list[tuple[str, Any]]):
-    """The members of an object, in their order: pairs of key and value."""
+    """The members of a JSON object, in their order: pairs of key and value."""
 
 
 class _Number(str):
-    """A number as it is written."""
+    """A number as it is written in the text."""
 
 
 _KINDS = {_Object: "object", list: "array", _Number: "number", str: "string", bool: "boolean"}
@@ -120,24 +128,33 @@ def from_json(
     vocabs: Mapping[str, Vocabulary] | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """A forest with one tree per JSON document, nodes in preorder.
+    """Build a forest from JSON documents: one tree each, nodes in preorder.
 
-    Every value is a node; its children are the members of an object or the elements of an array,
-    in the order of the text. A key that occurs twice in an object gives two children.
+    Every value is a node. Its children are the members of an object or the elements of an array, in
+    the order of the text. A key that occurs twice in an object gives two children. Node columns:
 
-    Node columns: ``label``, the key of a member, -1 for others; ``kind``, one of
-    :data:`JSON_KINDS`; ``value``, a string, a number as it is written, ``true`` or ``false``; -1 at
-    objects, arrays and null.
+    - ``label``: the key of a member; otherwise -1;
+    - ``kind``: one of :data:`JSON_KINDS`;
+    - ``value``: a string, a number as it is written, ``true`` or ``false``; -1 at objects, arrays
+      and null.
 
     Arguments:
         texts: the documents.
         vocabs: vocabularies of ``label`` and ``value`` to use.
         file: the file of the texts, for the errors.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with line, or tree and node: a text is not JSON (NaN and Infinity are not) or not
-            UTF-8, or is nested deeper than Python's ``json`` reads (about
-            ``sys.getrecursionlimit()``); a name is not in a frozen vocabulary.
+        TreeError: a text is not JSON (NaN and Infinity are not JSON) or not UTF-8, or is too deeply
+            nested for Python's ``json`` (about ``sys.getrecursionlimit()``); or a name is not in a
+            frozen vocabulary.
+
+    Example:
+        >>> forest = from_json('{"op": "scan", "rows": [10, null]}')
+        >>> [JSON_KINDS[kind] for kind in forest.columns["kind"]]
+        ['object', 'string', 'array', 'number', 'null']
     """
     check_vocabs(vocabs or {}, ("label", "value"))
     return forest_of_nodes(
@@ -185,7 +202,7 @@ def _text_of(text: str | bytes) -> str:
 
 
 def _line_of_constant(text: str | bytes) -> int:
-    """The line of the first NaN or Infinity that is no part of a text."""
+    """Return the line of the first NaN or Infinity outside of strings."""
     text = _text_of(text)
     constants = (m for m in _TEXT_OR_CONSTANT.finditer(text) if not m[0].startswith('"'))
     return 1 + text.count("\n", 0, next(constants).start())

@@ -1,4 +1,4 @@
-"""Forests of networkx graphs, and back; trees in the language of Graphviz."""
+"""Forests from networkx graphs, and back; trees in the DOT language of Graphviz."""
 
 from __future__ import annotations
 
@@ -24,29 +24,37 @@ def from_networkx(
     names: str | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with one tree per directed graph, whose edges go from parent to child.
+    """Build a forest from directed graphs: one tree each, with edges from parent to child.
 
-    That is the convention of networkx for rooted trees; the edges of a batch go the other way.
-
-    The nodes are in the order of ``graph.nodes``. The position of a child is the edge attribute
-    ``pos``; if no edge of a graph has it, children are in the order of ``graph.successors``. Every
-    node attribute is a column, and every other edge attribute, such as the length of a branch, is a
-    column of the child; what values become is told at
-    :func:`~dgltrees.trees.builders.objects.from_objects`. Attributes of a graph as a whole are not
-    read.
+    This is the convention of networkx for rooted trees; the edges of a batch go from child to
+    parent. The nodes are in the order of ``graph.nodes``. The position of a child is the edge
+    attribute ``pos``; if no edge of a graph has it, children are in the order of
+    ``graph.successors``. Node attributes become columns. Other edge attributes, such as the length
+    of a branch, become columns of the child. Types are converted as in
+    :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are ignored.
 
     Arguments:
         graphs: ``networkx.DiGraph`` objects.
-        names: the name of a column of the graph's nodes themselves, such as strings; by default
-            there is none.
+        names: the name of a column for the node objects themselves, such as strings; default: no
+            such column.
         vocabs: vocabularies to use, by attribute.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with tree and node: a graph is not directed or has parallel edges, a node has two
-            parents, there is not exactly one root, there is a cycle, a position occurs twice, is
-            missing or out of range; two attributes have one name, or one has no text as its name;
-            the values of an attribute are of several kinds, or neither texts, numbers nor vectors.
-        ConfigError: there is a vocabulary for an attribute that is no text.
+        TreeError: a graph is not directed, has parallel edges, a cycle, a node with two parents, or
+            not exactly one root; a position occurs twice, is missing or out of range; two
+            attributes have the same name, or a name is not a string; or the values of an attribute
+            have several types or an unsupported type.
+        ConfigError: there is a vocabulary for an attribute whose values are not strings.
+
+    Example:
+        >>> import networkx
+        >>> graph = networkx.DiGraph([("join", "scan"), ("join", "sort")])
+        >>> forest = from_networkx(graph, names="op")
+        >>> forest.vocabs["op"].names
+        ['join', 'scan', 'sort']
     """
     lists = NodeLists()
     for tree, graph in enumerate(graphs):
@@ -67,7 +75,7 @@ def from_networkx(
 
 
 def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> None:
-    """Append the nodes of a graph, the ``tree``-th one, with the attributes of each as objects."""
+    """Append the nodes of the ``tree``-th graph, with the attributes of each as objects."""
     if not graph.is_directed() or graph.is_multigraph():
         raise TreeError(
             f"expected a networkx.DiGraph with edges from parent to child, "
@@ -117,15 +125,25 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> No
 
 
 def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
-    """One tree as a directed graph of nodes 0, 1, ... with edges from parent to child.
+    """Convert a tree to a directed graph with edges from parent to child.
 
-    Columns are node attributes, ids as their names (without the attribute where the id is -1),
-    vectors as lists, and positions are the edge attribute ``pos``. :func:`from_networkx` is the
-    inverse.
+    The nodes are 0, 1, ... Columns become node attributes: ids become names (a missing name has no
+    attribute), and vectors become lists. Positions are the edge attribute ``pos``.
 
     Arguments:
         forest: the trees.
         tree: the index of the tree.
+
+    Returns:
+        the graph.
+
+    Raises:
+        IndexError: the tree does not exist.
+
+    Example:
+        >>> from dgltrees.trees import Forest
+        >>> to_networkx(Forest.build([-1, 0, 0], columns={"cost": [3, 1, 2]})).nodes(data=True)
+        NodeDataView({0: {'cost': 3}, 1: {'cost': 1}, 2: {'cost': 2}})
     """
     import networkx
 
@@ -138,14 +156,20 @@ def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
 
 
 def to_dot(forest: Forest, tree: int = 0) -> str:
-    """One tree in the language of Graphviz, for ``dot -Tsvg`` and other programs that read it.
+    """Convert a tree to the DOT language of Graphviz, for ``dot -Tsvg`` and other programs.
 
-    The text of a node is its columns, one per line; an edge has the position of its child as text
-    where a child is missing before another.
+    The label of a node lists its columns, one per line. An edge is labelled with the position of
+    its child if an earlier child is missing.
 
     Arguments:
         forest: the trees.
         tree: the index of the tree.
+
+    Returns:
+        the text of a DOT file.
+
+    Raises:
+        IndexError: the tree does not exist.
     """
     chosen = forest[tree]
     lines = ["digraph {", "  node [shape=box];"]

@@ -1,4 +1,4 @@
-"""Forests of phylogenetic trees: Newick, and the clades of Biopython."""
+"""Forests from phylogenetic trees: Newick, and the clades of Biopython."""
 
 from __future__ import annotations
 
@@ -19,21 +19,29 @@ def from_newick(
     *trees: str | Clade | Tree,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest of phylogenetic trees, nodes in preorder.
+    """Build a forest from phylogenetic trees, nodes in preorder.
 
-    Node columns: ``label``, the name of a clade, -1 without one; ``length``, that of the branch
-    above it, and ``support``, the number that Newick has in the place of the name of an inner node,
-    both NaN where there is none; ``comment``, that in square brackets, if there is one at all.
+    Node columns: ``label``, the name of a clade, -1 without a name; ``length``, the length of the
+    branch above it, and ``support``, the number in place of the name of an inner node, both NaN if
+    missing; ``comment``, the text in square brackets, if any tree has comments.
 
     Arguments:
-        trees: texts in Newick, each of one tree per line, which Biopython reads; or ``Clade`` and
-            ``Tree`` of ``Bio.Phylo``.
+        trees: strings in the Newick format, one tree per line, which are parsed by Biopython; or
+            ``Clade`` and ``Tree`` of ``Bio.Phylo``.
         vocabs: vocabularies of ``label`` and ``comment`` to use.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: a text is not Newick, or there is no tree; with tree and node: a name is not in
-            a frozen vocabulary.
-        ConfigError: there is a text, and no Biopython.
+        TreeError: a string is not Newick, there is no tree, or a name is not in a frozen
+            vocabulary.
+        ConfigError: an argument is a string, and Biopython is not installed.
+
+    Example:
+        >>> import Bio
+        >>> from_newick("(a:1,b:2)c;").columns["length"]
+        array([nan,  1.,  2.])
     """
     roots = [root for tree in trees for root in _roots(tree)]
     columns = {"label": "name", "length": "branch_length", "support": "confidence"}
@@ -59,8 +67,7 @@ def _roots(tree: Any) -> Iterator[Any]:
         from Bio.Phylo.NewickIO import NewickError
     except ImportError:
         raise ConfigError(
-            "expected Biopython for text in Newick, got none; "
-            "pip install 'dgltrees[newick]' installs it"
+            "missing Biopython, which parses Newick; install it with pip install 'dgltrees[newick]'"
         ) from None
     read: Any = Phylo.read
     for number, line in enumerate(tree.splitlines(), 1):

@@ -1,4 +1,4 @@
-"""Forests of NLTK's trees."""
+"""Forests from trees of NLTK, and back."""
 
 from __future__ import annotations
 
@@ -21,20 +21,28 @@ def from_nltk(
     *trees: nltk.Tree,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with one tree per ``nltk.Tree``, nodes in preorder, like that of the format ``mrg``.
+    """Build a forest from ``nltk.Tree`` objects: one tree each, nodes in preorder.
 
-    A tree over a single word, ``(NNP Vinken)``, is one leaf; a word with siblings is a leaf without
-    a label; an outermost tree with an empty label and a single child is left out.
-
-    Node columns: ``label``, the label of a tree, else -1; ``word``, the word of a leaf, else -1.
+    As in the format ``mrg``, a tree over a single word, ``(NNP Vinken)``, is one leaf, a word with
+    siblings is a leaf without a label, and an outermost tree with an empty label and a single child
+    is left out. Node columns: ``label``, the label of a tree, and ``word``, the word of a leaf; -1
+    otherwise.
 
     Arguments:
         trees: the objects.
         vocabs: vocabularies of ``label`` and ``word`` to use.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with tree and node: an object is neither an ``nltk.Tree`` nor a string, contains
-            itself, or has no children; a name is not in a frozen vocabulary.
+        TreeError: an object is neither an ``nltk.Tree`` nor a string, contains itself, or has no
+            children; or a name is not in a frozen vocabulary.
+
+    Example:
+        >>> import nltk
+        >>> from_nltk(nltk.Tree.fromstring("(S (NNP Ann) (VBZ sleeps))"))
+        Forest(1 tree, 3 nodes, columns: label (3 names), word (2 names))
     """
     from nltk import Tree
 
@@ -64,19 +72,22 @@ def from_nltk(
 
 
 def to_nltk(forest: Forest, tree: int = 0) -> nltk.Tree | str:
-    """One tree as an ``nltk.Tree``; :func:`from_nltk` is the inverse.
+    """Convert a tree to an ``nltk.Tree``, the inverse of :func:`from_nltk`.
 
-    A leaf with a label and a word is a tree over its word, one without a label is its word alone,
-    and one without a word is a tree of no children. Other columns than ``label`` and ``word`` have
-    no place in an ``nltk.Tree``.
+    A leaf with a label and a word becomes a tree over its word, one without a label becomes its
+    word, and one without a word becomes a tree without children. Other columns than ``label`` and
+    ``word`` are dropped.
 
     Arguments:
         forest: the trees, with a column ``label``, ``word``, or both.
         tree: the index of the tree.
 
+    Returns:
+        the tree; a string for a single word.
+
     Raises:
-        TreeError: the forest has neither column, a node that is no leaf has a word, or a child is
-            missing before another.
+        TreeError: the forest has neither column, an inner node has a word, or a child is missing
+            before another.
     """
     from nltk import Tree
 

@@ -1,8 +1,11 @@
-"""Forests of any Python objects that link to their children."""
+"""Forests from Python objects that link to their children, and back."""
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import methodcaller
 from typing import Any
@@ -17,16 +20,16 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 Getter = Callable[[Any], Any] | Hashable
-"""A function of an object, or the name of an attribute, a key or an index."""
+"""A function of an object, or an attribute, key or index."""
 
 _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
-"""Types of objects that have no children and columns as attributes, unless a subclass adds them."""
+"""Types whose objects have no attributes for children or columns, unless a subclass adds them."""
 
 
 def from_objects(
     roots: Iterable[Any],
     children: Getter | Sequence[Getter] = "children",
-    columns: Sequence[str] | Mapping[str, Getter] = (),
+    columns: Sequence[str] | Mapping[str, Getter] | None = None,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -34,75 +37,81 @@ def from_objects(
     source: Getter | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """A forest of objects that link to their children: dictionaries, or objects of any class.
+    """Build a forest from objects that link to their children: dictionaries, or any objects.
 
-    The query plans that PostgreSQL prints for ``EXPLAIN (FORMAT JSON)``, for example::
-
-        plans = json.loads(text)
-        forest = from_objects(
-            [plan["Plan"] for plan in plans], "Plans", ["Node Type", "Plan Rows", "Total Cost"]
-        )
-
-    Nodes are in preorder. What an object holds is said by a *getter*:
+    Nodes are in preorder. A *getter* selects a value of an object:
 
     =========== ====================================================================
     getter      value
     =========== ====================================================================
-    a function  what it returns for the object
-    a text      of a mapping the value of that key; of any other object that attribute
-    an integer  of a list or tuple that item; of a mapping the value of that key
+    a function  its result for the object
+    a string    the value of that key (mappings), or that attribute (other objects)
+    an integer  that item (lists and tuples), or the value of that key (mappings)
     =========== ====================================================================
 
-    A mapping without the key, an object without the attribute, a short list and None are missing
-    values. The kind of a column follows from its values:
+    A missing key, attribute or item and None are missing values. The dtype of a column depends on
+    its values:
 
     ============================== ==========================================================
     values                         column
     ============================== ==========================================================
-    texts, some missing            ``(N,)`` ids with a vocabulary, -1 where missing
+    strings                        ``(N,)`` ids with a vocabulary, -1 where missing
     integers                       ``(N,)`` int64
     floats, or some missing        ``(N,)`` float, NaN where missing
-    truth values                   ``(N,)`` bool; as floats where one is missing
+    booleans                       ``(N,)`` bool; float if one is missing
     vectors of ``k`` numbers each  ``(N, k)``, NaN where missing
     ============================== ==========================================================
 
     Arguments:
         roots: the root object of each tree.
-        children: where an object has its children. The value is an iterable of objects, of which
-            None is a missing child, whose position no other child takes; missing or empty at
-            leaves. A list of getters, such as ``["left", "right"]``, is one child each.
-        columns: the names of columns, which are getters too; or a mapping from names to getters.
-        vocabs: vocabularies of columns of texts to use.
-        kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that have to
-            be of this kind. A column that is named here, or in ``vocabs``, may be missing
-            everywhere; but for vectors, of which nobody knows the length then.
-        repeat_shared: an object at several places of a tree is a node at each, instead of an error.
-            Immutable values such as strings and tuples always are.
-        source: where a node comes from, its line as an integer or a text, for the errors.
+        children: the getter of the children. Its value is an iterable of objects, missing or empty
+            at leaves; None in it is a missing child, whose position stays empty. A list of getters,
+            such as ``["left", "right"]``, has one for each child.
+        columns: the names of columns, which are getters too; or a mapping from names to getters;
+            default: all keys of dictionaries except for the children, and none of other objects.
+        vocabs: vocabularies of columns of strings to use.
+        kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
+            of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
+            except for vectors, whose length would be unknown.
+        repeat_shared: whether an object that occurs several times in a tree is a node each time,
+            instead of an error. Immutable values such as strings and tuples always are.
+        source: the getter of the origin of a node, for the errors: a line number or a string.
         file: the file of the objects, for the errors.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with tree and node: there is no tree, a root is None, an object contains itself
-            or is at several places of a tree, the children are no iterable, a getter does not fit
-            an object or fails; the values of a column are of several kinds or of none of these,
-            vectors have unlike lengths, no node has a value; a text is not in a frozen vocabulary.
-        ConfigError: ``columns`` is no list of names and no mapping of names to getters; ``vocabs``
-            or ``kinds`` has another column, or ``kinds`` another kind.
+        TreeError: there is no tree, a root is None, an object contains itself or occurs several
+            times in a tree, the children are not iterable, or a getter does not fit an object or
+            fails; the values of a column have several kinds or an unsupported type, its vectors
+            have different lengths, or it has no value at all; or a string is not in a frozen
+            vocabulary.
+        ConfigError: ``columns`` is neither a list of names nor a mapping from names to getters; or
+            ``vocabs`` or ``kinds`` has an unknown column or kind.
+
+    Warns:
+        UserWarning: every tree is a single node although dictionaries have lists of dictionaries,
+            as with a wrong ``children``; or keys are not read by default, since their values make
+            no column.
+
+    Example:
+        >>> plan = {"op": "join", "inputs": [{"op": "scan", "rows": 10}, {"op": "scan"}]}
+        >>> from_objects([plan], "inputs", {"op": "op", "big": lambda node: "rows" in node})
+        Forest(1 tree, 3 nodes, columns: op (2 names), big (bool))
     """
-    getters = _getters(columns)
-    check_vocabs(vocabs or {}, getters)
-    for name, kind in (kinds or {}).items():
-        if name not in getters or kind not in KINDS:
-            raise ConfigError(
-                f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
-                f"got {name}: {kind}"
-            )
+    getters = None if columns is None else _getters(columns, vocabs, kinds)
     if isinstance(roots, (str, bytes, Mapping)) or not isinstance(roots, Iterable):
         raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
     lists = NodeLists(file=file)
     try:
         walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
         lists.check_any()
+        if len(lists.objects) == len(lists.offsets) - 1:
+            _warn_of_single_nodes(lists.objects)
+        if getters is None:
+            names = _keys(lists.objects, children)
+            getters = _getters(_readable(names, lists), vocabs, kinds)
         values = {name: _values(name, getter, lists) for name, getter in getters.items()}
         return lists.walked(*typed_columns(values, lists.error, vocabs, kinds))
     except TreeError as error:
@@ -117,7 +126,14 @@ def from_objects(
 
 
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
-    """The function of a getter, which finds out once per type of objects how it gets the value."""
+    """Return the function of a getter, which resolves the access once per type of object.
+
+    Arguments:
+        getter: the getter.
+
+    Returns:
+        the function from an object to its value, None where that is missing.
+    """
     if callable(getter):
         return partial(_result_of, getter)
     functions: dict[type, Callable[[Any], Any]] = {}
@@ -132,7 +148,7 @@ def getter_function(getter: Getter) -> Callable[[Any], Any]:
 
 
 def _result_of(function: Callable[[Any], Any], node: Any) -> Any:
-    """What a user's function returns for an object; its failure is an error of ours."""
+    """Return the result of a user's function for an object; its exceptions become TreeErrors."""
     try:
         return function(node)
     except TreeError:
@@ -142,7 +158,7 @@ def _result_of(function: Callable[[Any], Any], node: Any) -> Any:
 
 
 def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
-    """The function that gets a key, an attribute or an item of objects of a type."""
+    """Return the function that gets a key, an attribute or an item of objects of a type."""
     if issubclass(kind, Mapping):
         return methodcaller("get", name)
     if isinstance(name, int) and issubclass(kind, (list, tuple)):
@@ -159,7 +175,98 @@ def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
     return refuse
 
 
-def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]:
+def _keys(nodes: Sequence[Any], children: Getter | Sequence[Getter]) -> list[str]:
+    """Return the keys of dictionaries that have a value, except for those of children."""
+    below = children if isinstance(children, (list, tuple)) else [children]
+    return list(
+        dict.fromkeys(
+            key
+            for node in nodes
+            if isinstance(node, Mapping)
+            for key, value in node.items()
+            if isinstance(key, str) and key not in below and value is not None
+        )
+    )
+
+
+def _readable(names: Sequence[str], lists: NodeLists) -> list[str]:
+    """Return the names whose values make a column; a warning names the others."""
+    readable = []
+    for name in names:
+        with suppress(TreeError):
+            typed_columns({name: _values(name, name, lists)}, lists.error)
+            readable.append(name)
+    if others := [name for name in names if name not in readable]:
+        warnings.warn(
+            f"keys with lists, dictionaries or values of several kinds are left out: "
+            f"{', '.join(map(repr, others))}; give columns to read them with functions",
+            stacklevel=5,
+        )
+    return readable
+
+
+def nested_lists(records: Iterable[Any]) -> tuple[tuple[str, ...], str] | None:
+    """Find the trees in records of JSON: the place with the most objects in lists under one key.
+
+    Arguments:
+        records: the records.
+
+    Returns:
+        the keys from a record to its root, and the key of the children; None if no record has
+        objects in lists.
+    """
+    nodes: Counter[tuple[tuple[str, ...], str]] = Counter()
+    for record in records:
+        stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
+        while stack:
+            place, value = stack.pop()
+            if not isinstance(value, Mapping):
+                continue
+            for key, member in value.items():
+                if isinstance(member, list):
+                    below = _nodes_below(member, key)
+                    if below:
+                        nodes[place, key] += below
+                    member = member[0] if len(member) == 1 else None  # a list of one root
+                if isinstance(member, Mapping) and "." not in key:
+                    stack.append(((*place, key), member))
+    if not nodes:
+        return None
+    return max(nodes, key=lambda each: (nodes[each], -len(each[0])))
+
+
+def _nodes_below(members: list[Any], key: str) -> int:
+    """Return the number of objects in lists under one key."""
+    count, stack = 0, [members]
+    while stack:
+        for node in stack.pop():
+            if isinstance(node, Mapping):
+                count += 1
+                children = node.get(key)
+                if isinstance(children, list):
+                    stack.append(children)
+    return count
+
+
+def _warn_of_single_nodes(roots: Sequence[Any]) -> None:
+    """Warn if trees of a single node contain lists of dictionaries."""
+    found = nested_lists(roots)
+    if found is not None:
+        place, key = found
+        where = f", in the value of {'.'.join(place)!r}" if place else ""
+        warnings.warn(
+            "every tree is a single node, although objects have lists of objects; did you mean "
+            f"children={key!r}{where}?",
+            stacklevel=5,
+        )
+
+
+def _getters(
+    columns: Sequence[str] | Mapping[str, Getter],
+    vocabs: Mapping[str, Vocabulary] | None,
+    kinds: Mapping[str, str] | None,
+) -> dict[str, Getter]:
+    """Return the getter of each column, and check that vocabularies and kinds are of columns."""
     if isinstance(columns, str):
         raise ConfigError(
             f"columns: expected a list of names, got {columns!r}; write [{columns!r}]"
@@ -172,11 +279,18 @@ def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]
                 f"columns: expected names, got {name!r}; write {{'name': {name!r}}} for a column "
                 "of this key or index"
             )
+    check_vocabs(vocabs or {}, getters)
+    for name, kind in (kinds or {}).items():
+        if name not in getters or kind not in KINDS:
+            raise ConfigError(
+                f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
+                f"got {name}: {kind}"
+            )
     return getters
 
 
 def _children(children: Getter | Sequence[Getter]) -> Callable[[Any], Iterable[Any]]:
-    """The function that ``walk`` needs."""
+    """Return the function of the children for ``walk``."""
     if isinstance(children, (list, tuple)):
         places = [getter_function(getter) for getter in children]
         return lambda node: [place(node) for place in places]
@@ -198,7 +312,7 @@ def _children(children: Getter | Sequence[Getter]) -> Callable[[Any], Iterable[A
 
 
 def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
-    """The values of a column."""
+    """Return the values of a column."""
     get, values, kinds = getter_function(getter), [], set(map(type, lists.objects))
     if len(kinds) == 1 and not callable(getter):
         get = _function_of_type(getter, kinds.pop())
@@ -212,20 +326,27 @@ def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
 
 
 def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dict[str, Any]:
-    """One tree as nested dictionaries: its columns, and under ``children`` a list where it has any.
+    """Convert a tree to nested dictionaries of its columns, the inverse of :func:`from_objects`.
 
-    Ids are names again, and vectors are lists. A missing name has no entry, a missing child is
-    None in the list. ``from_objects([to_objects(forest)], columns=list(forest.columns))`` is the
-    tree again, with nodes in preorder.
+    Ids become names, and vectors become lists. A missing name has no key, and a missing child is
+    None in the list of children. Leaves have no list.
 
     Arguments:
         forest: the trees.
         tree: the index of the tree.
         children: the key of the children.
 
+    Returns:
+        the root.
+
     Raises:
         ConfigError: a column has the name ``children`` too.
-        IndexError: there is no such tree.
+        IndexError: the tree does not exist.
+
+    Example:
+        >>> from dgltrees.trees import Forest
+        >>> to_objects(Forest.build([-1, 0], columns={"x": [1, 2]}))
+        {'x': 1, 'children': [{'x': 2}]}
     """
     chosen = forest[tree]
     if children in chosen.columns:
@@ -244,7 +365,7 @@ def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dic
 
 
 def records(forest: Forest) -> list[dict[str, Any]]:
-    """The columns of each node as a dictionary; ids are names, and a missing name has no entry."""
+    """Convert the columns of each node to a dictionary; ids become names, missing names no key."""
     nodes: list[dict[str, Any]] = [{} for _ in range(forest.num_nodes)]
     for name, column in forest.columns.items():
         values: Iterable[Any] = column.tolist()

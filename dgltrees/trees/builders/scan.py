@@ -1,9 +1,9 @@
 """The scanner of all bracket formats: bracketed text as arrays.
 
 A table maps each byte to its class. The *items* of a text are its opening brackets and its atoms,
-the words between brackets and white space. The depth of an item is a running count of brackets; the
-bracket that encloses it is the last one before it of one depth less, which one sort by depth finds
-for all items.
+the words between brackets and white space. The depth of an item is a running count of brackets. The
+bracket around an item is the last one before it of one depth less; one sort by depth finds it for
+all items.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def check_utf8(data: bytes, file: PathLike | None, first_line: int) -> None:
     """Check that ``data``, which begins at line ``first_line`` of ``file``, is UTF-8.
 
     Raises:
-        TreeError: it is not; with file and line.
+        TreeError: it is not; the error names file and line.
     """
     try:
         data.decode("utf-8")
@@ -51,15 +51,16 @@ def check_balance(
     """Check that every bracket is closed, and that every closing bracket closes one.
 
     Arguments:
-        at: ``(B,)`` the byte of each bracket; there may be others.
-        depth: ``(B,)`` the number of brackets that are open after each byte.
-        ends: ``(L,)`` the byte that each line ends at.
+        at: ``(B,)`` the byte of each bracket; other brackets may exist.
+        depth: the number of open brackets after each byte of the text.
+        ends: ``(L,)`` the byte at which each line ends.
         pair: the opening and the closing bracket, for the errors.
-        by_line: every line must close its own brackets; otherwise the text as a whole.
-        file, first_line: the file of the text and the line it begins at, for the errors.
+        by_line: whether every line must close its own brackets, instead of the text as a whole.
+        file: the file of the text, for the errors.
+        first_line: the line of the file at which the text begins.
 
     Raises:
-        TreeError: with file and line.
+        TreeError: a bracket is not balanced; the error names file and line.
     """
     last = np.searchsorted(at, ends) - 1  # the last bracket up to each line's end
     still_open = np.where(last < 0, 0, depth[last]) if len(at) else np.zeros(len(ends), np.int32)
@@ -93,7 +94,7 @@ def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_lin
     """Check that every line of ``data`` closes its own brackets ``pair``.
 
     Raises:
-        TreeError: with file and line.
+        TreeError: a bracket is not balanced; the error names file and line.
     """
     letters = np.frombuffer(data, np.uint8)
     opened, closed = letters == ord(pair[0]), letters == ord(pair[1])
@@ -104,7 +105,7 @@ def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_lin
 
 
 def line_ends(data: bytes) -> NDArray[np.int64]:
-    """``(L,)`` the byte that each line of ``data`` ends at."""
+    """Return the byte at which each line of ``data`` ends, ``(L,)``."""
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     return ends if data.endswith(b"\n") else np.append(ends, len(data))
 
@@ -118,15 +119,15 @@ class Brackets:
     """The ``M`` items of a bracketed text in its order: opening brackets and atoms.
 
     Arguments:
-        start: ``(M,)`` the byte that each item begins at.
+        start: ``(M,)`` the first byte of each item.
         depth: ``(M,)`` the number of brackets around it.
         parent: ``(M,)`` the innermost of these brackets, an item; -1 without one.
-        place: ``(M,)`` the number of items before it in the same bracket, or without one.
+        place: ``(M,)`` the number of items before it in the same bracket, or at depth 0.
         name: ``(M,)`` the index of an atom in ``names``, -1 at a bracket.
         names: the distinct atoms.
-        ends: ``(L,)`` the byte that each line ends at.
+        ends: ``(L,)`` the byte at which each line ends.
         file: the file of the text, for the errors.
-        first_line: the line of the file that the text begins at.
+        first_line: the line of the file at which the text begins.
     """
 
     start: NDArray[np.int64]
@@ -145,11 +146,11 @@ class Brackets:
         return self.name < 0
 
     def line(self, items: Any) -> Any:
-        """The line numbers of ``items`` in the file."""
+        """Return the line numbers of ``items`` in the file."""
         return self.first_line + np.searchsorted(self.ends, self.start[items])
 
     def text(self, item: int) -> str:
-        """The text of an item, for the errors."""
+        """Return the text of an item, for the errors."""
         name = int(self.name[item])
         return "an opening bracket" if name < 0 else repr(self.names[name])
 
@@ -157,11 +158,11 @@ class Brackets:
         """Raise an error at the first item that is ``broken``, if any is.
 
         Arguments:
-            broken: ``(M,)``.
-            rule: the message of the error for an item.
+            broken: ``(M,)`` booleans.
+            rule: makes the message of the error for an item.
 
         Raises:
-            TreeError: with file and line.
+            TreeError: an item is broken; the error names file and line.
         """
         if broken.any():
             item = int(np.argmax(broken))
@@ -173,15 +174,18 @@ class Brackets:
     def look_up(
         self, items: NDArray[np.bool_], table: Mapping[str, int], what: str
     ) -> NDArray[np.int32]:
-        """``(M,)`` the numbers of some atoms in a table; -1 at all other items.
+        """Return the numbers of atoms in a table.
 
         Arguments:
-            items: ``(M,)`` which items to look up.
+            items: ``(M,)`` whether to look up each item.
             table: the number of each atom.
-            what: what the atoms are, for the errors.
+            what: the name of such atoms, for the errors.
+
+        Returns:
+            ``(M,)`` int32 numbers; -1 at all other items.
 
         Raises:
-            TreeError: an atom is not in the table; with file and line.
+            TreeError: an atom is not in the table; the error names file and line.
         """
         missing = min(table.values(), default=0) - 1
         of_name = np.array([*(table.get(name, missing) for name in self.names), missing], np.int32)
@@ -193,16 +197,17 @@ class Brackets:
         return np.where(items, numbers, -1).astype(np.int32)
 
     def encode(self, items: NDArray[np.bool_], vocab: Vocabulary) -> NDArray[np.int32]:
-        """``(M,)`` the ids of some atoms in a vocabulary; -1 at all other items.
-
-        New names are added to the vocabulary in the order of the text.
+        """Return the ids of atoms in a vocabulary, which grows in the order of the text.
 
         Arguments:
-            items: ``(M,)`` which items to encode.
+            items: ``(M,)`` whether to encode each item.
             vocab: the vocabulary.
 
+        Returns:
+            ``(M,)`` int32 ids; -1 at all other items.
+
         Raises:
-            TreeError: an atom is not in a frozen vocabulary; with file and line.
+            TreeError: an atom is not in a frozen vocabulary; the error names file and line.
         """
         rows = self.name[items]
         first = np.full(len(self.names), len(rows))
@@ -218,7 +223,7 @@ class Brackets:
 
 
 def _table(pair: bytes, blank: bytes) -> NDArray[np.uint8]:
-    """``(256,)`` the class of each byte."""
+    """Return the class of each byte, ``(256,)``."""
     classes = np.full(256, _ATOM, np.uint8)
     classes[list(_BLANKS + blank)] = _SPACE
     classes[list(pair)] = _OPEN, _CLOSE
@@ -228,7 +233,7 @@ def _table(pair: bytes, blank: bytes) -> NDArray[np.uint8]:
 def _enclosing(
     depth: NDArray[np.int32], is_open: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two arrays ``(M,)``: the bracket around each item, and the place of the item in it."""
+    """Return the bracket around each item and the index of the item in it, ``(M,)`` each."""
     shallow = len(depth) == 0 or int(depth.max()) < 2**15
     order = np.argsort(depth.astype(np.int16) if shallow else depth, kind="stable")
     opens = order[is_open[order]]
@@ -255,18 +260,22 @@ def scan(
     file: PathLike | None = None,
     first_line: int = 1,
 ) -> Brackets:
-    """The items of a text of brackets and words.
+    """Split bracketed text into items.
 
     Arguments:
         data: the text in UTF-8.
         pair: the opening and the closing bracket.
         blank: further bytes that are white space.
-        by_line: every line must close its own brackets.
+        by_line: whether every line must close its own brackets.
         file: the file of the text, for the errors.
-        first_line: the line of the file that the text begins at.
+        first_line: the line of the file at which the text begins.
+
+    Returns:
+        the items.
 
     Raises:
-        TreeError: the text is not UTF-8, or its brackets are not balanced; with file and line.
+        TreeError: the text is not UTF-8, or its brackets are not balanced; the error names file
+            and line.
     """
     check_utf8(data, file, first_line)
     table = _table(pair, blank)

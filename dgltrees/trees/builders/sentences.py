@@ -1,4 +1,4 @@
-"""Forests of sentences: chains of words, and dependency trees of heads and of parses."""
+"""Forests from sentences: chains of words, and dependency trees of heads or parsed documents."""
 
 from __future__ import annotations
 
@@ -23,18 +23,25 @@ def chains(
     columns: Mapping[str, NDArray[np.generic]],
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest of sentences: each word is the only child of the next one, the last is the root.
+    """Build a forest of sentences: each word is the only child of the next, the last is the root.
 
-    A bottom-up traversal reads them from left to right.
+    A bottom-up traversal then reads a sentence from left to right.
 
     Arguments:
         sizes: ``(T,)`` the number of words of each sentence.
         columns: node data, each ``(N, ...)``, sentence after sentence.
         vocabs: the vocabularies of the columns that hold ids.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: a sentence is empty, or a column has not ``N`` rows or an id that is not in its
-            vocabulary.
+        TreeError: a sentence is empty, or a column does not have ``N`` rows or has an id that is
+            not in its vocabulary.
+
+    Example:
+        >>> chains([2, 3], {"word": range(5)}).parent
+        array([ 1, -1,  1,  2, -1], dtype=int32)
     """
     lengths = np.asarray(sizes, dtype=np.int64)
     if len(lengths) and lengths.min() < 1:
@@ -58,26 +65,38 @@ def from_heads(
     file: PathLike | None = None,
     lines: Sequence[int] | None = None,
 ) -> Forest:
-    """A dependency forest: node 0 of each tree is ROOT, node i is its i-th word.
+    """Build a dependency forest from the heads of words; node 0 of each tree is ROOT.
 
-    Node columns: ``word``, which is ``<root>`` at node 0, and those of ``columns``, -1 at node 0.
+    Node ``i`` is the ``i``-th word of its sentence. Node columns: ``word``, which is ``<root>`` at
+    node 0, and those of ``columns``, -1 at node 0.
 
     Arguments:
         words: ``(W,)`` the words of all sentences.
         heads: ``(W,)`` the head of each word: the number of a word of its sentence, from 1, or 0
             for ROOT.
-        offsets: ``(T + 1,)``; sentence ``t`` has the words ``offsets[t]:offsets[t + 1]``. By
-            default all words are one sentence.
-        columns: further columns of names, such as ``deprel``, each ``(W,)``; None is no name (-1).
+        offsets: ``(T + 1,)``; sentence ``t`` has the words ``offsets[t]:offsets[t + 1]``. Default:
+            all words are one sentence.
+        columns: further columns of names, such as ``deprel``, each ``(W,)``; None is a missing name
+            (-1).
         vocabs: vocabularies to use, by column.
-        single_root: two words of a sentence with the head 0 are an error.
+        single_root: whether two words of a sentence with the head 0 are an error.
         file: the file of the words, for the errors.
         lines: ``(W,)`` the line of each word in that file.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with file and line, or tree and node: a sentence is empty, a head is out of
-            range, no word (or with ``single_root`` more than one) has the head 0, there is a cycle,
-            a name is not in a frozen vocabulary, or a column has not ``W`` entries.
+        TreeError: a sentence is empty, a head is out of range, no word (or with ``single_root``
+            more than one) has the head 0, there is a cycle, a name is not in a frozen vocabulary,
+            or a column does not have ``W`` entries.
+
+    Example:
+        >>> forest = from_heads(["the", "cat", "sat"], [2, 3, 0])
+        >>> forest.parent
+        array([-1,  2,  3,  0], dtype=int32)
+        >>> forest.vocabs["word"].decode(forest.columns["word"])
+        ['<root>', 'the', 'cat', 'sat']
     """
     up = integers(heads, "heads", file)
     bounds = integers([0, len(words)] if offsets is None else offsets, "offsets", file)
@@ -118,7 +137,7 @@ def _check_heads(
     """Check that the heads of every sentence make a tree.
 
     Raises:
-        TreeError: they do not; made by ``error`` from the message and the word.
+        TreeError: they do not; ``error`` makes it from the message and the word.
     """
     first, sizes = offsets[:-1], np.diff(offsets)
     last = np.repeat(sizes, sizes)
@@ -153,25 +172,32 @@ def from_parses(
     root: bool = True,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A dependency forest with one tree per sentence of parsed documents.
+    """Build a dependency forest from parsed documents, with one tree per sentence.
 
-    As files of CoNLL-U are read: node 0 of each tree is ROOT, node i is its i-th word, and the
-    parent of a node is its head. The graphs of top-down language models are made of such
-    forests.
-
-    Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``, ``xpos`` and ``deprel``, -1 at
-    ROOT and where the document has none.
+    As in files of CoNLL-U, node 0 of each tree is ROOT, node ``i`` is its ``i``-th word, and the
+    parent of a node is its head. Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``,
+    ``xpos`` and ``deprel``, -1 at ROOT and where the document has no value.
 
     Arguments:
-        documents: ``Doc`` of spaCy, ``Span`` (the sentences that it is a part of); ``Document`` and
+        documents: ``Doc`` or ``Span`` of spaCy (a span stands for its sentences); ``Document`` or
             ``Sentence`` of stanza.
-        root: whether ROOT is a node. Without it the root of a tree is the word whose head it is.
+        root: whether ROOT is a node. Otherwise the root of a tree is the word whose head is ROOT.
         vocabs: vocabularies to use, by column.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: a document is none of these, or has no dependencies; with tree and node: a head
-            is outside of its sentence, a sentence has not exactly one root, or a name is not in a
-            frozen vocabulary.
+        TreeError: a document has another type, or has no dependencies; a head is outside of its
+            sentence, a sentence does not have exactly one root, or a name is not in a frozen
+            vocabulary.
+
+    Example:
+        >>> import spacy
+        >>> from spacy.tokens import Doc
+        >>> words, heads, labels = ["cats", "sleep"], [1, 1], ["nsubj", "ROOT"]
+        >>> from_parses(Doc(spacy.blank("en").vocab, words=words, heads=heads, deps=labels)).parent
+        array([-1,  2,  0], dtype=int32)
     """
     sentences = [s for number, doc in enumerate(documents) for s in _sentences(doc, number)]
     if not sentences:
@@ -200,7 +226,7 @@ class _Word(NamedTuple):
 
 
 def _sentences(document: Any, number: int) -> Iterator[list[_Word]]:
-    """The words of each sentence."""
+    """Iterate over the words of each sentence."""
     if hasattr(document, "sents"):
         if not all(token.dep for token in document):
             raise _unparsed(number)
@@ -225,9 +251,7 @@ def _spacy_word(token: Any, sentence: Any) -> _Word:
 
 
 def _unparsed(number: int) -> TreeError:
-    return TreeError(
-        f"document {number}: expected dependencies, got none; run a pipeline with a parser"
-    )
+    return TreeError(f"document {number}: missing dependencies; run a pipeline with a parser")
 
 
 def _without_root(forest: Forest) -> Forest:

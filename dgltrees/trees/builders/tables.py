@@ -1,4 +1,4 @@
-"""Forests of tables with a row per node: with its parent, in any order, or its depth."""
+"""Forests from tables with a row per node, which names the parent (in any order) or the depth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 def parents_of_ids(
     tree: NDArray[np.int64], ids: Sequence[Hashable], parent_ids: Sequence[Hashable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row of each row's parent, and the first row of each id, ``(N,)`` each.
+    """Find the row of each row's parent, and the first row of each id.
 
     Arguments:
         tree: ``(N,)`` the number of each row's tree; ids are unique within it.
@@ -28,8 +28,8 @@ def parents_of_ids(
         parent_ids: ``(N,)`` the id of its parent.
 
     Returns:
-        two arrays: the parents, -1 where no row of the tree has the id; and the first row of the
-        tree that has the id of each row, which is the row itself unless the id occurs twice.
+        two arrays ``(N,)``: the parents, -1 where no row of the tree has the id; and the first row
+        of the tree with the id of each row, which is the row itself unless the id occurs twice.
     """
     codes = dict(zip(dict.fromkeys(ids), itertools.count()))
     code = np.fromiter(map(codes.__getitem__, ids), np.int64, len(ids))
@@ -47,11 +47,14 @@ def parents_of_ids(
 
 
 def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int64]:
-    """``(N,)`` the row of the root above each row.
+    """Find the row of the root above each row.
 
     Arguments:
         parent: ``(N,)`` the row of each row's parent, -1 at roots.
-        error: makes the error that is raised from its message and a row.
+        error: makes the error to raise from a message and a row.
+
+    Returns:
+        ``(N,)`` the rows of the roots.
 
     Raises:
         TreeError: there is a cycle.
@@ -74,16 +77,20 @@ def forest_of_rows(
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """A forest with a tree per root, in the order of their first rows, and with nodes in row order.
+    """Build a forest with a tree per root, in the order of their first rows; nodes in row order.
 
     Arguments:
-        parent, root: as for :func:`roots_of_rows`, and what it returns.
-        pos: ``(N,)`` the positions of children, 0 at roots; by default in row order.
+        parent: ``(N,)`` the row of each row's parent, -1 at roots.
+        root: ``(N,)`` the row of the root above each row, see :func:`roots_of_rows`.
+        pos: ``(N,)`` the positions of children, 0 at roots; default: in row order.
         columns: node data, each ``(N, ...)``.
         vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
+        TreeError: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
     """
     _, first, tree = np.unique(root, return_index=True, return_inverse=True)
     tree = inverse(np.argsort(first))[tree]
@@ -112,35 +119,43 @@ def from_table(
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Forest:
-    """A forest of a table with a row per node: its id, and that of its parent; or its depth.
+    """Build a forest from a table with a row per node: its id and that of its parent, or its depth.
 
     Rows may be in any order; the children of a node are in row order. There is a tree per root, in
-    the order of their first rows, and its nodes are in row order. None and NaN are missing values:
-    as a parent, they make a root, and so does -1 where it is no id. What the values of the other
-    columns become is told at :func:`~dgltrees.trees.builders.objects.from_objects`.
+    the order of their first rows, and its nodes are in row order. None and NaN are missing values.
+    A missing parent makes a root, and so does -1 if it is not an id. Types are converted as in
+    :func:`~dgltrees.trees.builders.objects.from_objects`.
 
-    With ``depth``, ids and parents are not read: the rows of a tree follow each other in preorder,
-    and a tree begins where ``tree`` has another value; without it, at each depth of the first row.
+    With ``depth``, ids and parents are ignored: the rows of a tree follow each other in preorder. A
+    new tree begins where the value of ``tree`` changes; without ``tree``, at each row that is as
+    deep as the first row.
 
     Arguments:
-        frame: a pandas data frame, a dictionary of sequences of one length, or anything else that
-            lists the names of its columns and has each under its name.
-        id: the column of ids: numbers, texts, or any other hashable values.
+        frame: a pandas data frame, a dictionary of sequences of equal length, or any other object
+            that iterates over its column names and returns a column by name.
+        id: the column of ids: numbers, strings, or any other hashable values.
         parent: the column of the ids of parents, missing at roots.
-        tree: a column that tells trees apart, whose ids are then unique in their tree only; by
-            default ids are unique in the table.
-        depth: the column of depths, whole numbers, in place of ids and parents.
-        columns: the columns to use as node columns; by default all others.
-        vocabs: vocabularies of columns of texts to use.
-        kinds: the kinds that columns have to be of; see
+        tree: the column of the tree of each row. Ids are then unique within a tree; by default they
+            are unique in the table.
+        depth: the column of depths, integers, instead of ids and parents.
+        columns: the columns to use as node columns; default: all others.
+        vocabs: vocabularies of columns of strings to use.
+        kinds: required kinds of columns, see
             :func:`~dgltrees.trees.builders.objects.from_objects`.
 
+    Returns:
+        the forest.
+
     Raises:
-        TreeError: with the row, counted from 0: an id, a depth or a tree is missing, or occurs
-            twice in a tree; a parent is no id of the tree, there is a cycle, or a tree has not
-            exactly one root; a depth is no whole number, or more than one below the row before;
-            there is no row, no such column, or columns are of unlike lengths; the values of a
-            column are of several kinds.
+        TreeError: an id, a depth or a tree is missing, or an id occurs twice; a parent is not an id
+            of the tree, there is a cycle, or a tree does not have exactly one root; a depth is not
+            an integer, or more than one below the row before; there is no row or no such column;
+            columns differ in length; or the values of a column have several kinds. The error names
+            the row, from 0.
+
+    Example:
+        >>> from_table({"id": [1, 2, 3], "parent": [None, 1, 1], "cost": [3.0, 1.0, 2.0]})
+        Forest(1 tree, 3 nodes, columns: cost (float64))
     """
     available = [str(name) for name in frame]
     used = {"id": id, "parent": parent} if depth is None else {"depth": depth}
@@ -178,7 +193,7 @@ def _error(message: str, row: int) -> TreeError:
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column, None where one is missing."""
+    """Return the values of a column, None where one is missing."""
     values = column.tolist() if hasattr(column, "tolist") else list(column)
     return [None if _is_missing(value) else value for value in values]
 
@@ -191,7 +206,7 @@ def _is_missing(value: Any) -> bool:
 
 def _check_present(table: Mapping[str, Sequence[Any]], name: str) -> None:
     if None in table[name]:
-        raise _error(f"expected a value as {name!r}, got none", table[name].index(None))
+        raise _error(f"missing value of {name!r}", table[name].index(None))
 
 
 def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
@@ -204,7 +219,7 @@ def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
 def _parents(
     table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: str | None
 ) -> NDArray[np.int64]:
-    """``(N,)`` the row of each row's parent, -1 at roots."""
+    """Return the row of each row's parent, ``(N,)``; -1 at roots."""
     ids, parent_ids = table[node], table[parent]
     trees = [0] * len(ids) if tree is None else table[tree]
     for name in [node] if tree is None else [tree, node]:
@@ -231,13 +246,13 @@ def _parents(
 def _parents_by_depth(
     table: Mapping[str, Sequence[Any]], depth: str, tree: str | None
 ) -> NDArray[np.int64]:
-    """``(N,)`` the row of each row's parent, -1 at roots."""
+    """Return the row of each row's parent, ``(N,)``; -1 at roots."""
     for name in [depth] if tree is None else [tree, depth]:
         _check_hashable(table, name)
         _check_present(table, name)
     for row, value in enumerate(table[depth]):
         if not isinstance(value, (int, float, np.number)) or value != int(value):
-            raise _error(f"expected a whole number as {depth!r}, got {value!r}", row)
+            raise _error(f"expected an integer as {depth!r}, got {value!r}", row)
     depths = np.array(table[depth]).astype(np.int64)
     begins = depths == depths[0]
     if tree is not None:

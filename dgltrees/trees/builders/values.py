@@ -1,4 +1,4 @@
-"""The kind of a column by its values, and its array."""
+"""Conversion of the values of a column to an array, by their types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 
 RowError = Callable[[str, int], TreeError]
-"""Makes an error of a message and the row that it is about."""
+"""Function that makes an error from a message and a row."""
 
 KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -25,15 +25,15 @@ KINDS: dict[str, tuple[type, ...]] = {
     "number": (Real, Decimal),  # those of numpy are Real too
     "vector": (list, tuple, np.ndarray, Tensor),
 }
-"""The kinds of values and their types; the first that fits counts."""
+"""Kinds of values and their types; the first that fits is used."""
 
 _EXACT = 2**53
-"""Integers up to this are floats without loss."""
+"""Integers up to this value are exact as floats."""
 
 
 @cache
 def kind_of(value_type: type) -> str:
-    """What values of a type are: one of :data:`KINDS`, or ``""``."""
+    """Return the kind of the values of a type: one of :data:`KINDS`, or ``""``."""
     return next((kind for kind, types in KINDS.items() if issubclass(value_type, types)), "")
 
 
@@ -43,22 +43,28 @@ def typed_columns(
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
-    """Columns by what their values are, and the vocabularies of those that hold names.
+    """Convert columns to arrays by the types of their values.
 
-    A column that is missing everywhere is NaN, and a warning names it: its name may be misspelt.
+    A column without any value becomes NaN, and a warning names it: its name may be misspelt.
 
     Arguments:
-        values: columns, each ``(N,)``, of names, numbers, truth values or vectors, with None where
-            a value is missing.
-        error: makes the error that is raised from its message and the index of a value.
+        values: columns, each ``(N,)``, of names, numbers, booleans or vectors, with None where a
+            value is missing.
+        error: makes the error to raise from a message and the index of a value.
         vocabs: vocabularies of columns of names to use.
-        kinds: the kinds that columns have to be of, from ``KINDS``. These, and columns with a
+        kinds: required kinds of columns, from ``KINDS``. These columns, and those with a
             vocabulary, may be missing everywhere without a warning.
 
+    Returns:
+        the arrays, and the vocabularies of those that hold names.
+
     Raises:
-        TreeError: the values of a column are of several kinds or of none; what
-            ``_number_array`` raises; a name is not in a frozen vocabulary.
+        TreeError: the values of a column have several kinds or an unsupported type, a number is too
+            large, or a name is not in a frozen vocabulary.
         ConfigError: ``vocabs`` has a vocabulary for a column that does not hold names.
+
+    Warns:
+        UserWarning: a column has no value.
     """
     vocabs, kinds = vocabs or {}, kinds or {}
     columns: dict[str, NDArray[Any]] = {}
@@ -85,9 +91,9 @@ def typed_columns(
 
 
 def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> str:
-    """What all values are, one of ``KINDS``: ``kind``, or else that of the first value.
+    """Return the kind of all values, one of ``KINDS``: ``kind``, or else that of the first value.
 
-    ``""`` where all are missing; an error where one is of another kind.
+    It is ``""`` if all are missing; a value of another kind is an error.
     """
     kinds = {each: kind_of(each) for each in set(map(type, values)) - {type(None)}}
     expected = f"a {kind}"
@@ -109,15 +115,15 @@ def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> s
 
 
 def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[Any]:
-    """Truth values or numbers as an array ``(N,)``, vectors of one shape as ``(N, ...)``.
+    """Convert booleans or numbers to an array ``(N,)``, vectors of one shape to ``(N, ...)``.
 
-    Integers are int64 where none is missing; where one is, they are floats, NaN where missing. It
-    is an error if an integer is too large for int64, or for a float without loss where one is
-    needed, or as in :func:`_stack`.
+    Integers are int64 if none is missing, otherwise floats with NaN. An integer that is too large
+    for int64, or not exact as a float if one is needed, is an error; so are those of
+    :func:`_stack`.
     """
     if kind == "vector":
         if all(value is None for value in values):
-            raise error("expected a vector at some node, got none at any", 0)
+            raise error("expected a vector at one node or more, got none", 0)
         return _stack(values, error)
     types = set(map(type, values))
     missing = type(None) in types
@@ -133,13 +139,13 @@ def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[
 
 
 def shown(value: Any) -> str:
-    """A value and its type, for the errors."""
+    """Return a value and its type as text, for the errors."""
     text = repr(value)
     return f"{text[:40]}{'...' * (len(text) > 40)} ({type(value).__name__})"
 
 
 def _stack(values: Sequence[Any], error: RowError) -> NDArray[Any]:
-    """The rows ``(N, ...)`` of vectors; an error where they differ in shape or hold no numbers."""
+    """Stack vectors as rows ``(N, ...)``; different shapes and other values are errors."""
     rows: list[Any] = []
     shape: tuple[int, ...] | None = None
     for row, value in enumerate(values):
@@ -155,8 +161,8 @@ def _stack(values: Sequence[Any], error: RowError) -> NDArray[Any]:
         shape = vector.shape if shape is None else shape
         if vector.shape != shape:
             raise error(
-                f"expected vectors of one length, that is {_size(shape)} as at the nodes before, "
-                f"got {_size(vector.shape)}",
+                f"expected vectors of one length, {_size(shape)} as at earlier nodes, got "
+                f"{_size(vector.shape)}",
                 row,
             )
         rows.append(vector)

@@ -1,7 +1,7 @@
-"""From linked objects to the arrays of a forest, without recursion.
+"""Conversion of linked objects to the arrays of a forest, without recursion.
 
-A builder of objects declares two things: the children of an object, and its columns. The walk of
-:func:`walk` is the same for all of them.
+A builder of objects declares two things: the children of an object, and its columns. All builders
+share the traversal of :func:`walk`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
-"""Types of objects that Python may store once for several equal values."""
+"""Types of which Python may store equal values as one object."""
 
 
 class Member(NamedTuple):
-    """An object and its field or key in the parent, None where it has none."""
+    """An object and its field or key in the parent, None if it has none."""
 
     field: str | None
     node: Any
@@ -32,13 +32,13 @@ class Member(NamedTuple):
 
 @dataclass
 class NodeLists:
-    """The arrays of a forest as lists, to which the nodes of trees are appended in preorder.
+    """The arrays of a forest as lists, to which nodes are appended in preorder.
 
     Attributes:
-        parent, pos: of each node; see :class:`~dgltrees.trees.forest.Forest`.
+        parent, pos: of each node, see :class:`~dgltrees.trees.forest.Forest`.
         depth: the number of edges between each node and its root.
         offsets: of the trees; the number of nodes is appended when a tree is complete.
-        objects: what each node is made of.
+        objects: the object of each node.
         file: the file of the trees, for the errors.
     """
 
@@ -50,7 +50,7 @@ class NodeLists:
     file: PathLike | None = None
 
     def error(self, message: str, row: int) -> TreeError:
-        """An error that names the tree and the node of ``row``."""
+        """Make an error that names the tree and the node of ``row``."""
         tree, node = locate(self.offsets, row)
         return TreeError(message, file=self.file, tree=tree, node=node)
 
@@ -66,10 +66,14 @@ class NodeLists:
     def walked(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
     ) -> Forest:
-        """The forest of these lists; nothing is checked.
+        """Convert the lists to a forest; nothing is checked.
 
         Arguments:
-            columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
+            columns: see :class:`~dgltrees.trees.forest.Forest`.
+            vocabs: see :class:`~dgltrees.trees.forest.Forest`.
+
+        Returns:
+            the forest.
         """
         return Forest.of_preorder(self.parent, self.pos, self.offsets, self.depth, columns, vocabs)
 
@@ -79,15 +83,18 @@ class NodeLists:
         vocabs: Mapping[str, Vocabulary] | None,
         numbers: Mapping[str, NDArray[Any]] | None = None,
     ) -> Forest:
-        """The forest of these lists with columns of names, and of numbers.
+        """Convert the lists to a forest with columns of names and of numbers.
 
         Arguments:
-            names: by column, the names of all nodes, None for none.
+            names: by column, the names of all nodes; None is a missing name.
             vocabs: vocabularies of these columns to use.
             numbers: other columns.
 
+        Returns:
+            the forest.
+
         Raises:
-            TreeError: there is no tree; with tree and node, a name is not in a frozen vocabulary.
+            TreeError: there is no tree, or a name is not in a frozen vocabulary.
             ConfigError: there is a vocabulary for another column.
         """
         vocabularies = vocabs_for(vocabs, *names)
@@ -108,17 +115,22 @@ def forest_of_nodes(
     file: PathLike | None = None,
     **options: Any,
 ) -> Forest:
-    """The forest of a walk.
+    """Build a forest by visiting objects.
 
     Arguments:
-        roots, children_of, options: see :func:`walk`.
-        names: by column, gives the name in an object, None for none.
+        roots: the root object of each tree.
+        children_of: see :func:`walk`.
+        names: by column, the function from an object to its name, or None.
         vocabs: vocabularies of these columns to use.
-        numbers: by column, gives the integer in an object.
+        numbers: by column, the function from an object to its integer.
         file: the file of the trees, for the errors.
+        options: other arguments of :func:`walk`.
+
+    Returns:
+        the forest.
 
     Raises:
-        TreeError: what :func:`walk` and :meth:`NodeLists.named` raise.
+        TreeError: see :func:`walk` and :meth:`NodeLists.named`.
         ConfigError: there is a vocabulary for another column.
     """
     check_vocabs(vocabs or {}, names)  # before any tree is read
@@ -145,17 +157,17 @@ def walk(
         roots: the root object of each tree.
         children_of: returns the children of an object by position, None where one is missing. It
             may raise :class:`TreeError`, to which tree and node are added.
-        repeat_shared: an object at several places of a tree is a node at each; otherwise that is
-            an error, but for immutable values such as strings and tuples.
-        identity: a number for each object that no other object has.
-        lists: where to append the nodes; new lists by default.
+        repeat_shared: whether an object that occurs several times in a tree is a node each time,
+            instead of an error. Immutable values such as strings and tuples always are.
+        identity: returns a number for each object that no other object has.
+        lists: the lists to append the nodes to; default: new lists.
 
     Returns:
         ``lists``.
 
     Raises:
-        TreeError: with tree and node: a root is None, an object contains itself or is at several
-            places, or what ``children_of`` raises.
+        TreeError: a root is None, an object contains itself or occurs several times, or
+            ``children_of`` raises one; the error names tree and node.
     """
     lists = NodeLists() if lists is None else lists
     objects, file = lists.objects, lists.file
@@ -198,7 +210,7 @@ def walk(
 
 
 def _check_repeated(value: Any, first: int, is_open: bool, repeat_shared: bool) -> None:
-    """Check that an object that was the node ``first`` already may be a node again.
+    """Check that an object that is the node ``first`` already may be a node again.
 
     Raises:
         TreeError: it may not.
@@ -207,6 +219,6 @@ def _check_repeated(value: Any, first: int, is_open: bool, repeat_shared: bool) 
         raise TreeError("expected a tree, got an object that contains itself (a cycle)")
     if not (repeat_shared or isinstance(value, _VALUES)):
         raise TreeError(
-            f"expected an object at one place of the tree, got the {type(value).__name__} of node "
-            f"{first} again; copy it, or make it a node at each place with repeat_shared=True"
+            f"expected each object once in a tree, got the {type(value).__name__} of node "
+            f"{first} again; copy it, or make it a node each time with repeat_shared=True"
         )

@@ -248,14 +248,14 @@ REASONS: dict[str, tuple[Callable[[Other, Nodes, Tensor], Tensor], str]] = {
     "degree": (lambda c, n, h: h.sum(1) if h.shape[1] < 3 else h.mean(1), "it does other operatio"),
     "power": (lambda c, n, h: h.sum(1) / h.shape[1] ** 0.5, "it computes with the number of nodes"),
     "random": (lambda c, n, h: (h * torch.rand_like(h)).sum(1), "it draws random numbers"),
-    "place": (lambda c, n, h: h[:, 0], "it picks children, or nodes, by their place"),
-    "constant": (lambda c, n, h: h.sum(1) * CONSTANT, "it reads a tensor that is no parameter"),
-    "level": (lambda c, n, h: h.sum(1) - h.sum((0, 1)), "it computes something of all nodes"),
-    "rule": (lambda c, n, h: h.sort(1).values.sum(1), "there is no rule for sort.default"),
+    "place": (lambda c, n, h: h[:, 0], "it selects children, or nodes, by their index"),
+    "constant": (lambda c, n, h: h.sum(1) * CONSTANT, "it reads a tensor that is not a par"),
+    "level": (lambda c, n, h: h.sum(1) - h.sum((0, 1)), "it computes across the nodes of a level"),
+    "rule": (lambda c, n, h: h.sort(1).values.sum(1), "the compiler does not support sort.default"),
     "numbers": (lambda c, n, h: h.sum(1) + n.nodes()[:, None], "it computes with torch.int64"),
-    "adds": (lambda c, n, h: h.sum(1).index_add(1, c.at, h.mean(1)), "to what is not zero"),
+    "adds": (lambda c, n, h: h.sum(1).index_add(1, c.at, h.mean(1)), "a tensor that is not zero"),
     "loops": (_loops, "it calls torch more than 5,000 times"),
-    "no_grad": (_no_grad, "the gradients of its compiled code would differ"),
+    "no_grad": (_no_grad, "the gradients of its compiled code and of its functions differ"),
     "counts": (_counts, "its attributes change between traversals"),
 }
 
@@ -292,7 +292,7 @@ def test_hooks_and_autocast_go_the_generic_way() -> None:
         pass
 
     compiled_way(Own)(lambda cell, batch, ndata: None)
-    assert compile_report(Own(2, 2)) == "Own has a compiled way of its own"
+    assert compile_report(Own(2, 2)) == "Own has a manual implementation in compiled code"
 
 
 Step = Callable[[Tensor, Tensor, nn.Linear], Tensor]
@@ -386,7 +386,7 @@ def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as
     one, two = (run_cell(cell.train(), pair, {"x": x})["h"] for _ in range(2))
     assert not one.equal(two)
     run_cell(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
-    reason = "is compiled where all nodes have as many children, 2; else it picks children"
+    reason = "is compiled only if all inner nodes have 2 children: it selects children"
     assert reason in compile_report(cell)
 
 

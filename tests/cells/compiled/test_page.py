@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-PAGE = Path(__file__).parents[3] / "docs" / "compiler.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "compilation_memory.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n.*?```\n)?", re.DOTALL)
 VERSION = "2.13."
 """The release of torch whose graph the page shows; those of others name operations differently."""

@@ -39,7 +39,7 @@ class Cell(BaseCell):
 
 
 class Largest(Cell):
-    """The cell of docs/custom_cell.md: the largest component, a little of the mean."""
+    """The cell of docs/howto/write_cell.md: the largest component, a little of the mean."""
 
     def below(self, nodes: Nodes, h: Tensor) -> Tensor:
         return 0.75 * h.amax(1) + 0.25 * h.mean(1)

@@ -60,8 +60,8 @@ def test_distinct_gives_up_when_there_are_no_more() -> None:
     with pytest.raises(ConfigError) as caught:
         draws.distinct(lambda: "xyz"[draws.below(rng, 3)], 4, "letters")
     assert str(caught.value) == (
-        "4 distinct letters were asked for in all splits together, but after 3 the next 10,000 "
-        "draws gave nothing new; ask for fewer"
+        "expected 4 distinct letters in all splits together, but after 3 the next 10,000 draws "
+        "gave nothing new; ask for fewer"
     )
 
 

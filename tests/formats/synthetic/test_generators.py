@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import GENERATORS
+from dgltrees.formats.synthetic.plans import SLOW, load_plans
+from dgltrees.trees.builders.walk import walk
 
 BYTES: dict[str, tuple[dict[str, Any], str]] = {
     "plans": (
@@ -76,3 +80,25 @@ def assert_writes_nothing(
         GENERATORS[name](tmp_path / "out", **settings)
     assert str(caught.value).startswith(message)
     assert not (tmp_path / "out").exists()
+
+
+def test_load_plans_gives_the_plans_of_the_files(tmp_path: Path) -> None:
+    files = GENERATORS["plans"](tmp_path, train=20, valid=0, test=0, seed=3)
+    lines = map(json.loads, files["train"].read_text().splitlines())
+    plans, seconds = load_plans(np.int64(20), random_state=np.int32(3), return_X_y=True)
+    assert list(lines) == [
+        {"plan": plan, "seconds": each, "speed": "slow" if each > SLOW else "fast"}
+        for plan, each in zip(plans, seconds.tolist())
+    ]
+    bunch = load_plans(20, random_state=3, as_frame=True)
+    assert bunch.data == plans
+    assert [*bunch.frame] == ["plan", *bunch.target_names]
+    assert bunch.frame["seconds"].tolist() == bunch.target.tolist()
+    assert load_plans(1).frame is None
+    names = {key for node in walk(plans, lambda node: node.get("Plans")).objects for key in node}
+    assert names == {*bunch.feature_names, "Plans"}
+    assert all(f"``{name}``" in bunch.DESCR for name in names)
+    with pytest.raises(ConfigError, match="n_samples to be an integer of at least 1, got 2.5"):
+        load_plans(2.5)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="random_state to be an integer of at least 0, got -1"):
+        load_plans(2, random_state=-1)

@@ -100,15 +100,27 @@ def test_implication_is_left_associative() -> None:
     assert implication([1, 0, 0]) == 1
 
 
-def test_the_pages_show_well_formed_examples(tmp_path: Path) -> None:
-    """The first code block of a page is a file of its format."""
-    for page, name in FORMAT_OF.items():
-        if page in ("snli", "msr"):  # known by the file's name; questions
-            continue
-        if name not in FORMATS_HERE:
-            continue
-        text = (DATASETS / f"{page.partition('_')[0]}.md").read_text(encoding="utf-8")
-        blocks = re.findall(r"(?s)```\n(.*?)```", text)
-        (tmp_path / page).write_text(blocks[0], encoding="utf-8")
-        examples = FORMATS[name].read(tmp_path / page)
-        assert np.all(examples.forest.sizes > 0)
+HEADINGS = {
+    "listops": "ListOps",
+    "lrt": "Logical relations (LRT)",
+    "sst": "Stanford Sentiment Treebank",
+    "inex": "INEX 2005",
+    "boolsent": "BoolSent",
+    "penn": "Penn Treebank brackets",
+    "ud": "Universal Dependencies",
+    "sick": "SICK",
+    "wikiqa": "WikiQA",
+    "mee": "Math expressions (MEE)",
+    "ptb_lm": "Penn Treebank text",
+    "plans": "Query plans",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in HEADINGS if FORMAT_OF[name] in FORMATS_HERE])
+def test_the_page_of_data_sets_shows_well_formed_examples(name: str, tmp_path: Path) -> None:
+    text = (DATASETS.parent / "docs/reference/data_sets.md").read_text(encoding="utf-8")
+    section = text.partition(f"\n### {HEADINGS[name]}\n")[2]
+    block = re.findall(r"(?s)\n```\n(.*?)```", section)[0]
+    (tmp_path / name).write_text(block, encoding="utf-8")
+    examples = FORMATS[FORMAT_OF[name]].read(tmp_path / name)
+    assert np.all(examples.forest.sizes > 0)

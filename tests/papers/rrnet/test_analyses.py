@@ -1,4 +1,4 @@
-"""Learned trees beside given ones, of policies that have learned a little."""
+"""Learned trees next to gold trees, of policies that have learned a little."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def trained(data: Path, out: Path, epochs: int, policy: dict[str, Any]) -> Path:
 
 @pytest.fixture(scope="module")
 def supervised_run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its policy has learned the given operations."""
+    """Its policy has learned the gold operations."""
     return trained(data, tmp_path_factory.mktemp("supervised") / "run", 5, {"operations": "policy"})
 
 
@@ -95,8 +95,8 @@ def test_drawings(
     for name in names:
         svg = (out / name).read_text(encoding="utf-8")
         if name.startswith("tree"):
-            assert svg.index(">learned<") < svg.index(">given<")
-            assert svg.count('class="node"') >= 2 * 9 + 2 + 2  # tokens, roots, two given brackets
+            assert svg.index(">learned<") < svg.index(">gold<")
+            assert svg.count('class="node"') >= 2 * 9 + 2 + 2  # tokens, roots, two gold brackets
         else:
             assert svg.count('class="step"') == 9
     capsys.readouterr()
@@ -110,7 +110,7 @@ def test_drawings(
     assert "expected --limit to be a whole number of at least 1, got 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("operations", ["given", "fixed"])
+@pytest.mark.parametrize("operations", ["gold", "random"])
 def test_runs_without_a_policy(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], operations: str
 ) -> None:
@@ -158,7 +158,7 @@ def assert_compared(
     assert "without_brackets" not in report
     assert sum(report["operations"].values()) == pytest.approx(1.0)
     svg = (tmp_path / "out" / "tree-0.svg").read_text(encoding="utf-8")
-    assert (">given<" in svg) == scores
+    assert (">gold<" in svg) == scores
     assert "eos" not in svg
     assert 'class="step"' in (tmp_path / "out" / "reading-0.svg").read_text(encoding="utf-8")
     if scores:

@@ -32,7 +32,7 @@ def test_presets_that_need_a_paper_go_with_it() -> None:
 
 
 @pytest.mark.usefixtures("without_nti")
-@pytest.mark.parametrize("name", ["sick-rrnet", "sick-rrnet-told"])
+@pytest.mark.parametrize("name", ["sick-rrnet", "sick-rrnet-supervised"])
 def test_a_missing_base_is_named(name: str) -> None:
     with pytest.raises(ConfigError) as error:
         preset_values(name)

@@ -1,4 +1,4 @@
-"""Training steps of recurrent-recursive networks with given operations, and of LSTMs.
+"""Training steps of recurrent-recursive networks with gold operations, and of LSTMs.
 
 Math expressions as the paper trains on them, 4 and 5 operators, 128 a batch, hidden size 128. A
 step takes one character under every contender; the time of the making of the batch is included.
@@ -139,7 +139,7 @@ def losses() -> list[float]:
 
 
 @pytest.mark.parametrize("contender", CONTENDERS)
-def test_given_operations(benchmark: BenchmarkFixture, losses: list[float], contender: str) -> None:
+def test_gold_operations(benchmark: BenchmarkFixture, losses: list[float], contender: str) -> None:
     texts = expressions()
     if contender.startswith("levels") or contender == "on the fly":
         step = training(contender, texts)

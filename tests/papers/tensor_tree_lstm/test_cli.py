@@ -102,7 +102,9 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
         Point(each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
         for each in cells
     ]
-    summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority": {}}}
+    summary = {
+        "valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority_accuracy": {}}
+    }
     monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
     rows = run_points(points[:2], [0], tmp_path)
     assert [row["parameters"] for row in rows] == [3**2, 3**2]
@@ -110,7 +112,7 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     rows = run_points(points, [0], tmp_path / "all")
     assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
     assert {row["parameters_of"] for row in rows} == {THE_CELL}
-    assert all("accuracy" not in row and "majority" not in row for row in rows)
+    assert all("accuracy" not in row and "majority_accuracy" not in row for row in rows)
     assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
     (tmp_path / "all" / "lstm").mkdir()
     (tmp_path / "all" / "lstm" / "run.json").touch()

@@ -59,7 +59,7 @@ def test_parsing_a_folder_of_texts_is_resumed(
     assert len(read(tmp_path / "trees" / "two.conllu", "conllu").forest) == 2
     (tmp_path / "one.text").touch()
     assert main([*argv, "--input", texts[0], str(tmp_path / "one.text")]) == 2
-    assert "expected inputs of different names" in capsys.readouterr().err
+    assert "expected --input files with different names" in capsys.readouterr().err
 
 
 def test_complete(
@@ -94,15 +94,15 @@ def test_errors(
     error = fails(*rerank, "--out", out)
     assert f"{lists}:" in error
     assert "expected the words of the sentence's first analysis" in error
-    assert "expected --out FILE, or --tune GOLD" in fails(*rerank)
-    assert "not both" in fails(*rerank, "--k", 2, "--tune", SENTENCES)
+    assert "expected --out FILE or --tune GOLD" in fails(*rerank)
+    assert "got both" in fails(*rerank, "--k", 2, "--tune", SENTENCES)
     questions = tmp_path / "questions.csv"
     questions.write_text(QUESTIONS.replace("_____", "dots"), encoding="utf-8")
     cloze = ("cloze", tree_lm_run, "--questions", questions)
-    assert "name its run as parser (--parser DIR)" in fails(*cloze, "--out", out)
+    assert "missing a parser for the language model" in fails(*cloze, "--out", out)
     error = fails(*cloze, "--parser", parser_run, "--out", out)
     assert f"{questions}:2: expected one blank" in error
-    assert "expected --answers FILE to compare with" in fails(*cloze)
+    assert "expected --answers FILE or --out FILE" in fails(*cloze)
 
 
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]

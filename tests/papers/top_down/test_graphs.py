@@ -125,7 +125,7 @@ def test_node_0_is_the_root(function: Callable[[Forest], Any]) -> None:
     ("pos", "node"), [([0, 0, 1], 1), ([0, 1, 2], 2), ([0, 1, 4], 2), ([0, 3, 1], 1)]
 )
 def test_edges_that_no_generation_has(pos: list[int], node: int) -> None:
-    with pytest.raises(TreeError, match=rf"tree 0, node {node}: expected of ROOT the edge RIGHT"):
+    with pytest.raises(TreeError, match=rf"tree 0, node {node}: expected edges RIGHT from ROOT"):
         dependency_forest(Forest.build([-1, 0, 1], pos=pos))
 
 

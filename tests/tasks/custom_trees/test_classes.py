@@ -56,7 +56,7 @@ def test_a_model_learns_a_forest_of_ones_own(tmp_path: Path, task: str) -> None:
     )
     result = train(settings, tmp_path / "run")
     assert result["test"]["accuracy"] == 1.0
-    assert result["test"]["majority"] < 0.8
+    assert result["test"]["majority_accuracy"] < 0.8
     assert result["test"]["examples"] == (200 if task == "classify" else 600)
     assert result["baselines"]["linear"]["test"]["accuracy"] <= 1.0
     run = load(tmp_path / "run")

@@ -200,6 +200,9 @@ def test_errors(tmp_path: Path) -> None:
         inspect_trees(PLANS, format="csv")
     with pytest.raises(TreeError, match="at least one tree"):
         inspect_trees(Forest.build([], offsets=[0]))
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(TreeError, match="expected trees, got the directory of a trained run"):
+        inspect_trees(tmp_path)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(TreeError, match="empty"):

@@ -75,7 +75,7 @@ PARAMETER = '<!DOCTYPE a [\n\n<!ENTITY % p "x">\n]><a/>'
         (PARAMETER, "d.xml:3: tree 1: expected a document without entity declarations, got one of"),
         (
             '<!DOCTYPE html PUBLIC "x" "http://x/y.dtd">\n<a>&nbsp;</a>',
-            "d.xml:2: tree 1: expected every entity to be XML's own, got &nbsp;",
+            "d.xml:2: tree 1: expected only the predefined entities of XML, got &nbsp;",
         ),
         ("<a>\n&nbsp;</a>", "d.xml:2: tree 1: expected well-formed XML, got: undefined entity"),
         ("<a>\n<b>\n", "d.xml:3: tree 1: expected well-formed XML, got: no element found"),
@@ -175,7 +175,7 @@ def with_entity() -> Any:
     ("make", "message"),
     [
         (cycle, "tree 0, node 2: expected a tree, got an object that contains itself (a cycle)"),
-        (shared, "tree 0, node 3: expected an object at one place of the tree, got the Element of"),
+        (shared, "tree 0, node 3: expected each object once in a tree, got the Element of"),
         (with_entity, "tree 0, node 0: expected entities replaced by their text, got &e;"),
         (lambda: "<r/>", "tree 0, node 0: expected an element of xml.etree or lxml"),
     ],

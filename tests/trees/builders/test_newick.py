@@ -50,5 +50,5 @@ def test_bad_text(text: str, message: str) -> None:
 
 def test_without_biopython(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "Bio", None)
-    with pytest.raises(ConfigError, match=r"Biopython .* pip install 'dgltrees\[newick\]'"):
+    with pytest.raises(ConfigError, match=r"missing Biopython, .* install 'dgltrees\[newick\]'"):
         from_newick("(A,B);")

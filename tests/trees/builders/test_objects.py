@@ -187,7 +187,7 @@ def rows(*values: Any) -> dict[str, Any]:
         ([rows(1), cycle()], "tree 1, node 2: expected a tree, got an object that contains itself"),
         (
             [shared()],
-            "tree 0, node 3: expected an object at one place of the tree, got the dict of node 1 "
+            "tree 0, node 3: expected each object once in a tree, got the dict of node 1 "
             "again; copy it",
         ),
         ([node("a", *"bcd")], "tree 0, node 1: expected an object or mapping to get 'children'"),
@@ -202,7 +202,7 @@ def rows(*values: Any) -> dict[str, Any]:
         ([rows(1, True)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
         (
             [rows([1], [1, 2])],
-            "tree 0, node 1: column 'x': expected vectors of one length, that is",
+            "tree 0, node 1: column 'x': expected vectors of one length,",
         ),
         ([rows([1], ["a"])], "tree 0, node 1: column 'x': expected a vector of numbers, got ['a']"),
         (
@@ -235,7 +235,10 @@ def test_bad_objects(roots: Any, message: str) -> None:
             {"columns": [0]},
             "columns: expected names, got 0; write {'name': 0} for a column of this",
         ),
-        ({"vocabs": {"x": Vocabulary()}}, "expected vocabularies for the columns , got one for x"),
+        (
+            {"vocabs": {"x": Vocabulary()}},
+            "expected vocabularies for the columns label, got one for x",
+        ),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
@@ -317,3 +320,26 @@ def test_a_column_without_any_value_is_nan_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="column 'x' has no value at any node"):
         forest = Forest.from_objects([{}, {}], "children", ["x"])
     assert np.isnan(forest.columns["x"]).tolist() == [True, True]
+
+
+def test_all_keys_of_dictionaries_are_columns_by_default() -> None:
+    forest = from_objects([PLAN, SimpleNamespace(x=1)], "Plans")
+    assert list(forest.columns) == ["Node Type", "Plan Rows", "Total Cost"]
+    mixed = {"a": 1, "b": None, "c": {}, "d": ["x"], "left": {"a": 2, "e": 1}, "right": {"e": "x"}}
+    with pytest.warns(UserWarning, match="several kinds are left out: 'c', 'd', 'e'; give col"):
+        forest = from_objects([mixed], ["left", "right"], kinds={"a": "number"})
+    assert list(forest.columns) == ["a"]
+    assert list(from_objects([PLAN], "Plans", ()).columns) == []
+
+
+@pytest.mark.parametrize(
+    ("roots", "cure"),
+    [
+        ([PLAN, {"Node Type": "Result"}], "children='Plans'[?]"),
+        ([{"query": {"plan": [PLAN]}}], "children='Plans', in the value of 'query.plan'[?]"),
+    ],
+)
+def test_a_wrong_key_of_the_children_is_a_warning(roots: list[Any], cure: str) -> None:
+    with pytest.warns(UserWarning, match=f"every tree is a single node, .*; did you mean {cure}"):
+        assert from_objects(roots, "children", ()).num_nodes == len(roots)
+    assert from_objects([{"Plans": []}, {"Plans": [1, 2]}], "children", ()).num_nodes == 2

@@ -146,9 +146,9 @@ def unparsed_stanza() -> Any:
     [
         (
             unparsed_spacy,
-            "document 0: expected dependencies, got none; run a pipeline with a",
+            "document 0: missing dependencies; run a pipeline with a",
         ),
-        (unparsed_stanza, "document 0: expected dependencies, got none; run a pipeline with a"),
+        (unparsed_stanza, "document 0: missing dependencies; run a pipeline with a"),
         (lambda: "A cat", "document 0: expected a document of spaCy or stanza, got a str"),
     ],
 )

@@ -106,7 +106,7 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
         (rows([1], [None]), {"tree": "t"}, "expected a column 't', got id, parent"),
         (rows([1], [None]), {"columns": ["x"]}, "expected a column 'x', got id, parent"),
         (rows([1, 2], [None]), {}, "expected columns of one length, got 2 values of 'id' and 1 of"),
-        (rows([1, None], [None, 1]), {}, "row 1: expected a value as 'id', got none"),
+        (rows([1, None], [None, 1]), {}, "row 1: missing value of 'id'"),
         (rows([1, 1], [None, 1]), {}, "row 1: expected every 'id' once, got 1 of row 0"),
         (rows([[1]], [None]), {}, "row 0: expected a hashable value as 'id', got [1]"),
         (rows([1, 2], [None, 3]), {}, "row 1: expected an 'id' as 'parent', got 3; leave it empty"),
@@ -122,7 +122,7 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
             {"tree": "t"},
             "row 1: expected an 'id' of 't' 'b' as 'parent', got 1; leave it empty",
         ),
-        (rows([1], [None], t=[None]), {"tree": "t"}, "row 0: expected a value as 't', got none"),
+        (rows([1], [None], t=[None]), {"tree": "t"}, "row 0: missing value of 't'"),
         (
             rows([1, 2], [None, None], t="aa"),
             {"tree": "t"},
@@ -131,8 +131,8 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
         ({"depth": [0, 1]}, {}, "expected a column 'id', got depth; for rows in preorder with"),
         ({"d": [0, 2]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth at most one"),
         ({"d": [1, 0]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth not less"),
-        ({"d": [0, 0.5]}, {"depth": "d"}, "row 1: expected a whole number as 'd', got 0.5"),
-        ({"d": [0, None]}, {"depth": "d"}, "row 1: expected a value as 'd', got none"),
+        ({"d": [0, 0.5]}, {"depth": "d"}, "row 1: expected an integer as 'd', got 0.5"),
+        ({"d": [0, None]}, {"depth": "d"}, "row 1: missing value of 'd'"),
         (
             {"d": [0, 1, 0], "t": "aba"},
             {"depth": "d", "tree": "t"},

@@ -1,6 +1,6 @@
 """What compiled traversals call: kernels for numba, and generated code as machine code.
 
-They need numba (``pip install dgltrees[fast]``) and the BLAS routines of torch's own library;
+They need numba (``pip install dgltrees[compile]``) and the BLAS routines of torch's own library;
 :func:`available` says whether both are there. On other devices and without them cells run level by
 level by calls of torch.
 """
@@ -29,13 +29,13 @@ _state = threading.local()
 
 @cache
 def available() -> bool:
-    """Whether the kernels can be compiled on this machine."""
+    """Return whether the kernels can be compiled on this machine."""
     return importlib.util.find_spec("numba") is not None and has_products()
 
 
 @contextmanager
 def compiled(on: bool) -> Iterator[None]:
-    """Compile cells, or do not, in this thread within a ``with`` block, whatever their batches."""
+    """Compile cells, or do not, in this thread within a ``with`` block, for batches of any size."""
     before = decided()
     _state.on = on
     try:
@@ -45,13 +45,13 @@ def compiled(on: bool) -> Iterator[None]:
 
 
 def decided() -> bool | None:
-    """Whether cells are compiled in this ``with`` block; None outside of :func:`compiled`."""
+    """Return whether cells are compiled in this ``with`` block; None outside :func:`compiled`."""
     on: bool | None = getattr(_state, "on", None)
     return on
 
 
 def compiles(like: Tensor) -> bool:
-    """Whether kernels are not off, available, and support the device and dtype of ``like``."""
+    """Return whether kernels are on, available, and support the device and dtype of ``like``."""
     supported = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
     return supported and decided() is not False and available()
 
@@ -63,7 +63,7 @@ ROUTINES = ("sgemm_", "dgemm_")
 
 @cache
 def address_of(name: str) -> int | None:
-    """The address of a Fortran BLAS routine in torch's library, or None if it is not exported."""
+    """Return the address of a Fortran BLAS routine in torch's library; None if not exported."""
     folder = Path(torch.__file__).parent / "lib"
     for path in (folder / "libtorch_cpu.so", folder / "libtorch_cpu.dylib"):
         if path.exists():
@@ -73,13 +73,13 @@ def address_of(name: str) -> int | None:
 
 
 def sources() -> int:
-    """A checksum of the kernels, for the key of numba's cache."""
+    """Return a checksum of the kernels, for the key of numba's cache."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return zlib.crc32(b"".join(file.read_bytes() for file in files))
 
 
 def has_products() -> bool:
-    """Whether torch's library exports the matrix products of both precisions."""
+    """Return whether torch's library exports the matrix products of both precisions."""
     return all(address_of(name) is not None for name in ROUTINES)
 
 
@@ -109,7 +109,7 @@ def {name}(threads, shards, {arguments}):
 
 @cache
 def machine_code(body: str, name: str, arguments: str, threaded: bool) -> Any:
-    """The compiled function of all shards, ``up`` or ``down``.
+    """Compile the function of all shards, ``up`` or ``down``.
 
     Arguments:
         body: Python code of ``up_shard`` or ``down_shard``.

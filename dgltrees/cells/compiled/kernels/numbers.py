@@ -38,7 +38,7 @@ TANH_SERIES = tuple(f32(x) for x in (-1 / 3, 2 / 15, -17 / 315, 62 / 2835))
 
 @intrinsic
 def _from_bits(context, bits):
-    """The single-precision number with these 32 bits."""
+    """Return the single-precision number with these 32 bits."""
 
     def make(context, builder, signature, args):
         return builder.bitcast(args[0], ir.FloatType())
@@ -72,7 +72,7 @@ def _tanh_from(x: float, e: float) -> float:
 
 @overload(_tanh_from, jit_options=MATH)
 def _tanh_from_of(x, e):
-    """tanh x, given also ``e = exp(-2 x)``."""
+    """Compute tanh x, given also ``e = exp(-2 x)``."""
 
     def single(x, e):
         s = x * x
@@ -86,20 +86,20 @@ def _tanh_from_of(x, e):
 
 @njit(**MATH)
 def exp(x):
-    """The exponential."""
+    """Compute the exponential."""
     return _exp(x)
 
 
 @njit(**MATH)
 def sigmoid(x):
-    """The logistic function."""
+    """Compute the logistic function."""
     one = type(x)(1)  # a plain 1 would promote to double
     return one / (one + _exp(-x))
 
 
 @njit(**MATH)
 def tanh(x):
-    """The hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
     return _tanh_from(x, _exp(-(x + x)))
 
 
@@ -116,24 +116,24 @@ cos, expm1, erf, log, log1p, sin, sqrt = (
 
 @njit(**MATH)
 def larger(x, y):
-    """The larger number, NaN if one is."""
+    """Return the larger number, or NaN if one is NaN."""
     return x if x > y or x != x else y
 
 
 @njit(**MATH)
 def smaller(x, y):
-    """The smaller number, NaN if one is."""
+    """Return the smaller number, or NaN if one is NaN."""
     return x if x < y or x != x else y
 
 
 @njit(**MATH)
 def share(x, y):
-    """The derivative of the larger of x and y by x: a half if they are equal."""
+    """Return the derivative of the larger of x and y by x; a half if they are equal."""
     one = type(x)(1)
     return one if x > y else (one / type(x)(2) if x == y else type(x)(0))
 
 
 @njit(**MATH)
 def sign(x):
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     return type(x)(x > 0) - type(x)(x < 0)

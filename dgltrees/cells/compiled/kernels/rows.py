@@ -45,13 +45,13 @@ PLAIN, TURNED = ord("N"), ord("T")
 
 @njit(**CALLED)
 def scratch(like: Any) -> tuple[Any, Any]:
-    """Memory for the arguments of :func:`multiply`, with the dtype of ``like``; one per thread."""
+    """Allocate memory for the arguments of :func:`multiply` in one thread, typed like ``like``."""
     return np.empty(2, like.dtype), np.empty(8, np.int32)
 
 
 @njit(**CALLED)
 def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
-    """``C = A B + beta C`` for matrices (n, k), (k, m) and (n, m) with dense rows.
+    """Compute ``C = A B + beta C`` for matrices (n, k), (k, m) and (n, m) with dense rows.
 
     Fortran stores columns first and sees transposed matrices, so it computes C' = B' A'.
     """
@@ -60,13 +60,13 @@ def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
 
 @njit(**CALLED)
 def multiply_by_transposed(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
-    """``C = A B' + beta C`` for matrices (n, k), (m, k) and (n, m) with dense rows."""
+    """Compute ``C = A B' + beta C`` for matrices (n, k), (m, k) and (n, m) with dense rows."""
     _product(B, A, C, TURNED, PLAIN, A.shape[1], beta, space)
 
 
 @njit(**CALLED)
 def multiply_transposed(A: Any, B: Any, C: Any, space: Any) -> None:
-    """``C += A' B`` for matrices (n, k), (n, m) and (k, m) with dense rows."""
+    """Compute ``C += A' B`` for matrices (n, k), (n, m) and (k, m) with dense rows."""
     _product(B, A, C, PLAIN, TURNED, A.shape[0], 1.0, space)
 
 
@@ -74,7 +74,7 @@ def multiply_transposed(A: Any, B: Any, C: Any, space: Any) -> None:
 def _product(
     B: Any, A: Any, C: Any, turn_b: int, turn_a: int, k: int, beta: float, space: Any
 ) -> None:
-    """``C' = B' A' + beta C'``, in Fortran's order of rows and columns."""
+    """Compute ``C' = B' A' + beta C'``, in Fortran's order of rows and columns."""
     if C.shape[0] == 0:
         return
     factors, numbers = space
@@ -90,21 +90,21 @@ def _product(
 
 @njit(**MATH)
 def add(total, x):
-    """``total += x``."""
+    """Add: ``total += x``."""
     for j in range(len(total)):
         total[j] += x[j]
 
 
 @njit(**MATH)
 def copy(total, x):
-    """``total = x``."""
+    """Copy: ``total = x``."""
     for j in range(len(total)):
         total[j] = x[j]
 
 
 @njit(**MATH)
 def outside_gradient(total, grads, node):
-    """``total = grads[node]``, or zeros if ``grads`` is empty."""
+    """Set ``total = grads[node]``, or zeros if ``grads`` is empty."""
     if len(grads):
         copy(total, grads[node])
     else:
@@ -135,7 +135,7 @@ def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
 
 
 class Announcement(Listener):  # type: ignore[misc]
-    """Says once, on standard error, that numba compiles a function of a package.
+    """A listener that announces once, on standard error, that numba compiles for a package.
 
     Code that numba loads from its cache on disk is not compiled, and nothing is said.
 
@@ -147,7 +147,7 @@ class Announcement(Listener):  # type: ignore[misc]
         self.package, self.done = package, False
 
     def on_start(self, event: Event) -> None:
-        """Numba begins to compile a function."""
+        """Announce that numba begins to compile a function."""
         if self.done or not event.data["dispatcher"].py_func.__module__.startswith(self.package):
             return
         self.done = True
@@ -155,10 +155,10 @@ class Announcement(Listener):  # type: ignore[misc]
         tqdm.write(f"dgltrees: {text}", file=sys.stderr)
 
     def on_end(self, event: Event) -> None:
-        """Numba has compiled a function."""
+        """Note that numba has compiled a function."""
 
 
 @cache
 def announce_compiling() -> None:
-    """Let numba tell an :class:`Announcement` of this process."""
+    """Register an :class:`Announcement` of this process with numba."""
     register("numba:compile", Announcement())

@@ -31,7 +31,7 @@ _sealed: dict[str, int] = {}  # by entry, how many versions of its functions hav
 
 @cache
 def folder() -> Path | None:
-    """The folder of compiled code: ``dgltrees`` in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
+    """Return the cache folder: ``dgltrees`` in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
 
     Returns:
         None, after one warning, if it cannot be written or others may write it; code is then
@@ -56,7 +56,7 @@ def folder() -> Path | None:
 
 
 def _danger(path: Path) -> str:
-    """Why somebody else may write in a folder, by the rule of ssh; empty if nobody may.
+    """Return why other users may write in a folder, by the rule of ssh; empty if they may not.
 
     The folder and those above it belong to the user or to root, and nobody else may write there. A
     folder above with the sticky bit, as ``/tmp`` has it, may be written by all.
@@ -128,7 +128,7 @@ def seal(kernel: Any) -> None:
 
 
 def _is_whole(file: Path, text: str) -> bool:
-    """Whether an entry has this code, and all its files have their checksums."""
+    """Return whether an entry has this code, and all its files have their checksums."""
     try:
         sums = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
         found = {each.name: file_checksum(each) for each in _files(file) if each.suffix != ".json"}
@@ -138,7 +138,7 @@ def _is_whole(file: Path, text: str) -> bool:
 
 
 def _files(file: Path) -> list[Path]:
-    """The files of an entry, given that of its code."""
+    """Return the files of an entry, given that of its code."""
     own = [each for each in (file, file.with_suffix(".json")) if each.exists()]
     return [*own, *sorted((file.parent / "__pycache__").glob(f"{file.stem}.*"))]
 
@@ -149,7 +149,7 @@ def _remove(file: Path) -> None:
 
 
 def _bound(place: Path) -> None:
-    """Remove the oldest entries of a folder that is too large, but for the newest."""
+    """Remove the oldest entries of a folder that is too large, except for the newest."""
     lists = sorted(place.glob("dgltrees_cell_*.json"), key=lambda file: file.stat().st_mtime)
     entries = [each.with_suffix(".py") for each in lists]
     sizes = [sum(each.stat().st_size for each in _files(file)) for file in entries]

@@ -129,11 +129,6 @@ class SentenceTask(ReaderTask):
         with torch.no_grad():
             words.copy_(vectors)
 
-    def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters without word vectors, as in Table 1, and in total."""
-        counts = super().parameters(model)
-        return {**counts, "table": counts["cell"]}
-
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The table of word vectors, if there is one."""
         words = _words_of(model)

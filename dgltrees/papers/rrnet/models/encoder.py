@@ -14,7 +14,13 @@ from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.papers.rrnet.graphs import word_operations
 from dgltrees.papers.rrnet.models.objectives import PolicyObjective, Replay, Trajectories
-from dgltrees.papers.rrnet.models.policy import Decisions, FixedOperations, OnlyRecur, Policy, legal
+from dgltrees.papers.rrnet.models.policy import (
+    Decisions,
+    OnlyRecur,
+    Policy,
+    RandomOperations,
+    legal,
+)
 from dgltrees.papers.rrnet.models.sequences import (
     OPERATION,
     Rollout,
@@ -100,7 +106,7 @@ class RRNetEncoder(Encoder):
         *,
         policy: Policy | None = None,
         objective: PolicyObjective | None = None,
-        fixed: FixedOperations | OnlyRecur | None = None,
+        fixed: RandomOperations | OnlyRecur | None = None,
         consume: Consume = "step",
         supervised_fraction: Share = 0.0,
         max_open: Count = 16,
@@ -113,7 +119,7 @@ class RRNetEncoder(Encoder):
             )
         if policy is not None and fixed is not None:
             raise ConfigError("expected a policy or fixed operations, got both")
-        if isinstance(fixed, FixedOperations) and consume == "recur":
+        if isinstance(fixed, RandomOperations) and consume == "recur":
             raise ConfigError(
                 "expected every step to consume its token with an operation for each token id, got "
                 "RECUR alone"

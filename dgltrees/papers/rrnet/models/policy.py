@@ -1,4 +1,4 @@
-"""What decides the operations: a policy network that scores the next one, or a fixed rule."""
+"""Policies: a network that scores the next operation, random operations, or only recur."""
 
 from __future__ import annotations
 
@@ -143,14 +143,14 @@ class OnlyRecur(nn.Module):
     """
 
     def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
-        """RECUR for every token, ``(S,)``; for the arguments see :class:`FixedOperations`."""
+        """RECUR for every token, ``(S,)``; for the arguments see :class:`RandomOperations`."""
         recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
         return recurs.to(batch.device)
 
 
 @checked
-class FixedOperations(nn.Module):
-    """A random but fixed operation for each token id; illegal ones become RECUR.
+class RandomOperations(nn.Module):
+    """One random operation for each token id, drawn once; illegal ones become RECUR.
 
     Jacob et al. (2018), section 3.1, call it a random deterministic policy.
 

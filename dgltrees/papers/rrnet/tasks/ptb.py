@@ -4,7 +4,7 @@ Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly wit
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have one sentence per
 line, or are trees. Every word and every end of a line is predicted once, from everything before it
 in its stream. Decisions of a policy depend only on the prefix, so the perplexities of all models
-are comparable; but not those under given operations, the trees of the data, which know what comes.
+are comparable; but not those under gold operations, whose trees depend on later words.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class StreamTask(ReaderTask):
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
         For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. Where
-        the data give the operations, ``given_operations`` says so: they know the words to come.
+        operations are gold ones, which depend on later words, ``gold_operations`` is true.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
@@ -121,7 +121,7 @@ class StreamTask(ReaderTask):
             if (outputs[name] >= 0).all():
                 report[name] = float(outputs[name].mean())
         if (outputs["gave"] > 0).any():
-            report["given_operations"] = True
+            report["gold_operations"] = True
         return report
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from dgltrees.models.readout import Root
 from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
-from dgltrees.papers.rrnet.models.policy import FixedOperations, OnlyRecur, Policy
+from dgltrees.papers.rrnet.models.policy import OnlyRecur, Policy, RandomOperations
 from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.settings import (
     Count,
@@ -53,7 +53,7 @@ Agent = tuple[PolicyObjective, Any] | Literal["none"]
 
 @dataclass(frozen=True)
 class LimitedStack:
-    """Operations that are not given, so that something must bound the stack."""
+    """Operations that are not gold, so that the stack needs a limit."""
 
     stack: Count = 16
     """Largest number of sub-trees that can be open at a time."""
@@ -92,7 +92,7 @@ class LearnedOperations(LimitedStack, Consumption):
 
 
 @dataclass(frozen=True)
-class FixedOperationsSettings(LimitedStack):
+class RandomOperationsSettings(LimitedStack):
     """One operation for each token of the vocabulary."""
 
     seed: Seed = 0
@@ -105,19 +105,19 @@ class PolicySettings:
 
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
-            "given": Consumption,
+            "gold": Consumption,
             "policy": LearnedOperations,
-            "fixed": FixedOperationsSettings,
+            "random": RandomOperationsSettings,
             "recur": None,
         }
     }
 
-    operations: Consumption | LearnedOperations | FixedOperationsSettings | Literal["recur"] = (
-        chosen("given")
+    operations: Consumption | LearnedOperations | RandomOperationsSettings | Literal["recur"] = (
+        chosen("gold")
     )
-    """Whether to split, recur or merge: as the data say (given), as a network says that is trained
-    with the model (policy), one choice for each word of the vocabulary, drawn once (fixed), or
-    never anything but recur, which is an LSTM."""
+    """Operations (split, recur, merge): those of the trees in the data (gold), of a policy network
+    that is trained with the model (policy), one for each word of the vocabulary, drawn once
+    (random), or recur only, which is an LSTM."""
     merge: Literal["mlp", "average"] = "mlp"
     """How a merge joins two states: by the paper's MLP, or by their mean."""
     stack_cell: bool = False
@@ -143,7 +143,7 @@ class RRNetSettings(EncoderSettings):
 
         Raises:
             ConfigError: the vectors are those of a pretrained encoder that is trained; or the
-                operations should be fixed per token id, but tokens have no ids.
+                operations should be random per token id, but tokens have no ids.
         """
         if isinstance(inputs, FineTunedWords):
             raise ConfigError(
@@ -181,16 +181,16 @@ class RRNetSettings(EncoderSettings):
             dropout=self.dropout,
         )
 
-    def _fixed(self, inputs: Input) -> FixedOperations | OnlyRecur | None:
+    def _fixed(self, inputs: Input) -> RandomOperations | OnlyRecur | None:
         """The operations that no data give and nothing learns."""
         operations = self.policy.operations
         if operations == "recur":
             return OnlyRecur()
-        if not isinstance(operations, FixedOperationsSettings):
+        if not isinstance(operations, RandomOperationsSettings):
             return None
         if inputs.ids is None:
-            raise ConfigError("expected model.words table with fixed operations, got pretrained")
-        return FixedOperations(inputs.ids, cast(NodeInput, inputs).rows, operations.seed)
+            raise ConfigError("expected model.words table with random operations, got pretrained")
+        return RandomOperations(inputs.ids, cast(NodeInput, inputs).rows, operations.seed)
 
     def classifier(self, encoder: Encoder, head: Head) -> Classifier:
         """A classifier of sentence vectors; if there is a policy, it learns from rewards."""
@@ -205,8 +205,8 @@ class RRNetSettings(EncoderSettings):
     def display_name(model: Options) -> str:
         """The name of the encoder, with how operations are decided."""
         names = {
-            "given": "supervised RRNet",
-            "fixed": "RRNet, fixed operations",
+            "gold": "supervised RRNet",
+            "random": "RRNet, random operations",
             "recur": "RRNet, recur alone",
         }
         agent = model.get("policy.agent", "none")

@@ -13,10 +13,10 @@ from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.papers.rrnet.tasks.settings import (
     Agent,
     Consumption,
-    FixedOperationsSettings,
     LearnedOperations,
     LimitedStack,
     PolicySettings,
+    RandomOperationsSettings,
     RRNetSettings,
 )
 from dgltrees.settings import Count, Fraction, NonNegativeInt, Part, chosen
@@ -70,7 +70,7 @@ class StreamLearnedOperations(LearnedOperations):
 
 
 @dataclass(frozen=True)
-class GivenOperations(LimitedStack, Consumption):
+class GoldOperations(LimitedStack, Consumption):
     """Operations of the trees in the data."""
 
     consume: Consume = "recur"
@@ -84,19 +84,19 @@ class StreamPolicySettings(PolicySettings):
 
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
-            "given": GivenOperations,
+            "gold": GoldOperations,
             "policy": StreamLearnedOperations,
-            "fixed": FixedOperationsSettings,
+            "random": RandomOperationsSettings,
             "recur": None,
         }
     }
 
-    operations: Consumption | LearnedOperations | FixedOperationsSettings | Literal["recur"] = (
+    operations: Consumption | LearnedOperations | RandomOperationsSettings | Literal["recur"] = (
         chosen("policy")
     )
-    """Whether to split, recur or merge: as a network says that is trained with the model (policy),
-    one choice for each word of the vocabulary, drawn once (fixed), never anything but recur, which
-    is an LSTM, or as the trees of the data say (given), which know the words to come."""
+    """Operations (split, recur, merge): those of a policy network that is trained with the model
+    (policy), one for each word of the vocabulary, drawn once (random), recur only, which is an
+    LSTM, or those of the trees in the data (gold), which depend on later words."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""The analyses of top-down TreeLSTMs."""
+"""Analyses of top-down TreeLSTMs."""

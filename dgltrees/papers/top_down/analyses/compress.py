@@ -1,4 +1,4 @@
-"""Sentences compressed: the part of a dependency tree that a language model finds likeliest."""
+"""Sentence compression: the most probable part of a dependency tree under a language model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Compression(NamedTuple):
     """The result of :func:`compress`.
 
     Attributes:
-        forest: a forest with one tree, the shortened sentence.
+        forest: a forest with one tree, the compressed sentence.
         score: its score.
-        exact: whether it is certain that no other part of this length has a higher score.
+        exact: whether no other part of this length has a higher score; False if unknown.
     """
 
     forest: Forest
@@ -37,22 +37,22 @@ class Compression(NamedTuple):
 def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> Compression:
     """Shorten a sentence to the connected part of its tree with the highest score.
 
-    Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 4); after
+    Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 4). As in
     Filippova et al. (2015), words are only deleted. The remaining part of the tree is connected,
-    has the dependents of ROOT, and has exactly ``max_words`` words: among parts of different
-    lengths a language model would choose the shortest. A shorter sentence is not changed.
+    has the dependents of ROOT, and has exactly ``max_words`` words, because among parts of
+    different lengths a language model would prefer the shortest. A shorter sentence is not changed.
 
-    A word's probability depends on which of its siblings remain, so that the best part of the
-    whole does not consist of the best parts of its subtrees, and there may be exponentially many.
-    So this is a beam search over deletions of whole subtrees. For each length, from the longest
+    The probability of a word depends on its remaining siblings, so the best part of a tree does not
+    consist of the best parts of its subtrees, and there may be exponentially many parts. The search
+    is therefore a beam search over deletions of whole subtrees. For each length, from the longest
     down, it expands the ``beam`` parts with the highest scores, and scores every part that results
     from one more deletion. The result is exact if no beam was full.
 
     Arguments:
         forest: one dependency tree, with ROOT as node 0.
-        max_words: the number of words to keep.
-        score: scores dependency trees, for example by a language model's log-probabilities.
-        beam: the number of parts of each length that are expanded.
+        max_words: number of words to keep.
+        score: function that scores dependency trees, such as log-probabilities of a language model.
+        beam: number of parts of each length that are expanded.
 
     Raises:
         ConfigError: there is not exactly one tree, no word remains, or there is no beam.
@@ -60,8 +60,8 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
     """
     if len(forest) != 1 or max_words < 1 or beam < 1:
         raise ConfigError(
-            f"expected one tree, 1 word and 1 part or more to keep, got {len(forest)} trees, "
-            f"{max_words} words and a beam of {beam}"
+            "expected one tree, max_words of at least 1 and a beam of at least 1, got "
+            f"{len(forest)} trees, max_words={max_words} and beam={beam}"
         )
     check_roots(forest)
     words, below = forest.num_nodes - 1, _below(forest)
@@ -83,7 +83,7 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:
-    """Which nodes are in the subtree of each node (row), ``(n, n)`` bool."""
+    """Return which nodes are in the subtree of each node (row), ``(n, n)`` bool."""
     below = np.eye(forest.num_nodes, dtype=np.bool_)
     up = np.where(forest.parent < 0, 0, forest.parent)
     for _ in range(int(forest.depth.max())):
@@ -94,7 +94,7 @@ def _below(forest: Forest) -> NDArray[np.bool_]:
 def _deletions(
     forest: Forest, parts: NDArray[np.bool_], below: NDArray[np.bool_], least: int
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """The parts ``(P, n)`` after one deletion, grouped by length; at least ``least`` words.
+    """Yield the parts ``(P, n)`` after one deletion by length, with at least ``least`` words.
 
     Arguments:
         parts: ``(B, n)`` bool, the nodes of each part.
@@ -130,24 +130,24 @@ def compress_sentences(
     beam: int = 8,
     joint: bool = False,
 ) -> GeneratedTrees:
-    """Compress all sentences of CoNLL-U files; see ``compress``.
+    """Compress all sentences of CoNLL-U files; see :func:`compress`.
 
     Arguments:
-        run: the run of a language model over trees.
+        run: a trained language model over trees.
         files: the sentences with their trees.
-        max_words: the largest number of words of a compressed sentence.
-        beam: the number of parts of each length that the search expands.
-        joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T); a
-            model that generates the shape (``model.stops``) always does.
+        max_words: largest number of words of a compressed sentence.
+        beam: number of parts of each length that the search expands.
+        joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T). A
+            model that generates the shape (``model.stops``) always uses log P(S, T).
 
     Returns:
-        the compressed sentences, with all columns of the files; their comments
-        have the score (``log_prob`` or ``joint_log_prob``), the original number of ``words``, and
-        whether the search was ``exact``.
+        The compressed sentences with all columns of the files. Their comments have the score
+        (``log_prob`` or ``joint_log_prob``), the original number of ``words``, and whether the
+        search was ``exact``.
 
     Raises:
-        ConfigError: the run's model is not a TreeLM, a number is out of range, or the run has no
-            edge classifier.
+        ConfigError: the model is not a TreeLM, a number is out of range, or the run has no edge
+            classifier.
         TreeError: a file is not CoNLL-U.
     """
     words = tree_language_model(run)

@@ -1,9 +1,9 @@
-"""The probability of trees with their words: log P(S, T) of a language model over trees.
+"""The joint probability of trees and words: log P(S, T) of a language model over trees.
 
-Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. To
-a language model that generates only words, four classifiers are added, which decide on every edge;
-they are a run of the task ``edge-classifier`` in the folder of this name in the language model's
-run.
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. A
+language model that generates only words is extended by four classifiers, which decide on every
+edge. They are a run of the task ``edge-classifier`` in the subfolder of this name of the language
+model's run.
 """
 
 from __future__ import annotations
@@ -53,36 +53,36 @@ def train_edge_classifier(
     root: str | None = None,
     bar: bool | None = None,
 ) -> dict[str, Any]:
-    """Train the classifiers that add edges to trees, on the states of a run's language model.
+    """Train the classifiers that add edges to trees, on the states of a language model.
 
     The language model is not changed. Its states of all training trees are written to
     ``edge-states`` in its run directory. The classifiers are trained on them like any other model,
     in the run directory ``edge-classifier`` next to it; interrupted training is resumed. All four
-    learn from the same batches, and the weights are those of the epoch with the lowest loss on the
-    validation trees.
+    classifiers are trained on the same batches. The weights are those of the epoch with the lowest
+    loss on the validation trees.
 
     Arguments:
-        run: the run of a language model over trees.
-        model: settings ``hidden``, ``dropout`` and ``state`` of
-            ``AddDecisions``; by default those of the preset ``edge-classifier``.
+        run: a trained language model over trees.
+        model: settings ``hidden``, ``dropout`` and ``state`` of ``AddDecisions``; by default those
+            of the preset ``edge-classifier``.
         training: settings of the training loop; by default those of the preset.
-        root: folder of the data sets; by default the run's.
-        bar: whether to show a progress bar; by default where there is a terminal.
+        root: folder of the data sets; by default that of the run.
+        bar: show a progress bar; by default only in a terminal.
 
     Returns:
-        the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
-        -log P(S, T) per word of the validation trees, if the run has some.
+        The result of :func:`~dgltrees.training.run.train`, and ``joint_loss``, the mean of -log
+        P(S, T) per word of the validation trees in nats, if there are any.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, its model generates the shape already
-            (``model.stops``), it has been trained on since its classifiers were, or its data have
-            changed; or a setting is not one that the classifiers have.
+        ConfigError: the model is not a TreeLM, it generates the shape of trees (``model.stops``),
+            it has been trained further since its classifiers were trained, its data have changed,
+            or a setting does not exist.
     """
     words = tree_language_model(run)
     if words.start is not None:
         raise ConfigError(
-            f"expected a language model of words alone at {run.directory.path}, got one that "
-            "generates the shape of trees by START and STOP (model.stops); its log P is joint"
+            f"expected a language model without model.stops at {run.directory.path}, got one that "
+            "generates the shape of trees by START and STOP; its log-probability is joint already"
         )
     run_settings = run.settings if root is None else run.settings.replace("data", root=root)
     run.directory.check(run_settings, fingerprints(run_settings))
@@ -113,14 +113,17 @@ def train_edge_classifier(
 
 
 def load_joint(run: TrainedModel) -> JointTreeLM | TreeLM:
-    """Load a run's model of words and edges, in evaluation mode, whose ``log_prob`` is log P(S, T).
+    """Load a run's model of words and edges, whose ``log_prob`` is log P(S, T).
 
     Arguments:
-        run: the run of a language model over trees, with or without START and STOP.
+        run: a trained language model over trees, with or without START and STOP.
+
+    Returns:
+        The model, in evaluation mode.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, it has no edge classifier, or it has been
-            trained on since.
+        ConfigError: the model is not a TreeLM, it has no edge classifier, or it has been trained
+            further since.
     """
     words = tree_language_model(run)
     if words.start is not None:
@@ -156,7 +159,7 @@ def joint_loss(run: TrainedModel, test: Files = None, root: str | None = None) -
 
 
 def joint_report(run: TrainedModel, test: Files, root: str | None) -> dict[str, float]:
-    """Return the addition of ``evaluate`` to a report: ``joint_loss``, with an edge classifier.
+    """Return ``joint_loss`` for the report of ``evaluate``, if there is an edge classifier.
 
     If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
     """
@@ -216,18 +219,18 @@ def _check_weights(run: TrainedModel) -> None:
     if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
-            f"the language model at {path} has been trained on since its edge classifier was; "
+            f"the language model at {path} has been trained further since its edge classifier; "
             f"remove {path / CLASSIFIER} and train it again: dgltrees train-edge-classifier {path}"
         )
 
 
 def _weights(run: TrainedModel) -> dict[str, Any]:
-    """A fingerprint of the language model's weights."""
+    """Return a fingerprint of the language model's weights."""
     return fingerprint(run.directory / "weights.safetensors")
 
 
 def _states_are_current(run: TrainedModel) -> bool:
-    """Whether states were written, and since then the language model has not been trained."""
+    """Return whether states of the language model's current weights were written."""
     written = (run.directory / WEIGHTS).exists()
     return written and run.directory.values(WEIGHTS) == _weights(run)
 

@@ -1,4 +1,4 @@
-"""Sentences parsed by a trained parser."""
+"""Parsing of sentences with a trained parser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of, owner
 
 SentenceFormat = Literal["conllu", "lines", "text"]
-"""Formats of sentences: CoNLL-U, one sentence of words per line, running text."""
+"""Formats of sentences: CoNLL-U, one tokenized sentence per line, running text."""
 
 
 def read_sentences(
@@ -37,7 +37,7 @@ def read_sentences(
     encoding: str = "utf-8",
     after: str | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a file, one by one.
+    """Yield the sentences of a file.
 
     Arguments:
         path: the file.
@@ -46,7 +46,7 @@ def read_sentences(
 
     Raises:
         ConfigError: there is no such format.
-        TreeError: the file is not of that form.
+        TreeError: the file does not have this format.
     """
     if form is None:
         form = "conllu" if format_by_suffix(path) == "conllu" else "lines"
@@ -69,24 +69,24 @@ def parse(
     projective: bool | None = None,
     max_nodes: int = 2000,
 ) -> KBest:
-    """The k trees with the highest log-probability of their heads, for each sentence.
+    """Return the k trees with the highest log-probability of their heads, for each sentence.
 
-    Each arc has its likeliest label. A short sentence may have fewer than k trees.
+    Each arc has its most probable label. A short sentence may have fewer than k trees.
 
     Arguments:
-        run: the run of a parser.
-        forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads
-            are not read.
-        k: the number of trees per sentence.
-        projective: whether the trees are projective; by default as the run's settings say.
-        max_nodes: the largest number of nodes in a batch; a longer sentence is a batch by itself.
+        run: a trained parser.
+        forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads are
+            ignored.
+        k: number of trees per sentence.
+        projective: whether the trees are projective; by default the value of the run's settings.
+        max_nodes: largest number of nodes in a batch; a longer sentence is a batch by itself.
 
     Returns:
-        the trees, with the columns of ``forest``, and ``deprel`` from the parser.
+        The trees, with the columns of ``forest``, and ``deprel`` from the parser.
 
     Raises:
-        ConfigError: the run is not one of a parser, or ``k`` is not positive.
-        TreeError: the parser reads parts of speech, and a word has none.
+        ConfigError: the model is not a parser, or ``k`` is not positive.
+        TreeError: the parser uses parts of speech, and a word has none.
     """
     model = require(run, run.model, BiaffineParser, "a parser")
     settings = require(run, run.settings.data, ParserSettings, "a parser")
@@ -116,7 +116,7 @@ def parse(
 
 
 def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[tuple[NDArray[Any], ...]]:
-    """The heads, labels and scores of the k best trees of each sentence of a batch."""
+    """Yield the heads, labels and scores of the k best trees of each sentence of a batch."""
     heads, totals = scores.kbest(k, projective=projective)
     labels = best_labels(scores, heads.clamp(min=0))
     rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu().double())
@@ -139,22 +139,22 @@ def parse_files(
     """Parse sentences and write their k-best lists as CoNLL-U, a chunk at a time.
 
     The comments of each tree have the ``sent_id`` of its sentence, if any, ``analysis`` (1 for the
-    best) and ``score``, as ``read_kbest`` reads them.
+    best) and ``score``, as read by ``read_kbest``.
 
     Arguments:
-        run: the run of a parser.
-        stream: sentences; tags that they have are carried over.
-        out: the file; it is replaced only if everything was parsed.
+        run: a trained parser.
+        stream: sentences; their tags are copied.
+        out: the file; it is replaced only when everything is parsed.
         k, projective: see :func:`parse`.
-        max_words: skip longer sentences; a warning says how many.
-        chunk: the number of sentences to parse at a time.
+        max_words: skip longer sentences; a warning states how many.
+        chunk: number of sentences to parse at a time.
 
     Returns:
-        the numbers of ``sentences``, ``words`` and ``trees`` that were written.
+        The numbers of ``sentences``, ``words`` and ``trees`` that were written.
 
     Raises:
-        ConfigError: the run is not one of a parser, or ``k`` is not positive.
-        TreeError: the parser reads parts of speech, and a word has none.
+        ConfigError: the model is not a parser, or ``k`` is not positive.
+        TreeError: the parser uses parts of speech, and a word has none.
     """
     require(run, run.model, BiaffineParser, "a parser")
     counts = {"sentences": 0, "words": 0, "trees": 0}
@@ -170,7 +170,7 @@ def parse_files(
 
 
 def _comments(batch: Sequence[Sentence], trees: KBest) -> list[dict[str, object]]:
-    """The comments of each tree."""
+    """Return the comments of each tree."""
     comments: list[dict[str, object]] = []
     bounds = trees.offsets.tolist()
     for sentence, first, stop in zip(batch, bounds, bounds[1:]):

@@ -1,4 +1,4 @@
-"""K-best parses reranked by a language model over trees.
+"""Reranking of k-best parses by a language model over trees.
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.3.
 """
@@ -28,21 +28,21 @@ Trees = NDArray[np.int64]
 
 
 def longest_list(kbest: KBest) -> int:
-    """The number of trees of the longest list."""
+    """Return the number of trees of the longest list."""
     return int(np.diff(kbest.offsets).max())
 
 
 def tree_scores(run: TrainedModel, kbest: KBest, weight: float = 0.0) -> Scores:
-    """The log-probability of each tree plus ``weight`` times the parser's score, ``(T,)``.
+    """Return the log-probability of each tree plus ``weight`` times the parser's score, ``(T,)``.
 
     Arguments:
-        run: the run of a language model over trees.
-        kbest: the lists; with a weight every tree must have a score, which
-            ``read_kbest(..., scored=True)`` checks.
+        run: a trained language model over trees.
+        kbest: the lists; with a weight every tree must have a score, which is checked by
+            ``read_kbest(..., scored=True)``.
         weight: the weight of the parser's score.
 
     Raises:
-        ConfigError: the model reads no trees, so that it cannot rank the trees of a sentence.
+        ConfigError: the model is not a language model over trees.
     """
     tree_language_model(run)
     scores = log_probs(run, kbest.forest)
@@ -50,7 +50,7 @@ def tree_scores(run: TrainedModel, kbest: KBest, weight: float = 0.0) -> Scores:
 
 
 def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
-    """The best of the first ``k`` trees of each list, ``(G,)``; of equal ones the first.
+    """Return the best of the first ``k`` trees of each list, ``(G,)``; of equal ones the first.
 
     Arguments:
         scores: ``(T,)``, the scores of all trees.
@@ -98,7 +98,7 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
 
 
 def _words_of_lists(kbest: KBest) -> list[list[str]]:
-    """The words of each sentence, without ROOT."""
+    """Return the words of each sentence, without ROOT."""
     first = kbest.forest.select(kbest.offsets[:-1])
     ids = np.split(first.columns["word"], first.offsets[1:-1])
     return [first.vocabs["word"].decode(words[1:]) for words in ids]
@@ -109,11 +109,11 @@ def _start(words: Sequence[str]) -> str:
 
 
 def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:
-    """Find the number K of trees to choose from, and compute the metrics of every K.
+    """Find the number K of trees to choose from, and compute the metrics for every K.
 
-    K is the one with the highest UAS (without punctuation if the gold trees have parts of speech);
-    of equal ones the largest. At K = 1 the parser's best tree is chosen. ``oracle`` is the same
-    metric for the best trees among the first K.
+    K is the number with the highest UAS (without punctuation if the gold trees have parts of
+    speech); of equal ones the largest. At K = 1 the parser's best tree is chosen. ``oracle`` is the
+    same metric for the best trees among the first K.
 
     Arguments:
         kbest: the lists.
@@ -121,7 +121,7 @@ def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str
         gold: the gold trees, see :func:`read_gold`.
 
     Returns:
-        K; and a row for every K with ``k``, the metrics of :func:`measure` and ``oracle``.
+        K, and a row for every K with ``k``, the metrics of :func:`measure` and ``oracle``.
     """
     hits, rows = _hits(kbest, gold), []
     for k in range(1, longest_list(kbest) + 1):
@@ -134,7 +134,7 @@ def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str
 
 
 def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
-    """UAS and LAS of one tree per list; see ``attachment``.
+    """Return UAS and LAS of one tree per list; see ``attachment``.
 
     Arguments:
         kbest: the lists.
@@ -152,7 +152,7 @@ def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
 
 
 def _hits(kbest: KBest, gold: Forest) -> Scores:
-    """The number of words of each tree with the gold head, without punctuation, ``(T,)``."""
+    """Return the number of words of each tree with the gold head, without punctuation, ``(T,)``."""
     punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
     punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
     counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
@@ -162,7 +162,7 @@ def _hits(kbest: KBest, gold: Forest) -> Scores:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of :func:`tune` as a text table, in per cent; K = 1 is the parser's best tree."""
+    """Return the rows of :func:`tune` as text, in per cent; K = 1 is the parser's best tree."""
     names = [name for name in rows[0] if name != "k"]
     lines = ["   K" + "".join(f"{name:>14}" for name in names)]
     for row in rows:

@@ -1,4 +1,4 @@
-"""Trees drawn from a trained language model, and their files: text, CoNLL-U or pictures."""
+"""Samples of trees from a language model, and their files: text, CoNLL-U or SVG."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from dgltrees.trees.words import ROOT, UNKNOWN
 
 TreeFormat = Literal["text", "conllu", "svg"]
 TREE_FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg": ".svg"}
-"""The formats of a file of trees, and the endings of their names."""
+"""The formats of a file of trees, and the suffixes of their names."""
 
 
 def format_of(name: TreeFormat | None, out: PathLike | None) -> TreeFormat:
-    """The format of a file to write.
+    """Return the format of a file to write.
 
     Arguments:
-        name: its name; by default it follows from the ending of ``out``, or is ``"text"``.
+        name: its name; by default it is derived from the suffix of ``out``, or ``"text"``.
         out: the file; None for standard output, which supports only text.
 
     Raises:
-        ConfigError: there is no such ending, or the format needs a file.
+        ConfigError: there is no such suffix, or the format needs a file.
     """
     if name is None and out is not None:
         ending = Path(out).suffix
@@ -50,7 +50,7 @@ def format_of(name: TreeFormat | None, out: PathLike | None) -> TreeFormat:
             )
     name = name or "text"
     if out is None and name != "text":
-        raise ConfigError(f"expected a file to write (out) for the format {name}, got none")
+        raise ConfigError(f"missing a file to write for the format {name}; add --out FILE")
     return name
 
 
@@ -73,7 +73,7 @@ class GeneratedTrees:
 
     @classmethod
     def of(cls, trees: Iterable[tuple[Forest, Mapping[str, object], str]]) -> GeneratedTrees:
-        """Dependency trees from a forest of one tree, the comments and the title of each."""
+        """Return dependency trees from pairs of a forest of one tree, comments and title."""
         forests, comments, titles = zip(*trees)
         return cls(Forest.concat(forests), comments, titles)
 
@@ -112,7 +112,7 @@ class GeneratedTrees:
 
 
 def read_trees(run: TrainedModel, files: Sequence[PathLike]) -> Forest:
-    """Read the trees of CoNLL-U files, as the data of a language model over trees were read.
+    """Read the trees of CoNLL-U files with the data settings of a language model.
 
     Raises:
         TreeError: a file is not CoNLL-U.
@@ -122,7 +122,7 @@ def read_trees(run: TrainedModel, files: Sequence[PathLike]) -> Forest:
 
 
 def one_by_one(forest: Forest, what: str) -> Iterator[Forest]:
-    """The trees of a forest, with a progress bar named ``what``."""
+    """Yield the trees of a forest, with a progress bar named ``what``."""
     return map(forest.tree, progress(range(len(forest)), what, unit="sentence"))
 
 
@@ -132,7 +132,7 @@ def _rounded(comment: Mapping[str, object]) -> dict[str, object]:
 
 
 BATCH = 256
-"""The number of trees that are generated together, which bounds memory."""
+"""Number of trees that are generated together, which limits memory."""
 
 
 def sample(
@@ -145,27 +145,29 @@ def sample(
     max_words: int = 100,
     unknown: bool = True,
 ) -> GeneratedTrees:
-    """Sample trees from a run's model; see :func:`~dgltrees.papers.top_down.models.sample_trees`.
+    """Sample trees from a language model.
+
+    See :func:`~dgltrees.papers.top_down.models.sample_trees`.
 
     Arguments:
-        run: the run of a language model over trees that generates edges too: with a
-            :func:`trained edge classifier
+        run: a trained language model over trees that generates edges too: with a :func:`trained
+            edge classifier
             <dgltrees.papers.top_down.analyses.edge_classifier.train_edge_classifier>`, or by START
             and STOP.
         number: number of trees.
-        seed: the same seed draws the same trees.
+        seed: seed of the random numbers; the same seed draws the same trees.
         sampling: how words are drawn.
         sample_decisions: draw the decisions too, instead of deciding at p > 0.5.
-        max_words: the length at which a tree grows no further.
+        max_words: number of words at which a tree stops growing.
         unknown: whether ``<unk>`` may be drawn.
 
     Returns:
-        the trees in word order; their comments have ``log_prob``, log P(S | T), ``joint_log_prob``,
+        The trees in word order. Their comments have ``log_prob``, log P(S | T), ``joint_log_prob``,
         log P(S, T), and ``cut: yes`` if the tree reached ``max_words``.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, it has no edge classifier, or a number is out
-            of its range.
+        ConfigError: the model is not a TreeLM, it has no edge classifier, or a number is out of
+            range.
     """
     model, settings = load_joint(run), language_model_settings(run)
     words = run.vocabularies["word"]
@@ -205,7 +207,7 @@ def _title(comment: dict[str, object]) -> str:
 
 
 def _has_heads(run: TrainedModel) -> bool:
-    """Whether the model was trained on CoNLL-U, the only format with labels."""
+    """Return whether the model was trained on CoNLL-U, the only format with labels."""
     files = run.settings.data.train or []
     names = [files] if isinstance(files, str) else files
     return LABEL in run.vocabularies or any(name.endswith(".conllu") for name in names)

@@ -1,4 +1,4 @@
-"""Sentences scored by a trained language model, and completed by the likeliest candidate.
+"""Scores of sentences under a language model, and completion by the most probable candidate.
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.2.
 """
@@ -44,7 +44,7 @@ Score = Callable[[Forest], NDArray[np.float64]]
 
 
 def language_model(run: TrainedModel) -> LanguageModel:
-    """The language model of a run, over trees or over sequences.
+    """Return the language model of a run, over trees or over sequences.
 
     Raises:
         ConfigError: the run has another task than ``tree-lm``.
@@ -53,7 +53,7 @@ def language_model(run: TrainedModel) -> LanguageModel:
 
 
 def tree_language_model(run: TrainedModel) -> TreeLM:
-    """The language model over trees of a run.
+    """Return the language model over trees of a run.
 
     Raises:
         ConfigError: the run has another task than ``tree-lm``, or reads sequences.
@@ -63,7 +63,7 @@ def tree_language_model(run: TrainedModel) -> TreeLM:
 
 
 def language_model_settings(run: TrainedModel) -> TreeLMSettings:
-    """The settings of a language model's data.
+    """Return the data settings of a language model.
 
     Raises:
         ConfigError: the run has another task than ``tree-lm``.
@@ -74,17 +74,20 @@ def language_model_settings(run: TrainedModel) -> TreeLMSettings:
 def log_probs(
     run: TrainedModel, forest: Forest, *, model: Model | None = None, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
-    """The log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
+    """Return the log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
 
     Arguments:
-        run: the run of a language model.
+        run: a trained language model.
         forest: dependency trees with a column ``word`` and its vocabulary.
-        model: a model to use instead of the run's, such as the result of
-            ``load_joint``, whose scores are log P(S, T).
-        max_nodes: the largest number of nodes in a batch.
+        model: a model to use instead of the run's, such as the result of ``load_joint``, whose
+            scores are log P(S, T).
+        max_nodes: largest number of nodes in a batch.
+
+    Returns:
+        The log-probabilities, in nats.
 
     Raises:
-        ConfigError: the run's model is not a language model.
+        ConfigError: the model is not a language model.
         TreeError: the forest has no such column, or is not a dependency forest.
     """
     model = model or language_model(run)
@@ -103,7 +106,7 @@ def log_probs(
 def generation_log_probs(
     model: Model, forest: Forest, fabric: Fabric | OneDevice, *, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
-    """The log-probability of each tree, ``(T,)``.
+    """Return the log-probability of each tree, ``(T,)``.
 
     Arguments:
         model: the model, set up by ``fabric`` and in evaluation mode.
@@ -123,17 +126,17 @@ def generation_log_probs(
 
 
 def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
-    """See that a language model has the parser that it needs.
+    """Check that a language model over trees has a parser.
 
     Raises:
-        ConfigError: the model reads trees and there is no parser, or a run has another task.
+        ConfigError: the model is over trees and there is no parser, or a run has another task.
     """
     if not isinstance(language_model(run), TreeLM):
         return
     if parser is None:
         raise ConfigError(
-            f"expected a parser, since the language model at {run.directory.path} reads trees, got "
-            "none; name its run as parser (--parser DIR)"
+            f"missing a parser for the language model over trees at {run.directory.path}; add "
+            "--parser DIR, the run directory of a parser"
         )
     require(parser, parser.model, BiaffineParser, "a parser")
 
@@ -141,17 +144,17 @@ def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
 def candidate_scores(
     run: TrainedModel, questions: Sequence[Question], parser: TrainedModel | None = None
 ) -> NDArray[np.float64]:
-    """The log-probabilities of the sentences with each candidate, ``(Q, 5)``.
+    """Return the log-probabilities of the sentences with each candidate, ``(Q, 5)``.
 
     For models over trees, every sentence is parsed separately.
 
     Arguments:
-        run: the run of a language model.
+        run: a trained language model.
         questions: the questions.
-        parser: the run of a parser, for models over trees; those over sequences need none.
+        parser: a trained parser, for models over trees; models over sequences need none.
 
     Raises:
-        ConfigError: the model reads trees and there is no parser, or a run has another task.
+        ConfigError: the model is over trees and there is no parser, or a run has another task.
     """
     check(run, parser)
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
@@ -166,14 +169,14 @@ def _sentence(text: str) -> Sentence:
 
 
 def _likeliest(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which candidates are the likeliest of their question, ``(Q, 5)`` bool; ties included."""
+    """Return which candidates are the most probable, ``(Q, 5)`` bool; ties included."""
     return np.asarray(scores >= scores.max(1, keepdims=True) * (1 + _TIED))  # log P is negative
 
 
 def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """For each question its ``id``, the ``answer`` and the ``log_probs`` of the candidates.
+    """Return for each question its ``id``, the ``answer`` and the ``log_probs`` of the candidates.
 
-    If several candidates are the likeliest, such as two unknown words, ``answer`` is null.
+    If several candidates are the most probable, such as two unknown words, ``answer`` is None.
     """
     return [
         {
@@ -186,13 +189,13 @@ def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[
 
 
 def accuracy_of(scores: NDArray[np.float64], correct: Sequence[int]) -> dict[str, Any]:
-    """The ``accuracy``, and the numbers of ``questions``, ``correct`` answers and ``ties``.
+    """Return the ``accuracy``, and the numbers of ``questions``, ``correct`` answers and ``ties``.
 
-    A tie is a question with several likeliest candidates and does not count as correct.
+    A tie is a question with several most probable candidates. It does not count as correct.
 
     Arguments:
         scores: ``(Q, 5)``, the result of :func:`candidate_scores`.
-        correct: the index of the right candidate of each question, from 0.
+        correct: the index of the correct candidate of each question, from 0.
     """
     best = _likeliest(scores)
     ties = best.sum(1) > 1

@@ -1,4 +1,4 @@
-"""Sentences simplified: hard words replaced by simple ones that a language model finds likelier."""
+"""Sentence simplification: difficult words replaced by simple, more probable ones."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ class Simplification(NamedTuple):
 def simplify(
     forest: Forest, candidates: Mapping[int, Sequence[int]], score: Score
 ) -> Simplification:
-    """Replace words of a sentence by simpler ones wherever the score rises.
+    """Replace words of a sentence by simpler ones wherever the score increases.
 
     Zhang, Lu and Lapata (2016) name simplification, next to compression, as a use of their model
-    (section 4). The tree remains; words are replaced one by one, in the order of the sentence, each
-    by the candidate with the highest score of the sentence, if that is higher than the score
-    without the replacement.
+    (section 4). The tree is not changed. Words are replaced one by one, in the order of the
+    sentence, each by the candidate that gives the sentence the highest score, if that is higher
+    than the score without the replacement.
 
     Arguments:
         forest: one dependency tree, with ROOT as node 0, and a column ``word``.
-        candidates: the words that may replace a word, by its id; words without candidates stay.
-        score: scores dependency trees, for example by a language model's log-probabilities.
+        candidates: the ids of words that may replace a word, by its id; words without candidates
+            are not replaced.
+        score: function that scores dependency trees, such as log-probabilities of a language model.
 
     Raises:
         ConfigError: there is not exactly one tree.
@@ -76,7 +77,7 @@ def simplify(
 
 
 def _replaced(forest: Forest, node: int, word: int) -> Forest:
-    """The same tree with another word at a node."""
+    """Return the same tree with another word at a node."""
     words = forest.columns["word"].copy()
     words[node] = word
     return forest.with_columns({**forest.columns, "word": words})
@@ -90,32 +91,32 @@ def simplify_sentences(
     number: int = 10,
     min_cosine: float = 0.4,
 ) -> GeneratedTrees:
-    """Simplify all sentences of CoNLL-U files; see ``simplify``.
+    """Simplify all sentences of CoNLL-U files; see :func:`simplify`.
 
-    Every word of the sentences that the model knows, and that is not simple, may be replaced by the
-    simple words with the nearest output embeddings: words that the model expects in the same
-    places.
+    Every word in the vocabulary of the model that is not simple may be replaced by the simple words
+    with the nearest output embeddings, which the model expects in similar contexts.
 
     Arguments:
-        run: the run of a language model over trees.
+        run: a trained language model over trees.
         files: the sentences with their trees.
         simple_words: a text file of the words to use, one per line.
-        number: the number of candidates per word.
-        min_cosine: the smallest cosine of the embeddings of a word and of its candidates.
+        number: number of candidates per word.
+        min_cosine: smallest cosine of the embeddings of a word and of its candidates.
 
     Returns:
-        the simplified sentences; their comments have the score (``log_prob``, or ``joint_log_prob``
-        of a model with START and STOP) and the ``replaced`` words, as ``old>new``. Other columns
-        than the words, and all trees, are those of the files.
+        The simplified sentences. Their comments have the score (``log_prob``, or ``joint_log_prob``
+        of a model with START and STOP) and the ``replaced`` words, as ``old>new``. The trees and
+        other columns are not changed.
 
     Raises:
-        ConfigError: the run's model is not a TreeLM, a number is out of range, or the model knows
-            none of the simple words.
+        ConfigError: the model is not a TreeLM, a number is out of range, or no simple word is in
+            the vocabulary of the model.
         TreeError: a file is not CoNLL-U.
     """
     if number < 1 or not -1 <= min_cosine <= 1:
         raise ConfigError(
-            f"expected 1 candidate or more and a cosine from -1 to 1, got {number} and {min_cosine}"
+            "expected number of at least 1 and min_cosine from -1 to 1, got "
+            f"{number} and {min_cosine}"
         )
     model, settings = tree_language_model(run), language_model_settings(run)
     file = read_trees(run, files)
@@ -146,17 +147,17 @@ def simplify_sentences(
 
 
 def _simple_words(path: PathLike, known: Vocabulary, *, lower: bool) -> set[str]:
-    """The words of a file, a word per line, and the marks that no word replaces.
+    """Return the words of a file, one per line, and the symbols that are never replaced.
 
     Raises:
-        ConfigError: the model knows none of them.
+        ConfigError: no word is in the vocabulary of the model.
     """
     words = {line.strip() for _, line in numbered_lines(path)} - {""}
     words = {word.lower() for word in words} if lower else words
     if not any(word in known for word in words):
         raise ConfigError(
-            f"{path}: expected simple words, one per line, that the model knows, got "
-            f"{len(words)} words of which it knows none"
+            f"{path}: expected simple words in the vocabulary of the model, one per line, got "
+            f"{len(words)} words that are not in it"
         )
     return words | {ROOT, UNKNOWN}
 
@@ -169,7 +170,7 @@ def _nearest(
     number: int,
     min_cosine: float,
 ) -> list[list[str]]:
-    """The simple words with the nearest embeddings, for each of H hard words; nearest first."""
+    """Return the simple words with the nearest embeddings to each of H words; nearest first."""
     choices = [word for word in known.names if word in simple - {ROOT, UNKNOWN}]
     unit = torch.nn.functional.normalize(embeddings, dim=1)
     rows, columns = (torch.from_numpy(known.encode(words)).long() for words in (hard, choices))
@@ -182,5 +183,5 @@ def _nearest(
 
 
 def _cased(word: str, like: str) -> str:
-    """A word with the initial capital of another."""
+    """Return a word with the initial capital of another."""
     return word[:1].upper() + word[1:] if like[:1].isupper() else word

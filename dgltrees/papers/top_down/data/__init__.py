@@ -1,1 +1,1 @@
-"""The data of top-down TreeLSTMs."""
+"""Data of top-down TreeLSTMs."""

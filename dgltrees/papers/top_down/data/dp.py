@@ -12,7 +12,7 @@ from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentenc
 
 
 def dp_sentences(path: PathLike) -> Iterator[Sentence]:
-    """The sentences of a ``.dp`` file one by one, with the column ``xpos``, the tag.
+    """Yield the sentences of a ``.dp`` file, with the column ``xpos``, the tag.
 
     A line is ``word TAB tag TAB head``; the head is the number of a word, from 1, or 0 for the
     root. A blank line ends a sentence.

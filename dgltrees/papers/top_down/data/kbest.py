@@ -45,7 +45,7 @@ def read_kbest(
     single_root: bool = True,
     scored: bool = False,
 ) -> KBest:
-    """The k-best lists of one or several CoNLL-U files.
+    """Read the k-best lists of CoNLL-U files.
 
     Each analysis is a CoNLL-U sentence. Successive analyses with the same comment
     ``# sent_id = ...`` belong to one sentence; without this comment, ``# analysis = 1`` begins a
@@ -83,7 +83,7 @@ def read_kbest(
 
 
 def _groups(analyses: Iterable[Sentence], error: LineError) -> Iterator[list[Sentence]]:
-    """The analyses of each sentence."""
+    """Yield the analyses of each sentence."""
     group: list[Sentence] = []
     ids: set[str] = set()
     for analysis in analyses:
@@ -109,7 +109,7 @@ def _groups(analyses: Iterable[Sentence], error: LineError) -> Iterator[list[Sen
 
 
 def _continues(analysis: Sentence, group: Sequence[Sentence], error: LineError) -> bool:
-    """Whether an analysis is of the same sentence as the group before it."""
+    """Return whether an analysis is of the same sentence as the group before it."""
     sentence_id, previous = (one.comments.get("sent_id") for one in (analysis, group[0]))
     if sentence_id is not None or previous is not None or analysis.comments.get("analysis") == "1":
         return sentence_id is not None and sentence_id == previous
@@ -143,7 +143,7 @@ def _check_words(analysis: Sentence, first: Sentence, error: LineError) -> None:
 
 
 def _score(analysis: Sentence, required: bool, error: LineError) -> float:
-    """The score in an analysis's comment, NaN if there is none."""
+    """Return the score in an analysis's comment, NaN if there is none."""
     text = analysis.comments.get("score")
     if text is None and required:
         raise error(

@@ -21,7 +21,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import ROOT
 
 OPEN = "("
-"""The first character of the names of constituents, which tells them from words."""
+"""The first character of the names of constituents, which distinguishes them from words."""
 
 
 def right_branching(
@@ -31,7 +31,7 @@ def right_branching(
     vocab: Vocabulary | None = None,
     file: PathLike | None = None,
 ) -> Forest:
-    """Ordered trees as dependency trees in which every child is right of its parent.
+    """Convert ordered trees to dependency trees in which every child is right of its parent.
 
     The nodes are in preorder, below a ROOT. So the first child of a node has a RIGHT edge and each
     further one an NX-RIGHT edge, and a top-down model generates the trees breadth first, children
@@ -68,7 +68,7 @@ def right_branching(
 
 
 def constituents(forest: Forest, *, lower: bool = False) -> Forest:
-    """The trees of the format ``mrg`` with each word as a leaf below its tag.
+    """Return the trees of the format ``mrg`` with each word as a leaf below its tag.
 
     Arguments:
         forest: its columns ``label`` and ``word`` are -1 at nodes without the one or the other.
@@ -111,7 +111,7 @@ def constituents(forest: Forest, *, lower: bool = False) -> Forest:
 
 
 def brackets(forest: Forest) -> list[str]:
-    """Bracketed text of each tree of :func:`right_branching`, or of a model trained on such trees.
+    """Return the bracketed text of each tree, of :func:`right_branching` or a model's sample.
 
     A constituent, and any node with children, is ``(name child child)``; another node is its name.
     ROOT is left out.
@@ -135,7 +135,7 @@ def brackets(forest: Forest) -> list[str]:
 def _names(
     forest: Forest, column: str, vocab: Vocabulary, file: PathLike | None
 ) -> NDArray[np.int32]:
-    """``(N,)`` the names in a column as ids of ``vocab``.
+    """Return the names in a column as ids of ``vocab``, ``(N,)``.
 
     Raises:
         TreeError: a node has no name.

@@ -39,7 +39,7 @@ class Question:
 
 
 def read_questions(path: PathLike) -> list[Question]:
-    """The questions of a CSV file with the columns ``id,question,a),b),c),d),e)``.
+    """Read questions from a CSV file with the columns ``id,question,a),b),c),d),e)``.
 
     Raises:
         TreeError: with file and line: the header names other columns, a row has another number of
@@ -62,7 +62,7 @@ def read_questions(path: PathLike) -> list[Question]:
 
 
 def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
-    """The answers to questions from a CSV file with the columns ``id,answer``.
+    """Read the answers to questions from a CSV file with the columns ``id,answer``.
 
     Returns:
         the number of the right candidate, 0 for a to 4 for e, per question.
@@ -95,7 +95,7 @@ def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
 
 
 def _rows(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Each row below the header with the number of its last line."""
+    """Yield each row below the header with the number of its last line."""
     header, error = False, error_in(path)
     reader = csv.reader((f"{text}\n" for _, text in numbered_lines(path)), strict=True)
     try:

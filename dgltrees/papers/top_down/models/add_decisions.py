@@ -71,11 +71,11 @@ class AddDecisions(nn.Module):
         )
 
     def forward(self, features: Tensor) -> Tensor:
-        """The logits of an edge of each type, ``(N, 2 d)`` to ``(N, 4)``."""
+        """Return the logits of an edge of each type, ``(N, 4)``, from ``(N, 2 d)``."""
         return torch.cat([add(features) for add in self.add], 1)
 
     def decide(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
-        """The decisions of all trees, one entry per type of edge.
+        """Return the decisions of all trees, one entry per type of edge.
 
         Arguments:
             batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
@@ -94,7 +94,11 @@ class AddDecisions(nn.Module):
         return decisions
 
     def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
-        """The log-probability of each tree's decisions, ``(T,)``; arguments: see :meth:`decide`."""
+        """Return the log-probability of each tree's decisions, ``(T,)``.
+
+        Arguments:
+            batch, H, output: see :meth:`decide`.
+        """
         total = H.new_zeros(batch.num_trees)
         for logits, added, nodes in self.decide(batch, H, output):
             log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
@@ -103,7 +107,7 @@ class AddDecisions(nn.Module):
 
 
 def decision_features(batch: TreeBatch, H: Tensor, output: Tensor, state: str) -> Tensor:
-    """The classifiers' input for each node, ``(N, 2 d)``: a state, and its word's embedding.
+    """Return the input of the classifiers: states and word embeddings, ``(N, 2 d)``.
 
     Arguments:
         batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
@@ -139,7 +143,7 @@ class JointTreeLM(nn.Module):
         self.words, self.decisions = words, decisions
 
     def log_prob(self, batch: TreeBatch) -> Tensor:
-        """The log-probability of each sentence together with its tree, ``(T,)``."""
+        """Return the log-probability of each sentence together with its tree, ``(T,)``."""
         H = self.words.states(batch)
         log_p = self.words.total(self.words.predictions(batch, H), batch)
         return log_p + self.decisions.log_prob(batch, H, self.words.output)

@@ -48,7 +48,7 @@ class ArcScores(NamedTuple):
         return self.labeler.pairs(self.dependents.to(dtype), self.heads[b, heads].to(dtype))
 
     def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
-        """The k trees with the highest log-probability of their arcs, with one word below ROOT.
+        """Return the k trees with the highest log-probability and one word below ROOT.
 
         Returns:
             ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond
@@ -89,13 +89,13 @@ class Biaffine(nn.Module):
         self.U = nn.Parameter(torch.zeros(size + 1, labels, size + 1))
 
     def forward(self, dependent: Tensor, head: Tensor) -> Tensor:
-        """The scores of all pairs."""
+        """Return the scores of all pairs."""
         left = self._left(dependent)
         (B, n, labels, _), h = left.shape, _with_one(head)
         return (left.flatten(1, 2) @ h.transpose(1, 2)).reshape(B, n, labels, n).transpose(2, 3)
 
     def pairs(self, dependent: Tensor, head: Tensor) -> Tensor:
-        """The scores of k heads of each dependent, ``(B, n, a)`` and ``(B, k, n, a)``.
+        """Return the scores of k heads per dependent, ``(B, n, a)`` and ``(B, k, n, a)``.
 
         Returns:
             ``(B, k, n, L)``.
@@ -104,7 +104,7 @@ class Biaffine(nn.Module):
         return (self._left(dependent) @ h).permute(0, 3, 1, 2)
 
     def _left(self, dependent: Tensor) -> Tensor:
-        """The product of the dependents with all U, ``(B, n, L, a + 1)``."""
+        """Return the product of the dependents with all U, ``(B, n, L, a + 1)``."""
         product = _with_one(dependent) @ self.U.flatten(1)
         return product.reshape(*dependent.shape[:2], *self.U.shape[1:])
 
@@ -162,7 +162,7 @@ class BiaffineParser(nn.Module):
         self.dropout, self.projective = nn.Dropout(dropout), projective
 
     def forward(self, batch: TreeBatch) -> ArcScores:
-        """The scores of all arcs of a batch of dependency trees, whose edges are not used.
+        """Return the scores of all arcs of a batch of dependency trees; edges are ignored.
 
         Raises:
             TreeError: the batch lacks a column that an input reads.

@@ -30,7 +30,7 @@ Heads = NDArray[np.int64]
 def kbest_projective(
     scores: Tensor, sizes: Tensor, k: int = 1, *, single_root: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The k projective trees with the highest sums of arc scores, for each sentence; exact.
+    """Return the k projective trees with the highest sums of arc scores; exact.
 
     All spans of one width, of all sentences, are computed at once: O(n) steps, O(n^3 k log k) work.
     Each projective tree has one derivation in Eisner's chart, so no tree occurs twice; trees with
@@ -58,7 +58,7 @@ def kbest_projective(
 
 
 def _pairs(k: int, device: torch.device) -> Tensor:
-    """The pairs of ranks of two parts, from 0, that can form one of the k best spans, ``(2, P)``.
+    """Return the pairs of ranks of two parts that can form one of the k best spans, ``(2, P)``.
 
     A span of parts with the ranks (a, b) has (a + 1)(b + 1) - 1 others that are at least as good.
     """
@@ -114,7 +114,7 @@ def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
 
 
 def _best(first: Tensor, second: Tensor, pairs: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k best sums of two parts, ``(B, s, w, k)``, over all w splits, and their indices."""
+    """Return the k best sums of two parts, ``(B, s, w, k)``, over w splits, and their indices."""
     sums = first[..., pairs[0]] + second[..., pairs[1]]  # (B, s, w, P)
     values, index = sums.flatten(2).topk(k, 2)
     return values, index.int()
@@ -155,7 +155,7 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
 def kbest_arborescences(
     scores: ArrayLike, k: int = 1, *, single_root: bool = True
 ) -> tuple[Heads, Floats]:
-    """The k trees with the highest sums of arc scores; the search is exact.
+    """Return the k trees with the highest sums of arc scores; the search is exact.
 
     After each tree, the other trees of its set are split by the first word that has another head
     (Lawler), and the best tree of each part is computed; that is n trees for each of the k.
@@ -206,7 +206,7 @@ def kbest_arborescences(
 
 
 def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Heads | None:
-    """The tree with the highest sum of arc scores, by Chu-Liu/Edmonds; None if there is none.
+    """Return the tree with the highest sum of arc scores, or None (Chu-Liu/Edmonds).
 
     Arguments:
         scores, single_root: see :func:`kbest_arborescences`.
@@ -261,7 +261,7 @@ def _edmonds(weight: Floats) -> Heads | None:
 
 
 def _cycle(heads: Heads) -> NDArray[np.int64] | None:
-    """The words of one cycle, if there is one."""
+    """Return the words of one cycle, if there is one."""
     lost = depths(heads) < 0  # on a cycle or below one
     if not lost.any():
         return None

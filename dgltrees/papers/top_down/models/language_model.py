@@ -72,9 +72,9 @@ class LanguageModel(nn.Module, ABC):
         super().__init__()
         if tied and embedding != state_size:
             raise ConfigError(
-                f"expected word vectors of the size {state_size} of the states to tie them to the "
-                f"output layer, got size {embedding}; give both one size (model.hidden_size, "
-                "model.embedding), or tie nothing (model.tied false)"
+                f"expected model.embedding to be {state_size}, the size of a state, with "
+                f"model.tied, got {embedding}; make model.hidden_size and model.embedding equal, "
+                "or set model.tied to false"
             )
         self.embed = WordEmbedding("word", words, embedding, vectors=vectors)
         if vectors is None:
@@ -91,10 +91,10 @@ class LanguageModel(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> Predictions:
-        """The predictions of all words except ROOT."""
+        """Return the predictions of all words except ROOT."""
 
     def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
-        """The scores of the labels of dependencies, ``(P, K)``; None if the model has no labels.
+        """Return the scores of dependency labels, ``(P, K)``; None without labels.
 
         Arguments:
             h: ``(P, d)`` the states that the words are predicted from.
@@ -103,18 +103,18 @@ class LanguageModel(nn.Module, ABC):
         return None
 
     def log_prob(self, batch: TreeBatch) -> Tensor:
-        """The log-probability of each sentence, ``(T,)``, by the full softmax."""
+        """Return the log-probability of each sentence, ``(T,)``, by the full softmax."""
         return self.total(self(batch), batch)
 
     def total(self, predictions: Predictions, batch: TreeBatch) -> Tensor:
-        """The log-probability of the predictions of each tree, ``(T,)``."""
+        """Return the log-probability of the predictions of each tree, ``(T,)``."""
         nll = softmax_nll(predictions.h, self.output, predictions.words)
         tree = batch.tree_of_node.index_select(0, predictions.node)
         return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)
 
 
 def half(hidden_size: int, embedding: int | None) -> int:
-    """The size of word vectors: by default half that of the states, as in the paper."""
+    """Return the size of word vectors: by default half that of the states, as in the paper."""
     return max(1, hidden_size // 2) if embedding is None else embedding
 
 
@@ -139,7 +139,7 @@ class _SequenceModel(LanguageModel):
         uniform(self.lstms)
 
     def run(self, direction: int, x: Tensor, batch: TreeBatch) -> Tensor:
-        """The state after each row of ``x``, ``(N, d)``; each sentence starts from zeros."""
+        """Return the state after each row of ``x``, ``(N, d)``, per sentence from zeros."""
         sentences = list(x.split_with_sizes(batch.sizes.tolist()))
         packed = pack_sequence(sentences, enforce_sorted=False)
         states, _ = self.lstms[direction](packed)
@@ -257,8 +257,8 @@ class NCE(nn.Module):
         weight = counts.double() ** self.power * (counts > 0)
         if counts.dim() != 1 or not 0 < float(weight.sum()) < math.inf:
             raise ConfigError(
-                f"expected a count for each word, not all of them 0, got {tuple(counts.shape)} "
-                f"adding up to {float(counts.sum())}"
+                f"expected counts of words that are not all 0, got {tuple(counts.shape)} counts "
+                f"with the sum {float(counts.sum())}"
             )
         p = weight / weight.sum()
         self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
@@ -269,7 +269,7 @@ class NCE(nn.Module):
         return self.words.draw(count)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
-        """The loss of each position, ``(P,)``.
+        """Return the loss of each position, ``(P,)``.
 
         Arguments:
             h: ``(P, d)`` the states.
@@ -318,7 +318,7 @@ class AliasTable(nn.Module):
 
 
 def _fill(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The threshold of each cell, 0 to ``_CELL``, and the alias of each."""
+    """Return the threshold of each cell, 0 to ``_CELL``, and the alias of each."""
     places = np.maximum(np.rint(p * (len(p) * _CELL)), p > 0).astype(np.int64)
     places[places.argmax()] += len(p) * _CELL - places.sum()  # the remainder of rounding
     threshold, alias = np.full(len(p), _CELL), np.arange(len(p))

@@ -1,4 +1,4 @@
-"""Dependency trees drawn from a language model, many at a time."""
+"""Sampling of dependency trees from a language model, many at a time."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from dgltrees.trees.vocabulary import Vocabulary
 @checked
 @dataclass(frozen=True)
 class Sampling:
-    """How a word is drawn from its distribution.
+    """The parameters of drawing words from a distribution.
 
     Arguments:
-        temperature: a divisor of the scores; at 0 the likeliest word is taken.
-        top_k: draw among this many likeliest words; by default among all.
-        top_p: draw among the fewest words whose probabilities sum to at least this.
+        temperature: divisor of the scores; at 0 the most probable word is chosen.
+        top_k: draw from the K most probable words; by default from all.
+        top_p: draw from the fewest words whose probabilities sum to at least this.
 
     Raises:
-        ConfigError: a value is out of its range.
+        ConfigError: a value is out of range.
     """
 
     temperature: NonNegative = 1.0
@@ -54,7 +54,7 @@ class Sampling:
         return torch.multinomial(p, 1, generator=generator)[:, 0]
 
     def _truncated(self, y: Tensor) -> Tensor:
-        """The scores, with -inf for words that ``top_k`` and ``top_p`` exclude."""
+        """Return the scores, with -inf for words that ``top_k`` and ``top_p`` exclude."""
         if self.top_k is not None and self.top_k < y.shape[1]:
             least = y.topk(self.top_k, 1).values[:, -1:]
             y = y.masked_fill(y < least, -math.inf)
@@ -124,10 +124,14 @@ def sample_trees(
             ``stops``.
     """
     if count < 1 or max_words < 1:
-        raise ConfigError(f"expected at least 1 tree and 1 word, got {count} and {max_words}")
+        raise ConfigError(
+            f"expected at least 1 tree and max_words of at least 1, got {count} and {max_words}"
+        )
     words, decisions = model.words, model.decisions
     if decisions is None and words.start is None:
-        raise ConfigError("expected a model with decisions to add edges or with stops=True")
+        raise ConfigError(
+            "expected a model with an edge classifier or with stops=True, got neither"
+        )
     trees = _Trees(words, decisions, count, max_words, root, generator)
     trees.sample_decisions, trees.single_root = sample_decisions, single_root
     excluded_ids = torch.tensor([root, *excluded], device=trees.word.device)
@@ -175,7 +179,7 @@ class _Trees:
         self.truncated = torch.zeros(trees, dtype=torch.bool, device=weight.device)
 
     def next_edges(self, active: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The unfinished trees, and the source and type of the next edge of each, ``(A,)``.
+        """Return the unfinished trees, and source and type of their next edges, ``(A,)``.
 
         An edge to a next sibling comes immediately, so only the last node can have an open one.
         Otherwise it is the first open edge, by nodes in order, and LEFT before RIGHT.
@@ -253,7 +257,7 @@ class _Trees:
         self.lefts[active, head] += (etype % 2 == EdgeType.LEFT).long()
 
     def _left(self, active: Tensor, source: Tensor, etype: Tensor) -> Tensor:
-        """The state q after the left dependents of each source, from far to near, ``(A, d)``.
+        """Return the state q after the left dependents of each source, ``(A, d)``.
 
         They were added consecutively, so the k-th nearest is k - 1 columns after the nearest; START
         comes before them all. Only RIGHT edges read q; it is q_0 for all others.
@@ -301,7 +305,7 @@ class _Trees:
         self.open[active, n] = opened
 
     def finish(self, vocabs: Mapping[str, Vocabulary]) -> SampledTrees:
-        """The sampled trees."""
+        """Return the sampled trees."""
         mask = mask_of(self.size, self.word.shape[1])
         columns = {"word": self.word, "etype": self.etype}
         if self.model.labels is not None:

@@ -87,7 +87,7 @@ class TreeLM(LanguageModel):
         self.compiled = compile
 
     def states(self, batch: TreeBatch) -> Tensor:
-        """The states H from which the nodes' words are predicted, ``(N, d)``; 0.01 at ROOT."""
+        """Return the states H that predict the words of nodes, ``(N, d)``; 0.01 at ROOT."""
         x = self.embed(batch)  # (N, s)
         ndata = {
             "x": x.index_select(0, source_of_node(batch)),
@@ -103,7 +103,7 @@ class TreeLM(LanguageModel):
         return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
-        """The state q_K after the left dependents for RIGHT edges, else q_0, ``(N, d)``."""
+        """Return the state q_K after the left dependents for RIGHT edges, else q_0, ``(N, d)``."""
         chains = left_chains(batch)
         nodes = chains.ndata["node"]
         q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
@@ -131,18 +131,15 @@ class TreeLM(LanguageModel):
         return self
 
     def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
-        r"""The logits of the labels of P dependencies, ``(P, K)``, for P(label | w, D(w)).
+        """Return the logits of dependency labels, ``(P, K)``; None without labels.
 
-        The paper's trees have no labels. Here the label of a word is predicted after the word, by a
-        softmax layer over the features of the decisions, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels
-        do not change the probability of the words.
+        They are those of P(label | w, D(w)). The paper's trees have no labels. Here the label of a
+        word is predicted after the word, by a softmax layer over the features of the decisions,
+        :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels do not change the probability of the words.
 
         Arguments:
             h: ``(P, d)`` the states that the words are predicted from.
             words: ``(P,)`` the words.
-
-        Returns:
-            the scores, or None if the model has no labels.
         """
         if self.labels is None:
             return None
@@ -151,14 +148,14 @@ class TreeLM(LanguageModel):
 
 
 def source_of_node(batch: TreeBatch) -> Tensor:
-    """The source of each node's incoming edge, ``(N,)``, on the device; ROOT's is itself."""
+    """Return the source of each node's incoming edge, ``(N,)``; ROOT's is itself."""
     source = torch.arange(batch.num_nodes)
     source[batch.dst] = batch.src
     return source.to(batch.device, non_blocking=True)
 
 
 def nodes_but_root(batch: TreeBatch) -> Tensor:
-    """The indices of all nodes except ROOT, ``(P,)``, on the device."""
+    """Return the indices of all nodes except ROOT, ``(P,)``, on the device."""
     return batch.dst.sort().values.to(batch.device, non_blocking=True)
 
 

@@ -1,1 +1,1 @@
-"""The tasks of top-down TreeLSTMs."""
+"""Tasks of top-down TreeLSTMs."""

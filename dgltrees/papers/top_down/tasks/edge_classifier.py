@@ -1,4 +1,4 @@
-"""The decisions to add edges, learned from the states of a fixed language model.
+"""The classification of edges, from the states of a fixed language model.
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4: the
 states and output embeddings of a trained language model are the features, and the edges of the
@@ -30,7 +30,7 @@ TYPES = len(EDGE_TYPES)
 
 
 def decisions_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
-    """The data of this task: one tree of a single node per deciding node of the training trees.
+    """Return the data of this task: one tree of one node per deciding training node.
 
     Arguments:
         features: ``(N, 2 d)``, the inputs of the classifiers, see
@@ -54,7 +54,7 @@ class EdgeClassifierTask(Task):
     has_majority = False  # the report uses the more frequent class of the evaluated examples
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> AddDecisions:
-        """The model of these settings.
+        """Build the model of these settings.
 
         Raises:
             ConfigError: they lack the size of a state.
@@ -66,19 +66,19 @@ class EdgeClassifierTask(Task):
         return model.of(AddDecisions)
 
     def display_name(self, model: Options) -> str:
-        """The name of the model, with the state that it reads."""
+        """Return the name of the model, with the state that it uses."""
         return f"rectifier networks on the {model['state']} state"
 
     def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The targets, ``(4 N,)``: 1 for an edge, 0 for no edge, -1 for no decision."""
+        """Return the targets, ``(4 N,)``: 1 for an edge, 0 for none, -1 for no decision."""
         return np.asarray(data.forest.columns["added"], dtype=np.int64).reshape(-1)
 
     def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The decisions of the nodes ``ids``."""
+        """Return the rows of the decisions of the nodes ``ids``."""
         return np.asarray((ids[:, None] * TYPES + np.arange(TYPES)).ravel())
 
     def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The features of the nodes ``ids``, and ``(4 B,)`` their decisions."""
+        """Return the features of the nodes ``ids``, and their decisions, ``(4 B,)``."""
         batch = data.forest.batch(ids)
         return batch, batch.ndata["added"].reshape(-1)
 
@@ -99,11 +99,11 @@ class EdgeClassifierTask(Task):
             )
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """The negative log-likelihood of each decision, ``(4 B,)``, 0 where there is none."""
+        """Return the negative log-likelihoods, ``(4 B,)``, 0 without a decision."""
         return _nll(model(batch.ndata["features"]).reshape(-1), targets)
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(4 B,)``: ``loss``, ``prediction`` (0 or 1), ``probability`` of an edge."""
+        """Return columns ``(4 B,)``: ``loss``, ``prediction``, ``probability`` of an edge."""
         logits = model(batch.ndata["features"]).reshape(-1).double()
         return {
             "loss": _nll(logits, targets),
@@ -114,9 +114,9 @@ class EdgeClassifierTask(Task):
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``accuracy`` and mean ``loss`` over all ``decisions``, and per type in ``by_edge_type``.
+        """Return accuracy and mean loss over all decisions, and ``by_edge_type``.
 
-        ``majority`` is the accuracy of the more frequent class of each type of edge.
+        ``majority_accuracy`` is that of always predicting the more frequent class of each type.
         """
         targets = self.targets(data).reshape(-1, TYPES)
         correct = outputs["prediction"].reshape(-1, TYPES) == targets
@@ -130,18 +130,18 @@ class EdgeClassifierTask(Task):
             by_edge_type[name] = {
                 "decisions": len(rows),
                 "accuracy": float(correct[rows, kind].mean()),
-                "majority": max(fraction, 1 - fraction),
+                "majority_accuracy": max(fraction, 1 - fraction),
                 "loss": float(loss[rows, kind].mean()),
             }
         decisions = sum(part["decisions"] for part in by_edge_type.values())
         means = {
             name: sum(part["decisions"] * part[name] for part in by_edge_type.values()) / decisions
-            for name in ("accuracy", "loss", "majority")
+            for name in ("accuracy", "loss", "majority_accuracy")
         }
         return {**means, "decisions": decisions, "by_edge_type": by_edge_type}
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """For each node: ``example``, and the probability of each possible edge by type."""
+        """Yield for each node ``example`` and the probability of each edge by type."""
         targets = self.targets(data).reshape(-1, TYPES)
         for example, row in enumerate(outputs["probability"].reshape(-1, TYPES)):
             possible = zip(EDGE_TYPES.names, row.tolist(), targets[example] >= 0)

@@ -34,24 +34,24 @@ NONE = 0
 
 @dataclass(frozen=True)
 class ParserModel:
-    """A biaffine dependency parser."""
+    """Settings of a biaffine dependency parser."""
 
     hidden_size: Count = 50
-    """Size of a state of the LSTM, in each direction."""
+    """Size of an LSTM state, per direction."""
     embedding: Count = 100
-    """Size of a word's vector; those of its ending and tag have half of it."""
+    """Size of a word vector; vectors of its suffix and tag have half this size."""
     layers: Count = 1
-    """Layers of the LSTM."""
+    """Number of LSTM layers."""
     dropout: Fraction = 0.0
     """Probability of dropout on the inputs and between the layers."""
     arc_size: Count = 200
-    """Size of the vectors that arcs are scored from."""
+    """Size of the vectors that score arcs."""
     label_size: Count = 50
-    """Size of the vectors that labels are scored from."""
+    """Size of the vectors that score labels."""
     tags: bool = False
-    """Read the words' UPOS tags too, which the data must then have."""
+    """Use the UPOS tags of the words as input; the data must have them."""
     projective: bool = True
-    """Predict projective trees alone, in which no arcs cross."""
+    """Predict only projective trees, which have no crossing arcs."""
 
 
 class TagEmbedding(WordEmbedding):
@@ -78,7 +78,7 @@ class ParserTask(Task):
     has_majority = False
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> BiaffineParser:
-        """The model of these settings."""
+        """Build the model of these settings."""
         embedding = model["embedding"]
         sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
         inputs: list[WordEmbedding] = [
@@ -89,20 +89,20 @@ class ParserTask(Task):
         return model.of(BiaffineParser, inputs=inputs, labels=len(vocabs["deprel"]))
 
     def display_name(self, model: Options) -> str:
-        """The name of the model."""
+        """Return the name of the model."""
         return "biaffine LSTM"
 
     def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The heads of all nodes, ``(N,)``."""
+        """Return the heads of all nodes, ``(N,)``."""
         return np.asarray(data.forest.columns["head"], dtype=np.int64)
 
     def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The sentences ``ids`` and the heads."""
+        """Return the sentences ``ids`` and their heads."""
         batch = data.forest.batch(ids)
         return batch, batch.ndata["head"].long()
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """The loss of head and label together, ``(N,)``, 0 at ROOT."""
+        """Return the loss of head and label together, ``(N,)``, 0 at ROOT."""
         return _losses(model(batch), batch, targets)
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
@@ -118,17 +118,17 @@ class ParserTask(Task):
         }
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters of the LSTM (``cell``) and in total."""
+        """Return the numbers of parameters of the LSTM (``cell``) and in total."""
         counts = [
             sum(p.numel() for p in part.parameters())
             for part in (cast(BiaffineParser, model).lstm, model)
         ]
-        return {"table": None, "cell": counts[0], "model": counts[1]}
+        return {"aggregator": None, "cell": counts[0], "model": counts[1]}
 
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``uas`` and ``las`` with and without punctuation; the mean ``loss``; counts."""
+        """Return ``uas`` and ``las``, with and without punctuation, mean ``loss`` and counts."""
         columns = data.forest.columns
         gold = columns["head"]
         words = gold >= 0
@@ -142,7 +142,7 @@ class ParserTask(Task):
         }
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """``example``, and the ``heads`` and ``deprels`` of its words."""
+        """Yield ``example``, and the ``heads`` and ``deprels`` of its words."""
         heads, labels = outputs["head"], outputs["label"]
         names = data.forest.vocabs["deprel"].names
         for example, (start, stop) in enumerate(
@@ -156,7 +156,7 @@ class ParserTask(Task):
 
 
 def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
-    """The likeliest label of each arc, ``(B, k, n + 1)``; ``NONE`` only if there is no other.
+    """Return the most probable label of each arc, ``(B, k, n + 1)``; ``NONE`` as a last resort.
 
     Arguments:
         scores: the scores.
@@ -205,7 +205,7 @@ Ids = NDArray[np.integer]
 def attachment(
     heads: Ids, labels: Ids, gold_heads: Ids, gold_labels: Ids, punct: Ids
 ) -> dict[str, float]:
-    """The share of words with the right head (UAS), and with the right head and label (LAS).
+    """Return the fractions of words with the gold head (UAS), and with gold head and label (LAS).
 
     The label is the whole relation, including its subtype. Both scores are computed over all words
     and, if the words have parts of speech, also without punctuation; LAS only if the words have

@@ -37,18 +37,18 @@ LABEL = "deprel"
 
 @dataclass(frozen=True)
 class TreeLMSettings(WordSettings):
-    """The data of language models over trees."""
+    """Data settings of language models over trees."""
 
     label: str = "label"
-    """Node column whose names are the words, in saved forests of other trees than dependencies."""
+    """Node column of the words, for saved forests that are not dependency trees."""
     lower: bool = False
-    """Turn words to lower case."""
+    """Convert words to lower case."""
     max_words: Count | None = None
-    """Longest sentence in words; longer ones are left out."""
+    """Largest number of words of a sentence; longer sentences are left out."""
     single_root: bool = True
-    """Refuse sentences with several words below ROOT, as files in CoNLL-X may have."""
+    """Reject sentences with several words below ROOT, which CoNLL-X files may contain."""
     vectors: Files = None
-    """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
+    """File of initial word vectors, with a word and its numbers per line."""
 
 
 def stream_trees(
@@ -57,7 +57,7 @@ def stream_trees(
     vocabs: Mapping[str, Vocabulary] | None,
     trees: int = 10_000,
 ) -> Iterator[Forest]:
-    """The dependency trees of a file, about ``trees`` at a time.
+    """Yield the dependency trees of a file, about ``trees`` at a time.
 
     The format depends on the path:
 
@@ -117,7 +117,7 @@ def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
 
 
 def _has_root_words(forest: Forest) -> bool:
-    """Whether the word of each root is ROOT, as in all dependency forests."""
+    """Return whether the word of each root is ROOT, as in all dependency forests."""
     words = forest.vocabs.get("word")
     if words is None or ROOT not in words:
         return False
@@ -128,8 +128,8 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
     """Encode a saved dependency forest by ``vocabs``."""
     if "etype" in forest.columns:
         raise TreeError(
-            "expected a saved forest of dependencies, got one of generation, which has a column "
-            "'etype'; save what the reader gives, or dependency_forest(...)",
+            "expected a saved dependency forest, got a generation forest, with a column 'etype'; "
+            "save dependency_forest(...) of it",
             file=path,
         )
     present = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
@@ -163,16 +163,16 @@ PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
 
 @dataclass(frozen=True)
 class ParserSettings(WordSettings):
-    """The data of a dependency parser."""
+    """Data settings of a dependency parser."""
 
     lower: bool = False
-    """Turn words to lower case."""
+    """Convert words to lower case."""
     max_words: Count | None = None
-    """Longest training sentence in words; longer ones are left out."""
+    """Largest number of words of a training sentence; longer sentences are left out."""
 
 
 def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:
-    """The parser's input from a dependency forest: chains of words, without the heads.
+    """Return the parser's input from a dependency forest: chains of words, without heads.
 
     The columns are ``word``, ``ending``, ``shape`` and ``upos``, encoded by the parser's
     vocabularies; others are dropped.
@@ -192,7 +192,7 @@ def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) 
 def read_parsed(
     path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[LabeledTrees]:
-    """A parser's sentences from a CoNLL-U file; see :data:`~dgltrees.tasks.task.Reader`."""
+    """Yield a parser's sentences from a CoNLL-U file; see :data:`~dgltrees.tasks.task.Reader`."""
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
     if not labeled:
@@ -206,7 +206,7 @@ def read_parsed(
 
 
 def text_reader(split: Callable[[str], list[str]]) -> Reader:
-    """A reader of a sentence per line, whose words ``split`` gives."""
+    """Return a reader of one sentence per line, which ``split`` splits into words."""
 
     def read(
         path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
@@ -247,12 +247,15 @@ def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) ->
 
 
 def word_ending(word: str) -> str:
-    """The last three characters in lower case, or the whole word: ``ing``, ``'s``."""
+    """Return the last three characters in lower case, or the whole word: ``ing``, ``'s``."""
     return word[-3:].lower()
 
 
 def word_shape(word: str) -> str:
-    """Runs of capitals as ``X``, of small letters as ``x``, of digits as ``d``: ``Xx``, ``d,d``."""
+    """Replace runs of capitals by ``X``, of lower case letters by ``x``, of digits by ``d``.
+
+    ``Nixon's`` becomes ``Xx'x``, and ``1,000`` becomes ``d,d``.
+    """
     kinds = (
         "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word
     )
@@ -280,7 +283,7 @@ def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
 
 
 def punctuation(upos: NDArray[np.integer], names: list[str]) -> NDArray[np.int8]:
-    """Whether each word is punctuation, ``(N,)``: 1, or 0, or -1 without a part of speech.
+    """Return whether each word is punctuation, ``(N,)``: 1, 0, or -1 if unknown.
 
     Arguments:
         upos: ``(N,)``, ids of parts of speech, -1 for none.

@@ -58,11 +58,11 @@ class Objective(nn.Module):
         return self.model.start is not None
 
     def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The loss of each word except ROOT, and of ends; their nodes; the scores of labels.
+        """Return the losses of words and ends, their nodes, and the scores of labels.
 
         Returns:
-            ``(P,)``; ``(P,)``, see ``Predictions``; and ``(P, K)`` or None if
-            the model has no labels.
+            The losses ``(P,)`` of each word except ROOT and of ends; their nodes ``(P,)``, see
+            ``Predictions``; and the scores ``(P, K)``, None if the model has no labels.
         """
         h, words, node = self.model(batch)
         objective = self.nce if self.nce is not None and self.training else softmax_nll
@@ -72,37 +72,38 @@ class Objective(nn.Module):
 
 @dataclass(frozen=True)
 class TopDownSettings:
-    """A language model along a tree, top-down."""
+    """Settings of a top-down language model over trees."""
 
     left_dependents: bool = False
-    """Use an LdTreeLSTM, which reads left dependents before it generates right ones."""
+    """Use an LdTreeLSTM, which encodes left dependents before it generates right ones."""
     shared: bool = False
-    """Use one LSTM for all four types of edges; by default each has its own."""
+    """Use one LSTM for all four types of edges; by default each type has its own."""
     labels: bool = False
-    """Predict each word's dependency label after it."""
+    """Also predict the dependency label of each word, after the word."""
     stops: bool = False
-    """Generate a tree's shape too, by START and STOP; perplexity stays that of the words."""
+    """Also generate the shape of the tree, by START and STOP; perplexity remains that of the
+    words."""
 
 
 @dataclass(frozen=True)
 class SequenceSettings:
-    """A language model along the words of a sentence."""
+    """Settings of a language model over the words of a sentence."""
 
     end: bool = False
-    """Predict the end of each sentence too; perplexity stays that of the words."""
+    """Also predict the end of each sentence; perplexity remains that of the words."""
 
 
 @dataclass(frozen=True)
 class NoiseSettings:
-    """Noise-contrastive estimation."""
+    """Settings of noise-contrastive estimation."""
 
     noise: Count = 20
-    """Noise words that are drawn for each word."""
+    """Number of noise words per word."""
 
 
 @dataclass(frozen=True)
 class TreeLMModel:
-    """A language model over trees, or over their words alone."""
+    """Settings of a language model over trees or over sequences."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "language_model": {
@@ -114,14 +115,14 @@ class TreeLMModel:
     }
 
     language_model: str = "tree"
-    """What a word is predicted from: its ancestors and siblings (tree), the words before it
-    (sequence), or those on both sides (bidirectional)."""
+    """Context of a word: its ancestors and siblings (tree), the words before it (sequence), or the
+    words on both sides (bidirectional)."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100
-    """Size of a word's vector."""
+    """Size of a word vector."""
     layers: Count = 1
-    """Layers of the LSTMs."""
+    """Number of LSTM layers."""
     tied: bool = False
     """Use the word vectors as output embeddings."""
     output_dropout: Fraction = 0.0
@@ -140,7 +141,7 @@ class LanguageModelTask(Task):
     )
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Objective:
-        """The model of these settings.
+        """Build the model of these settings.
 
         Raises:
             ConfigError: it should predict labels, and the data have none.
@@ -158,18 +159,18 @@ class LanguageModelTask(Task):
         return Objective(lm, model.of(NCE, counts=rows) if model["objective"] == "nce" else None)
 
     def display_name(self, model: Options) -> str:
-        """The paper's name of the model."""
+        """Return the paper's name of the model."""
         tree = "LdTreeLSTM" if model.get("left_dependents") else "TreeLSTM"
         names = {"tree": tree, "sequence": "LSTM", "bidirectional": "bidirectional LSTM"}
         return names[model["language_model"]]
 
     def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """``(N,)`` the word of every node, -1 at ROOT."""
+        """Return the word of every node, ``(N,)``, -1 at ROOT."""
         words = np.asarray(data.forest.columns["word"], dtype=np.int64)
         return np.where(data.forest.parent < 0, -1, words)
 
     def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The trees of the examples ``ids``, with edges to dependents, and the words to predict."""
+        """Return the trees ``ids``, with edges to dependents, and the words to predict."""
         batch = generation_batch(data.forest, ids)
         targets = torch.full((batch.num_nodes,), -1)
         targets[batch.dst] = batch.ndata["word"][batch.dst]
@@ -197,7 +198,7 @@ class LanguageModelTask(Task):
                 weight.copy_(vectors)
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """The loss of every node's word, and of its label if the model has labels, ``(N,)``.
+        """Return the loss of every node's word, and of its label if any, ``(N,)``.
 
         The loss at ROOT is that of the ends: of the sentence, or of all dependents.
         """
@@ -208,11 +209,11 @@ class LanguageModelTask(Task):
         return spread
 
     def loss_denominator(self, examples: int, rows: int) -> int:
-        """The number of sentences: equation (8)."""
+        """Return the number of sentences: equation (8)."""
         return examples
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(N,)``: the word's ``loss``; with labels ``label`` and ``label_probability``.
+        """Return columns ``(N,)``: ``loss``, and with labels ``label`` and its probability.
 
         The loss at ROOT is that of the sentence's end, or of START and STOP; 0 if the model
         predicts neither. ``label`` is the likeliest label, -1 at ROOT; ``label_probability`` is
@@ -234,18 +235,18 @@ class LanguageModelTask(Task):
         return {**columns, "label": likeliest, "label_probability": probability}
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters of the LSTMs (``cell``), as in Table 1, and in total."""
+        """Return the numbers of parameters, of the LSTMs (``cell``) and in total."""
         return super().parameters(cast(Objective, model).model)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """The word vectors and the output layer, which may be tied."""
+        """Return the word vectors and the output layer, which may be tied."""
         lm = cast(LanguageModel, model)
         return (lm.embed.weight, lm.output)
 
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
+        """Return the mean ``loss`` of words in nats, their ``perplexity``, and counts.
 
         If the model predicts the ends of sentences, or a tree's shape by START and STOP,
         ``joint_loss`` is the loss of words and ends per word: the mean of -log P(S, T). If it has
@@ -265,7 +266,7 @@ class LanguageModelTask(Task):
         }
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
+        """Yield ``example``, ``log_prob`` of the sentence, and its number of ``words``.
 
         If the model predicts ends, ``joint_log_prob`` is log P(S, T). If it has labels, ``labels``
         are the likeliest labels of the words in order.

@@ -60,7 +60,7 @@ def test_a_model_reads_the_vectors(data: SentenceSettings, encoder: str) -> None
     train = load_splits(NLI, data).train
     model = build(NLI, train, **SIZES, encoder=encoder)
     NLI.init_from_data(model, data, train)
-    assert NLI.parameters(model)["table"] == sum(p.numel() for p in model.parameters())
+    assert NLI.parameters(model)["cell"] == sum(p.numel() for p in model.parameters())
     batch, targets = NLI.batch(train, np.arange(2))
     NLI.losses(model, batch, targets).sum().backward()
     assert all(p.grad is not None for p in model.parameters())

@@ -71,7 +71,7 @@ def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, task: str, encoder:
     test = str(SAMPLES / FILES[task][1])
     assert run.evaluate(test=test) == result["valid"]
     assert len(list(run.predict([test]))) == result["valid"]["examples"]
-    words = result["parameters"]["model"] - result["parameters"]["table"]
+    words = result["parameters"]["model"] - result["parameters"]["cell"]
     assert words % 6 == 0  # the words' vectors are not in the table
 
 

@@ -1,4 +1,4 @@
-"""Encoders of recurrent-recursive networks: given, chosen and fixed operations, and losses."""
+"""Encoders of recurrent-recursive networks: gold, chosen and random operations, and losses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from dgltrees.models import MLP, GivenVectors, Head, PairHead, Root, WordEmbeddi
 from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
 from dgltrees.papers.rrnet.models.objectives import PolicyObjective, QLearning, Reinforce
-from dgltrees.papers.rrnet.models.policy import FixedOperations, OnlyRecur, Policy, legal, legalized
+from dgltrees.papers.rrnet.models.policy import (
+    OnlyRecur,
+    Policy,
+    RandomOperations,
+    legal,
+    legalized,
+)
 from dgltrees.papers.rrnet.models.sequences import supervised_tokens
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.trees import TreeBatch
@@ -45,7 +51,7 @@ def steps(encoding: RRNetEncoding, column: str = "op") -> Tensor:
     return torch.cat([part[1:] for part in parts])
 
 
-def test_without_a_policy_given_operations_are_followed() -> None:
+def test_without_a_policy_gold_operations_are_followed() -> None:
     encoder = network(policy=False)
     batch = sentences(LENGTHS, GIVEN)
     encoding = encoder(batch)
@@ -153,7 +159,7 @@ def test_rewards_at_the_end_are_rewards_of_the_last_step() -> None:
 
 
 def test_fixed_operations() -> None:
-    encoder = network(policy=False, fixed=FixedOperations("word", WORDS, 1), max_open=2)
+    encoder = network(policy=False, fixed=RandomOperations("word", WORDS, 1), max_open=2)
     wanted = encoder.fixed.operation
     assert set(wanted.tolist()) == {1, 2, 3}
     batch = sentences([9, 9, 3], seed=2)
@@ -161,7 +167,7 @@ def test_fixed_operations() -> None:
     differs = done != asked
     assert differs.any()
     assert (done[differs] == 2).all()
-    assert_close(FixedOperations("word", WORDS, 1).operation, wanted)
+    assert_close(RandomOperations("word", WORDS, 1).operation, wanted)
 
 
 def test_illegal_operations_become_recurs() -> None:
@@ -175,7 +181,7 @@ def test_illegal_operations_become_recurs() -> None:
     [
         ({"policy": False, "objective": Reinforce()}, "expected a policy with an objective"),
         ({"policy": False, "supervised_fraction": 0.5}, "or with a supervised fraction, got none"),
-        ({"fixed": FixedOperations("word", WORDS)}, "a policy or fixed operations, got both"),
+        ({"fixed": RandomOperations("word", WORDS)}, "a policy or fixed operations, got both"),
     ],
 )
 def test_settings_that_do_not_go_together(options: dict[str, Any], message: str) -> None:
@@ -253,13 +259,13 @@ def test_policies_work_in_half_precision(dtype: torch.dtype) -> None:
     assert p[3, 0] == 0
 
 
-def test_given_operations_must_close_what_they_open() -> None:
+def test_gold_operations_must_close_what_they_open() -> None:
     batch = sentences([3, 3], [1, 2, 3, 1, 2, 2])
     with pytest.raises(TreeError, match="tree 1, node 1: .*split"):
         network(policy=False)(batch)
 
 
-def test_a_supervised_policy_needs_given_operations() -> None:
+def test_a_supervised_policy_needs_gold_operations() -> None:
     encoder = network(supervised_fraction=0.5, objective=Reinforce())
     with pytest.raises(
         TreeError, match="the operations that supervise the policy in training, got"
@@ -273,7 +279,7 @@ def test_an_unknown_reward_is_refused() -> None:
         PolicyClassifier(network(), Root(), head("classes"), reward="none")
 
 
-@pytest.mark.parametrize("fixed", [None, OnlyRecur()], ids=["given", "fixed"])
+@pytest.mark.parametrize("fixed", [None, OnlyRecur()], ids=["gold", "recur"])
 def test_only_recurs_are_an_lstm(fixed: nn.Module | None) -> None:
     words = WordEmbedding("word", WORDS, SIZE)
     encoder = RRNetEncoder(words, RRNetCell(SIZE, STATE), fixed=fixed)

@@ -17,7 +17,7 @@ from dgltrees.models import GivenVectors, WordEmbedding
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
 from dgltrees.papers.rrnet.models.language_model import LSTMStream, StreamLM, StreamWindow
 from dgltrees.papers.rrnet.models.objectives import Reinforce
-from dgltrees.papers.rrnet.models.policy import FixedOperations
+from dgltrees.papers.rrnet.models.policy import RandomOperations
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.kinds import Operation
@@ -40,8 +40,8 @@ def learner(**options: Any) -> StreamLM:
 
 
 def control(**options: Any) -> StreamLM:
-    """Fixed operations, one for each word."""
-    fixed = FixedOperations("word", WORDS, 1)
+    """Random operations, one for each word."""
+    fixed = RandomOperations("word", WORDS, 1)
     return language_model(network(policy=False, fixed=fixed, max_open=3, **options))
 
 
@@ -80,7 +80,7 @@ KINDS = {
     "stack_cell": lambda: learner(cell={"stack_cell": True, "merge": "average"}),
     "layer_norm": lambda: learner(cell={"layer_norm": True}),
     "words": lambda: learner(consume="recur"),
-    "fixed": control,
+    "random": control,
     "lstm": lstm,
     "deep_lstm": lambda: lstm(layers=2),
 }
@@ -123,7 +123,7 @@ def test_the_distribution_of_the_next_word_is_one_and_comes_from_the_prefix(kind
         assert_close(total, torch.ones_like(total))
 
 
-@pytest.mark.parametrize("kind", ["policy", "stack_cell", "layer_norm", "fixed"])
+@pytest.mark.parametrize("kind", ["policy", "stack_cell", "layer_norm", "random"])
 def test_the_graph_of_windows_equals_steps_on_the_fly(kind: str) -> None:
     model = KINDS[kind]().eval()
     words = text()
@@ -159,7 +159,7 @@ def test_sub_trees_are_open_over_windows_and_merged_in_later_ones() -> None:
     assert model.carried.state.size.tolist() == [1]
 
 
-@pytest.mark.parametrize("kind", ["policy", "stack_cell", "fixed", "lstm"])
+@pytest.mark.parametrize("kind", ["policy", "stack_cell", "random", "lstm"])
 def test_gradients_stop_where_a_window_begins(kind: str) -> None:
     """What is carried over is a constant: it alone comes from the window before."""
     model = KINDS[kind]()

@@ -16,7 +16,7 @@ from dgltrees.papers.rrnet.graphs import token_at, word_operations
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
 from dgltrees.papers.rrnet.models.language_model import StreamLM
 from dgltrees.papers.rrnet.models.objectives import PolicyObjective, QLearning, Reinforce
-from dgltrees.papers.rrnet.models.policy import FixedOperations
+from dgltrees.papers.rrnet.models.policy import RandomOperations
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.kinds import Operation
 from tests.cells.rrnet_reference import read
@@ -180,6 +180,6 @@ def test_what_is_refused() -> None:
         network(consume="recur", supervised_fraction=1.0)(sentences([2]))
     with pytest.raises(TreeError, match="at most 1 open sub-trees, the limit of the stack, got 2"):
         network(consume="recur", supervised_fraction=1.0, max_open=1)(parsed())
-    fixed: Any = FixedOperations("word", WORDS)
+    fixed: Any = RandomOperations("word", WORDS)
     with pytest.raises(ConfigError, match="an operation for each token id, got RECUR alone"):
         network(policy=False, fixed=fixed, consume="recur")

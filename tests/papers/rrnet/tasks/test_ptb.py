@@ -136,9 +136,9 @@ def test_parameters_are_those_of_the_reader_and_of_all(path: Path) -> None:
     data = _read(path)
     words = len(data.forest.vocabs["word"])
     tied = PTB.parameters(_model(data, encoder="lstm"))
-    assert tied == {"table": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 6 * words}
+    assert tied == {"aggregator": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 6 * words}
     untied = PTB.parameters(_model(data, encoder="lstm", tied=False))
-    assert untied == {"table": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 12 * words}
+    assert untied == {"aggregator": None, "cell": 8 * 36 + 48, "model": 8 * 36 + 48 + 12 * words}
 
 
 def test_a_network_that_recurs_alone_never_splits(path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_text_of_one_word_cannot_be_cut(tmp_path: Path) -> None:
         WindowSampler(data.forest.num_nodes, streams=2, window=3)
 
 
-@pytest.mark.parametrize("operations", ["given", "policy"])
+@pytest.mark.parametrize("operations", ["gold", "policy"])
 def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
     tree = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (RB there)))\n"
     (tmp_path / "text.mrg").write_text(8 * tree, encoding="utf-8")
@@ -162,8 +162,8 @@ def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
     policy = {"operations": operations, "consume": "recur"}
     report = PTB.report(data, run(_model(data, policy=policy), PTB, data), {})
     assert report["words"] == 8 * 5
-    assert report.get("given_operations", False) == (operations == "given")
-    if operations == "given":  # ten streams begin anywhere: what began before them is not merged
+    assert report.get("gold_operations", False) == (operations == "gold")
+    if operations == "gold":  # ten streams begin anywhere: what began before them is not merged
         assert report["splits"] == 3 / 5
         assert 0 < report["merges"] < 3 / 5
 

@@ -40,9 +40,9 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"policy": {"agent": "dqn"}},
-            "agent is not read with model.policy.operations given",
+            "agent is not read with model.policy.operations gold",
         ),
-        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns given, but"),
+        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns gold, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
         (
             "mee",
@@ -109,7 +109,7 @@ def test_nested_sections_round_trip() -> None:
         ),
         (
             {"task": "mee", "model": {"policy": {"epsilon": 1}}},
-            r"with model\.policy\.operations given",
+            r"with model\.policy\.operations gold",
         ),
     ],
 )

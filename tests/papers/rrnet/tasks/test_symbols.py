@@ -57,8 +57,8 @@ def built(reader: Settings) -> tuple[Any, LabeledTrees]:
 
 
 POLICIES: dict[str, dict[str, Any]] = {
-    "given": {},
-    "fixed": {"operations": "fixed"},
+    "gold": {},
+    "random": {"operations": "random"},
     "recur": {"operations": "recur"},
     "supervised": {"operations": "policy"},
     **{name: {"operations": "policy", "agent": name} for name in ("reinforce", "dqn")},
@@ -67,12 +67,12 @@ POLICIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
-    epochs = 12 if policy == "given" else 2
+    epochs = 12 if policy == "gold" else 2
     result = train(settings(policy=POLICIES[policy], epochs=epochs), tmp_path / "run", bar=False)
     run = load(tmp_path / "run")
     losses = [line["train_loss"] for line in run.directory.metrics()]
     assert all(map(math.isfinite, losses))
-    if policy == "given":
+    if policy == "gold":
         assert losses[-1] < losses[0]
     report = run.evaluate(test=[str(SAMPLES / file) for file in FILES["mee"][1]])
     assert report == result["valid"]
@@ -81,7 +81,7 @@ def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
     assert all(0 <= int(x["prediction"]) <= 99 and 0 < x["probability"] <= 1 for x in lines)
 
 
-@pytest.mark.parametrize("policy", ["given", "reinforce", "dqn"])
+@pytest.mark.parametrize("policy", ["gold", "reinforce", "dqn"])
 def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> None:
     whole = train(settings(policy=POLICIES[policy], epochs=3), tmp_path / "whole", bar=False)
     for epochs in (1, 3):

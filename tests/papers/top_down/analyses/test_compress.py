@@ -91,5 +91,5 @@ def test_short_sentences_stay() -> None:
 
 def test_errors() -> None:
     for trees, words, beam in ((2, 3, 8), (1, 0, 8), (1, 3, 0)):
-        with pytest.raises(ConfigError, match=rf"got {trees} trees, {words} words and a beam"):
+        with pytest.raises(ConfigError, match=rf"got {trees} trees, max_words={words} and beam"):
             compress(forest_of([[0]] * trees), words, score, beam=beam)

@@ -56,7 +56,7 @@ def test_the_classifiers_learn_the_trees(copied: Path, state: str) -> None:
     metrics = result["valid"]["by_edge_type"]
     assert list(metrics) == ["LEFT", "RIGHT", "NX-LEFT", "NX-RIGHT"]
     for metric in metrics.values():
-        assert metric["majority"] <= metric["accuracy"] <= 1
+        assert metric["majority_accuracy"] <= metric["accuracy"] <= 1
     decisions = sum(metric["decisions"] for metric in metrics.values())
     assert result["valid"]["decisions"] == decisions
     correct = sum(metric["accuracy"] * metric["decisions"] for metric in metrics.values())
@@ -120,7 +120,7 @@ def test_from_the_command_line(copied: Path, capsys: pytest.CaptureFixture[str])
     assert main(argv) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     metric = result["valid"]["by_edge_type"]["LEFT"]
-    assert set(metric) == {"decisions", "accuracy", "majority", "loss"}
+    assert set(metric) == {"decisions", "accuracy", "majority_accuracy", "loss"}
     model = load(copied / "edge-classifier").settings.model
     assert (model["state"], model["hidden"], model["dropout"]) == ("source", [4], 0.5)
 
@@ -147,9 +147,9 @@ def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixtu
         trained(copied, state="both")
     run = RunDirectory(copied)
     run.save_weights({name: 2 * weight for name, weight in run.weights().items()})
-    with pytest.warns(UserWarning, match=r"no joint_loss: .* trained on since"):
+    with pytest.warns(UserWarning, match=r"no joint_loss: .* trained further since"):
         assert main(["evaluate", str(copied), "--test", str(SENTENCES)]) == 0
-    again = r"trained on since .* remove .*edge-classifier and train it again"
+    again = r"trained further since .* remove .*edge-classifier and train it again"
     with pytest.raises(ConfigError, match=again):
         trained(copied)
     shutil.rmtree(copied / "edge-classifier")

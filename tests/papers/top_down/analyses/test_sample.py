@@ -75,7 +75,7 @@ def test_a_model_with_stops_needs_no_shape_model(
     assert main(["evaluate", str(run), "--test", str(SENTENCES)]) == 0
     assert "joint_loss" in json.loads(capsys.readouterr().out.splitlines()[-1])
     assert main(["train-edge-classifier", str(run)]) == 2
-    assert "by START and STOP (model.stops); its log P is joint" in capsys.readouterr().err
+    assert "by START and STOP; its log-probability is joint" in capsys.readouterr().err
 
 
 def test_options_reach_the_model(run: Path) -> None:
@@ -151,7 +151,7 @@ def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (log_probs(loaded, simple) >= log_probs(loaded, whole)).all()
     (tmp_path / "simple.txt").write_text("zebra\n", encoding="utf-8")
     assert main(argv) == 2
-    assert "simple.txt: expected simple words, one per line, that the model" in (
+    assert "simple.txt: expected simple words in the vocabulary of the model" in (
         capsys.readouterr().err
     )
 
@@ -175,7 +175,7 @@ def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for extra, text in (
         (["--out", "a.pdf"], "name ends in .txt, .conllu, .svg, got a.pdf; or name the format"),
         (["--format", "pdf"], "--format to be one of text, conllu, svg, or null, got 'pdf'"),
-        (["--format", "svg"], "a file to write (out) for the format svg, got none"),
+        (["--format", "svg"], "missing a file to write for the format svg; add --out"),
         (["--top_p", "0"], "top_p to be a number above 0 and at most 1, got 0"),
         (["--number", "0"], "--number to be a whole number of at least 1, got 0"),
     ):

@@ -193,7 +193,7 @@ def test_both_objectives_rank_words_alike() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match=r"a count for each word, not all of them 0, got \(3,\)"):
+    with pytest.raises(ConfigError, match=r"counts of words that are not all 0, got \(3,\)"):
         NCE(torch.zeros(3))
 
 

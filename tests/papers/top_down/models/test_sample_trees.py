@@ -174,9 +174,9 @@ def test_top_k_and_top_p() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match="at least 1 tree and 1 word, got 0 and 15"):
+    with pytest.raises(ConfigError, match="and max_words of at least 1, got 0 and 15"):
         sample(make(), 0)
-    with pytest.raises(ConfigError, match="with decisions to add edges or with stops=True"):
+    with pytest.raises(ConfigError, match="with an edge classifier or with stops=True"):
         sample_trees(TreeLM(V, D), VOCABS, 1, root=0)
 
 

@@ -163,7 +163,7 @@ def test_tied_embeddings_are_one_matrix() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match=r"size 4 of the states to tie .* size 2; give both"):
+    with pytest.raises(ConfigError, match=r"model.embedding to be 4, .* got 2; make"):
         make(tied=True)
 
 

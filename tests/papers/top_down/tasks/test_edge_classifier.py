@@ -35,7 +35,7 @@ def test_the_preset_trains(tmp_path: Path) -> None:
     settings = quick("edge-classifier", data, batch_size=32, lr=0.1, epochs=3)
     settings = with_model(settings, hidden_size=4, hidden=[16], dropout=0.0)
     result = train(settings, tmp_path / "run", bar=False)["valid"]
-    assert result["accuracy"] > 0.8 > 0.6 > result["majority"]
+    assert result["accuracy"] > 0.8 > 0.6 > result["majority_accuracy"]
     assert result["decisions"] == 600  # three per node
     run = load(tmp_path / "run")
     assert run.evaluate(str(tmp_path / "valid")) == result
@@ -61,10 +61,12 @@ def test_metrics_are_those_of_the_decisions_alone() -> None:
     }
     report = EDGE_CLASSIFIER.report(data, outputs, {})
     assert list(report["by_edge_type"]) == ["LEFT", "RIGHT", "NX-RIGHT"]
-    left = {"decisions": 3, "accuracy": 2 / 3, "majority": 2 / 3, "loss": 4.0}
+    left = {"decisions": 3, "accuracy": 2 / 3, "majority_accuracy": 2 / 3, "loss": 4.0}
     assert_close(report["by_edge_type"]["LEFT"], left)
     assert report["decisions"] == 9
-    assert_close([report["accuracy"], report["majority"], report["loss"]], [6 / 9, 7 / 9, 5.0])
+    assert_close(
+        [report["accuracy"], report["majority_accuracy"], report["loss"]], [6 / 9, 7 / 9, 5.0]
+    )
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:

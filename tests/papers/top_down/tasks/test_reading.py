@@ -82,7 +82,7 @@ def test_a_saved_forest_of_dependencies_is_read_as_such(tmp_path: Path) -> None:
     result = train(tree_lm_settings({"labels": True}, data=data), tmp_path / "run", bar=False)
     assert result["valid"]["words"] == one.num_nodes - len(one)
     generation_forest(read(SENTENCES, "conllu").forest).save(tmp_path / "generation")
-    with pytest.raises(TreeError, match="generation: expected a saved forest of dependencies"):
+    with pytest.raises(TreeError, match="generation: expected a saved dependency forest"):
         TREE_LM.read(tmp_path / "generation", how, None)
 
 

@@ -195,10 +195,10 @@ def test_word_vectors_are_where_the_words_begin(tmp_path: Path) -> None:
 
 def test_parameters_are_counted_as_in_table_1() -> None:
     model = Objective(SequenceLM(50, 8, embedding=8, tied=True))
-    assert TREE_LM.parameters(model) == {"table": None, "cell": 576, "model": 576 + 400}
+    assert TREE_LM.parameters(model) == {"aggregator": None, "cell": 576, "model": 576 + 400}
     model = Objective(BidirectionalLM(50, 8))
     cell = 2 * 4 * 8 * (4 + 8 + 2)
-    assert TREE_LM.parameters(model) == {"table": None, "cell": cell, "model": cell + 50 * 20}
+    assert TREE_LM.parameters(model) == {"aggregator": None, "cell": cell, "model": cell + 50 * 20}
 
 
 def test_halving_goes_on_after_a_resume(tmp_path: Path) -> None:
