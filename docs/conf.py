@@ -50,6 +50,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+suppress_warnings = ["myst-nb.lexer"]  # of pages whose code is not executed
 
 # The reference
 autodoc_member_order = "bysource"

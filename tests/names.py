@@ -130,8 +130,13 @@ def text(rows: Mapping[str, Any]) -> str:
         about = f'"about": {json.dumps(row["about"])}, "names": '
         groups.append(f"{json.dumps(group)}: {{{about}{{\n" + ",\n".join(names) + "\n}}")
     lists = (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows["lists"].items())
-    body = ",\n\n".join(groups), ",\n".join(lists)
-    return '{"groups": {\n%s\n},\n"lists": {\n%s\n}}\n' % body
+    return (
+        '{"groups": {\n'
+        + ",\n\n".join(groups)
+        + '\n},\n"lists": {\n'
+        + ",\n".join(lists)
+        + "\n}}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
             or a function.
 
     Returns:
-        the options; those of parts are not among them, see :meth:`Options.names`.
+        The options. Those of parts are not among them.
     """
     parts: Mapping[str, Any] = getattr(source, "parts", {})
     fixed = fixed_parts(source)
