@@ -177,11 +177,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
             :func:`fixed_parts`.
 
     Returns:
-<<<<<<< HEAD
-        The options. Those of parts are not among them.
-=======
-        The options, without those of parts; see :meth:`Options.names`.
->>>>>>> main
+        The options, without those of parts.
     """
     parts: Mapping[str, Any] = getattr(source, "parts", {})
     fixed = fixed_parts(source)
