@@ -1,4 +1,4 @@
-"""The registry: names for settings and the command line, and the objects that they stand for.
+"""The registry: objects that settings and the command line name, and their locations.
 
 A registry holds the objects of one kind by name: cells, formats, commands. Those of the core are
 listed where the registry is defined, as ``"name": "module:attribute"``. Those of the papers and of
