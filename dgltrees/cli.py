@@ -1,4 +1,4 @@
-"""The command line: a table from the name of a command to its function."""
+"""The command line: a table from names of commands to functions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ COMMANDS: Registry[Any] = Registry(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status.
+    """Run the command line and return the exit status.
 
-    Wrong data and wrong settings end in one line on standard error and status 2; a warning is one
+    Invalid data and settings print one line to standard error and return status 2. A warning is one
     line too.
     """
     words = list(sys.argv[1:] if argv is None else argv)
@@ -84,9 +84,9 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _imported(argv: Sequence[str]) -> list[str]:
-    """Import the modules that ``--import`` names; the words without that flag.
+    """Import the modules that ``--import`` names; return the words without that flag.
 
-    Nothing is ever imported because a run asks for it.
+    A run directory never imports a module.
 
     Raises:
         ConfigError: there is no such module.
@@ -105,7 +105,7 @@ def _imported(argv: Sequence[str]) -> list[str]:
     for module in modules:
         try:
             if not all(part.isidentifier() for part in module.split(".")):
-                raise ImportError("that is no name of a module")
+                raise ImportError("that is not the name of a module")
             importlib.import_module(module)
         except ImportError as error:
             raise ConfigError(
@@ -117,7 +117,7 @@ def _imported(argv: Sequence[str]) -> list[str]:
 def _call(name: str, argv: Sequence[str]) -> None:
     """Run a command, or print its help.
 
-    Helps and mistakes in words are found by the source of the command, before it is imported.
+    Help texts and errors about words use the source of the command, before it is imported.
     """
     from dgltrees.commands import arguments, settings_help
     from dgltrees.settings.source import reading_sources
@@ -132,12 +132,12 @@ def _call(name: str, argv: Sequence[str]) -> None:
             print(f"usage: dgltrees {name} NAME [flags]\n\n{COMMANDS.summary(name)}.\n")
             for each, function in command.items():
                 print(f"  {each:22} {_first_line(function.__doc__ or '')}")
-            print(f"\ndgltrees {name} NAME --help says more.")
+            print(f"\ndgltrees {name} NAME --help prints details.")
             return
         if is_table and (not names or names[0] not in command):
             near = arguments.nearest(" ".join(names), command)
             raise ConfigError(
-                f"dgltrees {name} expected a name, got {' '.join(names) or 'none'}; {near}"
+                f"dgltrees {name}: expected a name, got {' '.join(names) or 'none'}; {near}"
             )
         full = name
         if is_table:
@@ -181,9 +181,9 @@ def _help() -> str:
     start = ["usage: dgltrees COMMAND ...", "", "Neural networks over trees.", ""]
     end = [
         "",
-        "dgltrees COMMAND --help says more; dgltrees --version prints the version.",
-        "--import MODULE, with any command, imports a module of your own first, such as one that",
-        "adds a cell to dgltrees.cells.CELLS.",
+        "dgltrees COMMAND --help prints details; dgltrees --version prints the version.",
+        "--import MODULE, with any command, first imports a custom module, such as one that adds",
+        "a cell to dgltrees.cells.CELLS.",
     ]
     return "\n".join([*start, *lines, *end])
 
