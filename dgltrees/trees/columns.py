@@ -178,7 +178,7 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     if wrong or ((column.kind == "vector") != (kind == "vector") and kind != "none"):
         holds = "names" if named else f"a {column.kind}"
         raise TreeError(
-            f"expected column {column.name!r} to hold a {kind}, as {called('data.features')} sets, "
+            f"expected column {column.name!r} to hold a {kind}, as {called('data.features')} says, "
             f"got {holds}"
         )
     if kind == "text" and not named:
