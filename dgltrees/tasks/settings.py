@@ -21,11 +21,11 @@ class DataSettings:
     """Data files and their split into training, validation and test examples.
 
     A file is a path, a folder that holds a saved forest, or a pattern such as ``lrt/train*``. A
-    relative path is looked for in the working directory, then under the root.
+    relative path is looked for in the working directory, then in ``dir``.
     """
 
-    root: str | None = None
-    """Folder of the data sets; by default the environment variable DGLTREES_DATA."""
+    dir: str | None = None
+    """Folder of the data sets; default: the value of the environment variable DGLTREES_DATA."""
     train: Files = None
     """Training files."""
     valid: Files = None
@@ -37,9 +37,9 @@ class DataSettings:
     test_fraction: Fraction = 0.0
     """Part of the training examples held out for testing, without test files."""
     seed: Seed = 0
-    """Seed of the random split, and of the examples that ``limit`` chooses."""
-    limit: Count | None = None
-    """Number of training examples to use, chosen at random before the split; by default all."""
+    """Seed of the random split, and of the choice of ``max_train_examples``."""
+    max_train_examples: Count | None = None
+    """Largest number of training examples, chosen at random before the split; default: all."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
@@ -47,8 +47,8 @@ class DataSettings:
         files = {"valid_fraction": "valid", "test_fraction": "test"}
         reasons = {name: f"with data.{role}" for name, role in files.items() if values[role]}
         fractions = [values[name] for name in files if name not in reasons]
-        if values["limit"] is None and not any(fractions):
-            reasons["seed"] = "where no examples are drawn (data.limit) or held out"
+        if values["max_train_examples"] is None and not any(fractions):
+            reasons["seed"] = "where no examples are drawn (data.max_train_examples) or held out"
         return reasons
 
     @property
@@ -89,8 +89,9 @@ class OperatorSettings(DataSettings):
 class WordSettings(DataSettings):
     """The settings of data whose rare names are unknown to the model."""
 
-    min_count: Count = 1
-    """Names that occur less often than this in the training examples become the unknown name."""
+    min_freq: Count = 1
+    """Lowest frequency of a word or category; rarer ones of the training examples become
+    ``<unk>``."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ def compare_trees(
     run: str,
     *,
     test: list[str] | None = None,
-    root: str | None = None,
+    dir: str | None = None,
     out: str | None = None,
     limit: Count = 10,
 ) -> None:
@@ -24,11 +24,11 @@ def compare_trees(
     Arguments:
         run: the run directory of a model with a policy.
         test: test files; default: those of the run, or its held-out part (data.test_fraction).
-        root: folder of the data sets; default: that of the run.
+        dir: folder of the data sets; default: that of the run.
         out: folder for pictures of learned and gold trees; existing files are not overwritten.
         limit: largest number of sentences to draw.
     """
-    trees = policy_trees(load(run), test=test, root=root)
+    trees = policy_trees(load(run), test=test, dir=dir)
     if out is not None:
         trees.draw(out, limit)
     print(json.dumps(trees.report()))

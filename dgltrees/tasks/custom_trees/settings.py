@@ -26,35 +26,36 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     target: str | list[str] = "target"
     """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
     the root of its first tree."""
-    columns: list[str] | dict[str, str] | None = None
-    """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
-    but the target, as ``dgltrees inspect`` shows them."""
-    min_count: Count = 2
-    """Names that occur less often than this in the training trees become the unknown name."""
-    unseen: Literal["unknown", "refuse"] = "unknown"
-    """A name that training did not have: counts as unknown, or is an error."""
+    features: list[str] | dict[str, str] | None = None
+    """Columns that are inputs, or their kinds by name (category, number, log, vector, text or
+    none); default: all except the target, with the kinds that ``dgltrees inspect`` shows."""
+    min_freq: Count = 2
+    """Lowest frequency of a category; rarer ones in the training trees become ``<unk>``."""
+    handle_unknown: Literal["use_encoded_value", "error"] = "use_encoded_value"
+    """Category that is not in the training trees: use the code of ``<unk>`` (use_encoded_value), or
+    raise an error."""
     pretrained: str | None = None
     """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
     default vectors of their words are learned."""
     format: str | None = None
     """Format of the files; by default told by the ending of their names or their first line."""
-    scratch: str | None = None
-    """Folder for temporary files in which the trees are while a model is trained, for more trees
-    than fit into memory; by default they are in memory. Columns are then told by the first 10,000
-    trees."""
+    cache_dir: str | None = None
+    """Folder for temporary files with the trees during training, for data sets larger than memory;
+    default: the trees are in memory. With a folder, the kinds of columns are inferred from the
+    first 10,000 trees."""
     baselines: bool = True
     """Report beside the result what linear and boosted models over bags of nodes reach."""
 
     @property
     def trees_folder(self) -> str | None:
-        """The setting ``scratch``."""
-        return self.scratch
+        """The setting ``cache_dir``."""
+        return self.cache_dir
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """An encoder that is trained reads texts of other lengths in each part of the trees."""
         reasons = PretrainedSettings.unread(values)
-        return {**reasons, "scratch": "with data.fine_tune"} if values["fine_tune"] else reasons
+        return {**reasons, "cache_dir": "with data.fine_tune"} if values["fine_tune"] else reasons
 
 
 @dataclass(frozen=True)

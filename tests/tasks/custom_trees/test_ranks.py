@@ -34,7 +34,7 @@ PLANS = [
 def settings(data: dict[str, Any], **training: Any) -> Settings:
     """A small, short run on the sample."""
     layer = {
-        "data": {**OWN["rank"], "root": str(SAMPLES), **data},
+        "data": {**OWN["rank"], "dir": str(SAMPLES), **data},
         "model": {"hidden_size": 8, "embedding": 8},
         "training": {"epochs": 2, "accelerator": "cpu", **training},
     }
@@ -174,7 +174,7 @@ def test_places_in_a_group_are_from_0_to_1() -> None:
 def test_a_killed_run_goes_on_to_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str
 ) -> None:
-    chosen = settings({"baselines": False}, batch_size=8, checkpoint_steps=1)
+    chosen = settings({"baselines": False}, batch_size=8, save_every_n_steps=1)
     chosen = chosen.replace("model", objective=objective)
     train(chosen, tmp_path / "whole")
     step, calls = Trainer._step, list[None]()
@@ -229,11 +229,11 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
         r"expected data.target to be .*, got \['seconds', 'speed'\]",
     ),
     "group as an input": (
-        *({"columns": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
+        *({"features": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
         "expected input columns, got 'query', which is no input",
     ),
     "pairs": (
-        *({"tree": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
+        *({"tree_path": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
         "expected single trees for the task rank, got 2 per example",
     ),
 }
