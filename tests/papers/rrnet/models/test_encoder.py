@@ -267,9 +267,7 @@ def test_gold_operations_must_close_what_they_open() -> None:
 
 def test_a_supervised_policy_needs_gold_operations() -> None:
     encoder = network(supervised_fraction=0.5, objective=Reinforce())
-    with pytest.raises(
-        TreeError, match="the operations that supervise the policy in training; to"
-    ):
+    with pytest.raises(TreeError, match="the operations that supervise the policy in training; to"):
         encoder(sentences([3, 2]))
     encoder.eval()(sentences([3, 2]))
 
