@@ -25,6 +25,13 @@ class RecordLayout:
     """Names of the keys or columns of a file that hold the trees and their nodes.
 
     Each format uses some of the fields, see ``Format.layout``.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("plans.jsonl").write_text('{"plan": {"inputs": [{}, {}]}, "seconds": 1.5}')
+        >>> data = read("plans.jsonl", layout=RecordLayout("inputs", tree_path="plan"))
+        >>> data.forest, data.columns["seconds"]
+        (Forest(1 tree, 3 nodes, columns: none), array([1.5]))
     """
 
     children_key: str = "children"
@@ -34,20 +41,20 @@ class RecordLayout:
     ``json.Plan``; default: the record is the root, or in a table its column ``tree`` or ``json``.
     Two paths if a record has a pair of trees."""
     tree_id: str | None = None
-    """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
+    """Column of the tree of each row of a node table; default: ``tree`` or ``tree_id``."""
     node_id: str | None = None
-    """Column of the ids of nodes; by default ``node``, ``node_id`` or ``id``. Beside ``depth`` it
-    is read only if it is named, and rows are then sorted by it within their tree."""
+    """Column of the ids of nodes; default: ``node``, ``node_id`` or ``id``. With ``depth`` it is
+    used only if it is named here; the rows of each tree are then sorted by it."""
     parent: str | None = None
-    """Column with the id of each node's parent, empty at a root; by default ``parent`` or
+    """Column of the id of each node's parent, empty at a root; default: ``parent`` or
     ``parent_id``. In Arrow files the column of lists of parents."""
     depth: str | None = None
-    """Column with the depth of each node, whose rows are in preorder; by default ``depth``, if
-    there is no column of parents."""
+    """Column of the depth of each node, with rows in preorder; default: ``depth``, if there is no
+    column of parents."""
     categorical_columns: tuple[str, ...] = ()
     """Columns to read as strings, even if all or some of their values are numbers."""
     attributes: bool = False
-    """Attributes of the elements of XML are nodes too: children ``@name`` with their value."""
+    """Whether attributes of XML elements are nodes too: children ``@name`` with their value."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -132,8 +139,8 @@ class Format:
         if not self.text and isinstance(path, (str, os.PathLike)) and not in_file(path):
             able = ", ".join(name for name, form in FORMATS.items() if form.text)
             raise ConfigError(
-                f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
-                f"be read, and not: {self.description}"
+                f"expected a file, got {os.fspath(path)}; only these formats can be read from it: "
+                f"{able}"
             )
         check_chunk_size(trees)
         check_layout(layout, self.layout, self.description)
@@ -142,8 +149,8 @@ class Format:
         for name in options:
             if name not in able_to:
                 raise ConfigError(
-                    f"expected options that this format reads ({', '.join(able_to) or 'none'}), "
-                    f"got {name}; leave it out, or name another format than this: "
+                    f"expected options of this format ({', '.join(able_to) or 'none'}), got "
+                    f"{name}; leave it out, or name another format than this one: "
                     f"{self.description}"
                 )
         rest = (trees, *([layout] if self.layout else []))
@@ -168,8 +175,8 @@ def check_layout(layout: RecordLayout, read: Collection[str], description: str) 
     if other:
         reads = ", ".join(read) or "none"
         raise ConfigError(
-            f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
-            f"leave it out, or name another format than this: {description}"
+            f"expected a layout with fields of this format ({reads}), got {', '.join(other)}; "
+            f"leave it out, or name another format than this one: {description}"
         )
 
 

@@ -120,8 +120,8 @@ class Records:
         lists = [n for n, names in vocabs.items() if any(v.startswith('[{"') for v in names.names)]
         if lists:
             warnings.warn(
-                f"lists of objects under {', '.join(map(repr, lists))} are read as names; children "
-                f"are under {self.layout.children_key!r}",
+                f"lists of objects under {', '.join(map(repr, lists))} are read as strings; the "
+                f"key of the children is {self.layout.children_key!r}",
                 stacklevel=2,
             )
 
@@ -135,7 +135,7 @@ class Records:
         if self._other_lists and not self._has_children:
             raise self.error(
                 f"expected nodes with their children under {self.layout.children_key!r}, got lists "
-                f"of objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
+                f"of objects only under {', '.join(map(repr, sorted(self._other_lists)))}; "
                 "name the key of the children",
                 min(self._other_lists.values()),
             )

@@ -161,7 +161,7 @@ def test_records_that_are_no_trees(
 def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_text('{"children": [{"x": 1}]}\n{"Plans": [{"x": 2}]}\n')
-    with pytest.warns(UserWarning, match="under 'Plans' are read as names; children are under 'ch"):
+    with pytest.warns(UserWarning, match="under 'Plans' are read as strings; the key of the ch"):
         assert read(path, "jsonl").forest.sizes.tolist() == [2, 1]
 
 
@@ -189,7 +189,7 @@ def test_a_chain_is_written(tmp_path: Path) -> None:
 def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     one = Forest.build([-1], columns={"children": [1]})
     for examples, message in (
-        (LabeledTrees(one), "expected 'children' for the children alone"),
+        (LabeledTrees(one), "expected 'children' only for the children"),
         (
             LabeledTrees(Forest.build([-1]), {"time": np.ones(1)}),
             "got the example columns time; name",

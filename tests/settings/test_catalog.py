@@ -112,7 +112,7 @@ def test_a_file_on_itself_has_no_description(tmp_path: Path) -> None:
 
 def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "mine.yaml")
-    with pytest.raises(ConfigError, match=r"cannot open .*mine.yaml: it is no file"):
+    with pytest.raises(ConfigError, match=r"cannot open .*mine.yaml: it is not a file"):
         preset_values(str(tmp_path / "mine.yaml"))
 
 
