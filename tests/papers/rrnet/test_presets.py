@@ -77,4 +77,4 @@ def test_a_model_of_given_trees_names_the_file_without_trees(
     assert main(["predict", out, "--input", str(plain)]) == 2
     message = capsys.readouterr().err
     assert message.startswith(f"dgltrees: {plain}:1: missing node columns ")
-    assert "needs sentences with their trees" in message
+    assert "needs sentences with trees" in message
