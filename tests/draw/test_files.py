@@ -147,7 +147,7 @@ def test_errors_of_settings(digits: Path, arguments: dict[str, Any], message: st
 
 
 def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"digits.mrg: expected a tree 12, got a file of 10 trees"):
+    with pytest.raises(TreeError, match=r"digits.mrg: expected trees from 0 to 9, got 12"):
         draw_file(digits, trees="0,12")
     with pytest.raises(TreeError, match="at most 3 nodes to draw as SVG, got 5"):
         draw_file(digits, style="svg", svg_limit=3)
@@ -169,7 +169,7 @@ def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
 def test_a_layout_says_where_the_trees_stand(tmp_path: Path) -> None:
     path = tmp_path / "plans.jsonl"
     path.write_text('{"plan": {"op": "join", "inputs": [{"op": "scan"}]}, "seconds": 3}\n')
-    layout = RecordLayout(tree="plan", children="inputs")
+    layout = RecordLayout(tree_path="plan", children_key="inputs")
     assert draw_file(path, layout=layout) == "tree 0\njoin\n└─ scan"
     with pytest.raises(ConfigError, match="this format reads"):
         draw_file(path, layout=RecordLayout(depth="level"))

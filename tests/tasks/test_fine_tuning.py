@@ -140,7 +140,7 @@ def test_estimators(encoder: Path, tmp_path: Path) -> None:
         "data.fine_tune": True,
         "training.pretrained_lr": 0.01,
     }
-    model = TreeClassifier(columns={"text": "text"}, epochs=2, settings=named)
+    model = TreeClassifier(features={"text": "text"}, epochs=2, settings=named)
     model.fit(trees, ["d", "e"] * 6).save(tmp_path / "saved")
     shutil.rmtree(encoder)
     again = TreeClassifier.load(tmp_path / "saved")
@@ -152,11 +152,11 @@ def test_estimators(encoder: Path, tmp_path: Path) -> None:
     [
         (
             {"data": {"pretrained": None, "fine_tune": True}},
-            "data.fine_tune is not read without data.pretrained",
+            "data.fine_tune has no effect without data.pretrained",
         ),
         (
             {"data": {"fine_tune": False}},
-            "training.pretrained_lr is not read without data.fine_tune",
+            "training.pretrained_lr has no effect without data.fine_tune",
         ),
         ({"data": {"frozen_layers": 2}}, "data.frozen_layers to be below 2"),
     ],

@@ -18,12 +18,12 @@ from dgltrees.settings.layers import Settings
             {"readout": "leaf"},
             "readout to be one of root, mean, .*, attention, got",
         ),
-        ("classify-nodes", {"readout": "mean"}, "readout is not read by the task classify-nodes"),
-        ("rank", {"log_target": True}, "log_target is not read by the task rank"),
+        ("classify-nodes", {"readout": "mean"}, "readout has no effect in the task classify-nodes"),
+        ("rank", {"log_target": True}, "log_target has no effect in the task rank"),
         (
             "classify",
             {"max_children": 3},
-            "max_children is not read with model.cell child_sum",
+            "max_children has no effect with model.cell child_sum",
         ),
     ],
 )
@@ -41,13 +41,17 @@ def assert_model_refused(task: str, model: dict[str, Any], message: str) -> None
 @pytest.mark.parametrize(
     ("task", "data", "message"),
     [
-        ("classify", {"max_operators": 2}, r"data\.max_operators is not read by the task classify"),
+        ("classify", {"max_operators": 2}, r"data\.max_operators has no effect in the task"),
         ("classify", {"valid_fraction": 1.5}, r"data\.valid_fraction to be a number of at least 0"),
-        ("classify", {"unseen": "drop"}, r"unseen to be one of unknown, refuse, got 'drop'"),
+        (
+            "classify",
+            {"handle_unknown": "drop"},
+            r"handle_unknown to be one of use_encoded_value, error, got 'drop'",
+        ),
         (
             "classify-nodes",
             {"frozen_layers": 1},
-            r"data\.frozen_layers is not read without data\.fine_tune",
+            r"data\.frozen_layers has no effect without data\.fine_tune",
         ),
     ],
 )

@@ -307,7 +307,7 @@ def test_a_damaged_run_is_not_used(
         ("resume.safetensors", _cut),
         ("resume.safetensors", lambda p: p.write_bytes(b"{}")),
         ("resume.safetensors", lambda p: save_file({}, p)),
-        ("vocabulary/Table.txt", _flip),  # which is not read to go on
+        ("vocabulary/Table.txt", _flip),  # which has no effect to go on
     ],
 )
 def test_a_damaged_run_is_not_resumed(

@@ -88,7 +88,7 @@ def test_drawings(
     reinforced_run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "a" / "b"
-    argv = ["compare-trees", str(reinforced_run), "--root", str(data), "--test", "test2.tsv"]
+    argv = ["compare-trees", str(reinforced_run), "--dir", str(data), "--test", "test2.tsv"]
     assert main([*argv, "--out", str(out), "--limit", "2"]) == 0
     names = ["reading-0.svg", "reading-1.svg", "tree-0.svg", "tree-1.svg"]
     assert sorted(path.name for path in out.iterdir()) == names
@@ -107,7 +107,7 @@ def test_drawings(
     assert "expected a folder without tree-0.svg, got" in message.err
     assert (out / "tree-0.svg").read_text() == "mine"
     assert main([*argv, "--out", str(out), "--limit", "0"]) == 2
-    assert "expected --limit to be a whole number of at least 1, got 0" in capsys.readouterr().err
+    assert "expected --limit to be an integer of at least 1, got 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("operations", ["gold", "random"])

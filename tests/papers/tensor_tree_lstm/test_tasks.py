@@ -29,7 +29,7 @@ from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
     [
         (assert_model_refused, {"readout": "leaf"}, "readout to be one of root, mean, attention,"),
         (assert_model_refused, {"digits": "binary"}, "digits to be one of thermometer, one_hot, g"),
-        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators is not read by the task"),
+        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators has no effect"),
         (assert_data_refused, {"valid_fraction": 1.5}, "valid_fraction to be a number of at least"),
         (
             assert_metric_refused,
