@@ -20,7 +20,7 @@ from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 Capture = pytest.CaptureFixture[str]
 _PLANS = str(PLANS_FILE)
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
-_QUICK += ["--data.limit=40"]
+_QUICK += ["--data.max_train_examples=40"]
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_seeds(capsys: Capture, tmp_path: Path) -> None:
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("base: classify\nmodel: {cell: nary}\n")
     argv = ["sweep", "classify", str(tmp_path / "mine.yaml"), *CLASSIFY[1:]]
-    quick = ["--training.epochs=1", "--data.limit=30"]
+    quick = ["--training.epochs=1", "--data.max_train_examples=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
     assert main([*argv, *quick, *grid, "--out", str(tmp_path / "sweep")]) == 0
     text = capsys.readouterr().out
@@ -344,7 +344,10 @@ _WRONG = [
     ("seeds=-1", "--seeds to be a list of integers of at least 0"),
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
     ("data.seed=-1", "data.seed to be an integer of at least 0"),
-    ("data.limit=0", "data.limit to be an integer of at least 1, or null, got 0"),
+    (
+        "data.max_train_examples=0",
+        "max_train_examples to be an integer of at least 1, or null",
+    ),
     ("data.min_freq=0", "data.min_freq to be an integer of at least 1"),
     ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
     ("data.supervise=leaves", "data.supervise has no effect in the task classify"),
@@ -355,15 +358,15 @@ _WRONG = [
     ("training.optimizer=adm", "training.optimizer"),
     ("training.monitor=f1", "training.monitor to be one of accuracy, "),
     ("training.threads=0", "training.threads to be an integer of at least 1"),
-    ("training.clip=0", "training.clip to be a number above 0, or null, got 0"),
+    ("training.max_grad_norm=0", "training.max_grad_norm to be a number above 0, or null, got 0"),
     ("training.lr=0", "training.lr to be a number above 0, or null, got 0"),
     ("training.weight_decay=-1", "training.weight_decay to be a number of at least 0"),
     ("training.batch_size=0", "training.batch_size to be an integer of at least 1"),
     ("training.max_nodes=0", "training.max_nodes to be an integer of at least 1"),
-    ("training.pool=0", "training.pool to be an integer of at least 1"),
+    ("training.bucket_batches=0", "training.bucket_batches to be an integer of at least 1"),
     ("training.epochs=0", "training.epochs to be an integer of at least 1"),
     ("training.patience=0", "training.patience to be an integer of at least 1"),
-    ("training.checkpoint_steps=0", "training.checkpoint_steps to be an integer of at least"),
+    ("training.save_every_n_steps=0", "training.save_every_n_steps to be an integer of at least"),
     (
         "training.accelerator=tpuu",
         "training.accelerator to be one of auto, cpu, cuda, gpu, mps, got",
@@ -371,7 +374,7 @@ _WRONG = [
     ("training.precision=8", "training.precision to be one of 32-true, 64-true"),
     ("training.threads=1000000", "training.threads to be at most "),
     (f"training.threads={10**30}", "training.threads to be at most "),
-    ("training.workers=1000000", "training.workers to be at most "),
+    ("training.num_workers=1000000", "training.num_workers to be at most "),
     ("model.head=[1000000000000]", "model settings whose model fits into memory"),
     (f"model.head=[{10**30}]", "model settings whose model fits into memory"),
     ("model.head=[1000000000]", "Linear.weight has 4,000,000,000 entries, over the limit of 1,"),

@@ -22,7 +22,7 @@ class Mine(ChildSumTreeLSTM):
 
 CELLS["mine"] = Mine
 """
-_QUICK = ["--data.limit", "20", "--model.hidden_size", "4"]
+_QUICK = ["--data.max_train_examples", "20", "--model.hidden_size", "4"]
 _QUICK += ["--training.epochs", "1", "--training.accelerator", "cpu"]
 
 

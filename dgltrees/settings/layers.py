@@ -30,61 +30,65 @@ class TrainingSettings:
     hidden: ClassVar[tuple[str, ...]] = ("pretrained_lr",)
 
     optimizer: str = "adadelta"
-    """Optimizer of torch.optim by name, such as adam or sgd, in upper or lower case."""
+    """Name of an optimizer of torch.optim, such as adam or sgd, in upper or lower case."""
     lr: Positive | None = None
-    """Learning rate; by default torch's, which is 1.0 for AdaDelta."""
+    """Learning rate; default: torch's, which is 1.0 for AdaDelta."""
     pretrained_lr: Positive | None = None
-    """Learning rate of the pretrained encoder with ``data.fine_tune``; by default 3e-5."""
+    """Learning rate of the pretrained encoder with ``data.fine_tune``; default: 3e-5."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
     weight_decay: NonNegative = 0.0
-    """Weight of the L2 penalty on all parameters, given to torch's optimizer."""
-    clip: Positive | None = None
-    """Largest norm of the gradient of all parameters together; by default no bound."""
+    """Weight of the L2 penalty on all parameters, an argument of torch's optimizer."""
+    max_grad_norm: Positive | None = None
+    """Largest norm of the gradient of all parameters; larger gradients are scaled down to it;
+    default: no limit."""
     epochs: Count = 100
-    """Passes over the training examples at most."""
+    """Largest number of passes over the training examples."""
     patience: Count | None = 5
-    """Stop after so many epochs without a better validation value; null: never."""
+    """Stop after this many epochs without a better validation value; null: never."""
     monitor: str | None = None
-    """Validation metric that decides which epoch is the best; by default the task's first."""
+    """Validation metric that determines the best epoch; default: the task's first metric."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
     """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
     batch_size: Count = 25
-    """Examples in a batch, over all processes; of a running text, into how many parts it is cut
-    that are read side by side."""
+    """Number of examples per batch, over all processes; for running text, the number of parts of it
+    that are read in parallel."""
     max_nodes: Count | None = None
-    """Nodes in a batch at most, over all processes; by default no bound."""
-    pool: Count = 50
-    """Batches in a pool within which similar examples are batched together; 1 for none."""
+    """Largest number of nodes per batch, over all processes; default: no limit."""
+    bucket_batches: Count = 50
+    """Number of random batches whose examples are sorted by ``bucket_by`` and divided into batches
+    of similar examples; 1: every batch is a random sample."""
     bucket_by: Literal["depth", "size"] = "depth"
-    """By what examples are similar: by depth and then by size, or by size alone."""
+    """Order of the examples in a bucket: by depth and then by size, or only by size."""
     seed: Seed = 0
     """Seed of the initial parameters, the order of the examples and dropout."""
-    checkpoint_steps: Count | None = None
-    """Steps between two writes of the resume state within an epoch; by default none."""
+    save_every_n_steps: Count | None = None
+    """Save the state for resuming after every N steps of an epoch; default: only after an epoch."""
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
-    """Kind of device; auto takes a CUDA GPU where there is one, and never mps, which has no double
+    """Kind of device; auto: a CUDA GPU if there is one, never mps, which has no double
     precision."""
     precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
-    """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
+    """Precision of all numbers (true), or only of matrix products (mixed)."""
     compile: bool | None = None
-    """Compile cells with numba, which takes some ten seconds for each the first time; by default
-    if the training nodes times the epochs are 4 million or more."""
+    """Compile cells with numba, which takes about ten seconds per cell the first time; default: if
+    training nodes times epochs are 4 million or more."""
     threads: Count | None = None
-    """CPU threads of each process; by default one, and two for cells of 524,288 parameters or more.
-    A resumed run has as many as it began with."""
-    workers: NonNegativeInt = 0
-    """Processes that make batches ahead, beside each training process; 0: none."""
+    """CPU threads of each process; default: one, and two for cells of 524,288 parameters or more. A
+    resumed run has the number that it began with."""
+    num_workers: NonNegativeInt = 0
+    """Processes that prepare batches in advance, for each training process; 0: the training process
+    prepares them."""
     deterministic: bool = True
-    """Use torch's deterministic algorithms, so that a run can be repeated."""
+    """Use torch's deterministic algorithms, so that runs are reproducible."""
     logger: Literal["csv", "tensorboard", "wandb", "mlflow"] | None = None
-    """Where to log the metrics of each epoch besides: to files in the run directory (csv,
-    tensorboard) or a service, whose library has to be installed; by default nowhere."""
+    """Another log of the metrics of each epoch: files in the run directory (csv, tensorboard) or a
+    service whose library is installed (wandb, mlflow); default: none."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """Return the settings without effect, as examples are not bucketed within one batch."""
-        return {"bucket_by": "with training.pool 1"} if values["pool"] == 1 else {}
+        random = values["bucket_batches"] == 1
+        return {"bucket_by": "with training.bucket_batches 1"} if random else {}
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class StatefulTraining(TrainingSettings):
     """Settings of the training loop over running text, where a batch continues the previous one."""
 
     hidden: ClassVar[tuple[str, ...]] = (
-        *("max_nodes", "pool", "bucket_by", "checkpoint_steps"),
+        *("max_nodes", "bucket_batches", "bucket_by", "save_every_n_steps"),
         *TrainingSettings.hidden,
     )
 

@@ -177,7 +177,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
             :func:`fixed_parts`.
 
     Returns:
-        The options, without those of parts; see :meth:`Options.names`.
+        The options, without those of parts.
     """
     parts: Mapping[str, Any] = getattr(source, "parts", {})
     fixed = fixed_parts(source)

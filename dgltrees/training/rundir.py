@@ -48,8 +48,8 @@ FORMAT = 4
 _FREE = {
     "preset",
     *(f"data.{name}" for name in ("dir", *ROLES)),
-    *(f"training.{name}" for name in ("epochs", "patience", "checkpoint_steps", "accelerator")),
-    "training.workers",
+    *(f"training.{name}" for name in ("epochs", "patience", "save_every_n_steps", "accelerator")),
+    "training.num_workers",
 }
 
 _PRETRAINED = "pretrained"
@@ -121,7 +121,7 @@ class RunDirectory:
             before, value = started.get(key), requested.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
-            if key == "data.scratch" and value is not None and before is not None:
+            if key == "data.cache_dir" and value is not None and before is not None:
                 continue  # which folder it is makes no difference
             if key not in free and value != before:
                 raise ConfigError(

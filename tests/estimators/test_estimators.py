@@ -286,7 +286,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"settings": {"model.hidden_size": 4}}, SECONDS, "hidden_size=8 and .*; give hidden_size"),
         ({"settings": "x"}, SECONDS, "expected settings to be a mapping, got 'x'; write settings="),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank has no effect"),
-        ({"settings": {"data.scratch": "x"}}, SECONDS, "'data.scratch', which is of files"),
+        ({"settings": {"data.cache_dir": "x"}}, SECONDS, "'data.cache_dir', which is of files"),
         ({"features": ["Cost"]}, SECONDS, "expected features to name columns of the trees"),
     ],
 )

@@ -32,7 +32,8 @@ def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
     settings = settings_of("sick-relatedness", flags)
     assert (settings.model["embedding"], settings.model["hidden_size"]) == (5, 150)
     assert settings.training.optimizer == "sgd"
-    assert settings.training.pool == Settings({"task": "regress-pairs"}).training.pool
+    default = Settings({"task": "regress-pairs"}).training.bucket_batches
+    assert settings.training.bucket_batches == default
 
 
 def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
@@ -120,7 +121,7 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"training": {"epochs": 1.5}}, r"training\.epochs to be an integer of at least 1"),
         ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, .*, which .*classify"),
         ({"training": {"schedule": "halve"}}, r"training\.monitor to be loss with .*schedule halv"),
-        ({"training": {"pool": 1, "bucket_by": "size"}}, r"bucket_by has no effect with .*pool 1"),
+        ({"training": {"bucket_batches": 1, "bucket_by": "size"}}, r"no effect with .*batches 1"),
     ],
 )
 def test_wrong_settings(values: dict[str, Any], message: str) -> None:

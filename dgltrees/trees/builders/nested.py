@@ -106,6 +106,7 @@ def _label(value: Any) -> str:
 
 
 JSON_KINDS = ("object", "array", "string", "number", "boolean", "null")
+"""The kinds of JSON values, the vocabulary of the column ``kind`` of :func:`from_json`."""
 
 
 _TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
@@ -193,7 +194,7 @@ def _load_document(text: str | bytes, tree: int, file: PathLike | None) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
+    raise TreeError(f"expected JSON, got {constant}, which is not a JSON number")
 
 
 def _text_of(text: str | bytes) -> str:

@@ -70,11 +70,11 @@ def test_a_model_of_given_trees_names_the_file_without_trees(
 ) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("a dog runs\ta dog sleeps\n")
-    sick = ["--data.dir", str(SAMPLES), "--data.limit", "12", "--model.embedding=4"]
+    sick = ["--data.dir", str(SAMPLES), "--data.max_train_examples", "12", "--model.embedding=4"]
     out = str(tmp_path / "run")
     assert main(["train", "sick-rrnet-trees", *sick, *_QUICK, "--out", out]) == 0
     capsys.readouterr()
     assert main(["predict", out, "--input", str(plain)]) == 2
     message = capsys.readouterr().err
-    assert message.startswith(f"dgltrees: {plain}:1: expected node columns ")
-    assert "needs sentences with their trees" in message
+    assert message.startswith(f"dgltrees: {plain}:1: missing node columns ")
+    assert "needs sentences with trees" in message

@@ -52,7 +52,7 @@ def test_a_run_of_another_task_is_told_before_its_files(
 
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.dir", str(SAMPLES)]
-    quick = ["--training.epochs=1", "--data.limit=30"]
+    quick = ["--training.epochs=1", "--data.max_train_examples=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
     assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out

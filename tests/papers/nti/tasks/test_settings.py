@@ -80,7 +80,7 @@ def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | 
     (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
     task = get_task("wikiqa")
     fractions = {"valid_fraction": 0.2, "test_fraction": 0.2}
-    settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, limit=limit)
+    settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, max_train_examples=limit)
     splits = load_splits(task, settings)
     counts = [task.groups(part).max() + 1 for part in splits.all]
     sizes = [len(part) for part in splits.all]
