@@ -143,7 +143,8 @@ def picture(names: dict[str, Any]) -> str:
 
     explanation, plan = names["explanation"], names["example"]
     parts = [draw(explanation.forest).svg, explanation.svg]
-    sizes = [tuple(map(float, re.findall(r'(?:width|height)="([\d.]+)"', part)[:2])) for part in parts]
+    lengths = (re.findall(r'(?:width|height)="([\d.]+)"', part)[:2] for part in parts)
+    sizes = [(float(width), float(height)) for width, height in lengths]
     titles = [
         f"a query plan of the test part: {names['y_test'][plan]:.2f} s",
         f"predicted: {explanation.prediction:.2f} s; red adds seconds, blue removes them",
@@ -152,8 +153,9 @@ def picture(names: dict[str, Any]) -> str:
     elements = []
     for number, (part, title, (width, _)) in enumerate(zip(parts, titles, sizes)):
         middle = (number + 0.5) * column
+        at = f'x="{middle - width / 2:.0f}" y="{margin:.0f}"'
         elements.append(svg.text(title, middle, 16, svg.TITLE, svg.GREY))
-        elements.append(part.replace("<svg ", f'<svg x="{middle - width / 2:.0f}" y="{margin:.0f}" ', 1))
+        elements.append(part.replace("<svg ", f"<svg {at} ", 1))
     height = margin + max(height for _, height in sizes)
     return svg.document(elements, 2 * column, height, "; ".join(titles))
 
