@@ -102,7 +102,10 @@ class Format:
         layout: RecordLayout = RecordLayout(),
         **options: Any,
     ) -> LabeledTrees:
-        """Read all examples of a file, ``trees`` at a time; see :meth:`chunks`.
+        """Read all examples of a file, ``trees`` at a time.
+
+        Arguments:
+            path, trees, layout, options: see :meth:`chunks`.
 
         Returns:
             one data set of all examples.
@@ -139,8 +142,8 @@ class Format:
         if not self.text and isinstance(path, (str, os.PathLike)) and not in_file(path):
             able = ", ".join(name for name, form in FORMATS.items() if form.text)
             raise ConfigError(
-                f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
-                f"be read, and not: {self.description}"
+                f"expected a file, got {os.fspath(path)}; only these formats can be read from it: "
+                f"{able}"
             )
         check_chunk_size(trees)
         check_layout(layout, self.layout, self.description)
@@ -149,8 +152,8 @@ class Format:
         for name in options:
             if name not in able_to:
                 raise ConfigError(
-                    f"expected options that this format reads ({', '.join(able_to) or 'none'}), "
-                    f"got {name}; leave it out, or name another format than this: "
+                    f"expected options of this format ({', '.join(able_to) or 'none'}), got "
+                    f"{name}; leave it out, or name another format than this one: "
                     f"{self.description}"
                 )
         rest = (trees, *([layout] if self.layout else []))
@@ -175,8 +178,8 @@ def check_layout(layout: RecordLayout, read: Collection[str], description: str) 
     if other:
         reads = ", ".join(read) or "none"
         raise ConfigError(
-            f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
-            f"leave it out, or name another format than this: {description}"
+            f"expected a layout with fields of this format ({reads}), got {', '.join(other)}; "
+            f"leave it out, or name another format than this one: {description}"
         )
 
 
@@ -207,7 +210,18 @@ FORMATS: Registry[Format] = Registry(
 
 
 def format_by_suffix(path: PathLike) -> str | None:
-    """Return the name of the format with the suffix of a file; None if there is none."""
+    """Look up the format with the suffix of a file.
+
+    Arguments:
+        path: the file; its content is not read.
+
+    Returns:
+        a name in :data:`FORMATS`, or None.
+
+    Example:
+        >>> format_by_suffix("trees.conllu")
+        'conllu'
+    """
     return next((name for name, form in FORMATS.items() if _ends(path, form)), None)
 
 
