@@ -182,8 +182,8 @@ def test_the_root_of_the_data(
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
     argv = ["train", "sick-relatedness", *_QUICK]
     message = fails(capsys, *argv, "--out", str(tmp_path / "a"))
-    assert "set data.root or DGLTREES_DATA" in message
-    assert main([*argv, "--data.root", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
+    assert "set data.dir or DGLTREES_DATA" in message
+    assert main([*argv, "--data.dir", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
     monkeypatch.setenv("DGLTREES_DATA", str(SAMPLES))
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0
 
@@ -251,7 +251,7 @@ def test_show_gives_a_file_that_trains_alike(capsys: Capture, tmp_path: Path) ->
 
 
 def test_draw(capsys: Capture, tmp_path: Path) -> None:
-    layout = ["--tree", "plan", "--children", "Plans"]
+    layout = ["--tree_path", "plan", "--children_key", "Plans"]
     assert main(["draw", _PLANS, *layout, "--trees", "0"]) == 0
     assert "Hash Join" in capsys.readouterr().out
     out = tmp_path / "trees.svg"
@@ -342,7 +342,7 @@ _WRONG = [
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
     ("data.seed=-1", "data.seed to be a whole number of at least 0"),
     ("data.limit=0", "data.limit to be a whole number of at least 1, or null, got 0"),
-    ("data.min_count=0", "data.min_count to be a whole number of at least 1"),
+    ("data.min_freq=0", "data.min_freq to be a whole number of at least 1"),
     ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
     ("data.supervise=leaves", "data.supervise is not read by the task classify"),
     ("model.hidden_size=0", "model.hidden_size to be a whole number of at least 1, got 0"),
@@ -449,7 +449,7 @@ def test_wrong_data_name_file_and_line(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
-    argv = ["train", "sick-relatedness", "--model.encoder", "bag", "--data.root", str(SAMPLES)]
+    argv = ["train", "sick-relatedness", "--model.encoder", "bag", "--data.dir", str(SAMPLES)]
     done = subprocess.run(
         [sys.executable, "-m", "dgltrees", *argv, *_QUICK, "--out", str(tmp_path / "run")],
         check=True,

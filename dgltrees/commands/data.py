@@ -61,14 +61,14 @@ def inspect(
     trees: Count | None = 10_000,
     target: str | None = None,
     group: str | None = None,
-    columns: list[str] | dict[str, str] | None = None,
+    features: list[str] | dict[str, str] | None = None,
     layout: RecordLayout = RecordLayout(),
 ) -> None:
     """Look at a file of trees, and print what to type next: inspect FILE.
 
     Prints the shapes of the trees, what each column holds, what could be predicted, what looks
     wrong, one of the trees, and the command that trains on them. Where trees and children stand in
-    JSON is guessed by its first records, unless --tree or --children says it.
+    JSON is guessed by its first records, unless --tree_path or --children_key says it.
 
     Arguments:
         path: the file or folder of trees to look at, or a pattern such as 'src/*.py'.
@@ -76,7 +76,7 @@ def inspect(
         trees: how many trees to look at, from the first on; null for all. Memory grows with them.
         target: the column to predict; by default one is proposed.
         group: the column of groups within which the target orders the trees.
-        columns: input columns; by default all but the target.
+        features: columns that are inputs; default: all columns except the target.
         layout: where the trees stand in the file.
     """
     found = inspect_trees(
@@ -85,7 +85,7 @@ def inspect(
         trees=trees,
         target=target,
         group=group,
-        columns=columns,
+        features=features,
         layout=layout,
     )
     for line in found.lines(ascii_only=not _speaks_utf8()):

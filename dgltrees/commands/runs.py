@@ -17,7 +17,7 @@ from dgltrees.training.processes import process_count, process_rank
 from dgltrees.training.trained import load
 
 
-def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None) -> None:
+def evaluate(run: str, *, test: list[str] | None = None, dir: str | None = None) -> None:
     """Print the metrics of a run on test files: evaluate DIR --test FILE.
 
     One JSON object. Next to the metrics of the run's task, ``majority_accuracy`` is the accuracy of
@@ -28,12 +28,12 @@ def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None
     Arguments:
         run: the run directory.
         test: test files; by default the run's own, or what it has held out (data.test_fraction).
-        root: folder of the data sets; by default the run's.
+        dir: folder of the data sets; by default the run's.
     """
     loaded = load(run)
-    report = loaded.evaluate(test, root)
+    report = loaded.evaluate(test, dir)
     if loaded.task.evaluate_more is not None:
-        report.update(resolve_name(loaded.task.evaluate_more)(loaded, test, root))
+        report.update(resolve_name(loaded.task.evaluate_more)(loaded, test, dir))
     print(json.dumps(report))
 
 

@@ -66,7 +66,7 @@ def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
         if name in options:
             check_once(options[name], flag, layer.repeated)
             result[section][name] = options[name].parse(words, flag)
-        elif mapping is not None and mapping.takes(dict):  # an entry, such as data.columns.NAME
+        elif mapping is not None and mapping.takes(dict):  # an entry, such as data.features.NAME
             result[section][name] = Option(name, dict, {}, "").parse(words, flag)
         else:
             result[section][name] = words

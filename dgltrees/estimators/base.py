@@ -41,12 +41,10 @@ from dgltrees.trees.columns import name_of
 Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
 nested dictionaries, whose children are under ``children`` or the key that the setting
-``data.children`` names."""
+``data.children_key`` names."""
 
 _FILE = "estimator.json"
-_OF_FILES = tuple(
-    f"data.{name}" for name in ("train", "valid", "test", "root", "format", "scratch")
-)
+_OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "scratch"))
 """Settings of files, which an estimator does not read."""
 
 
@@ -90,7 +88,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: the size of a node's state.
         readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
         objective: the loss.
-        columns: the input columns, or their kinds by name; by default all, as inferred.
+        features: the columns that are inputs, or their kinds by name; default: all columns, with
+            inferred kinds.
         validation_fraction: part of the trees that is held out for early stopping, where ``fit``
             gets no validation trees.
         epochs, patience, batch_size, lr: of the training loop.
@@ -116,7 +115,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "hidden_size": "model.hidden_size",
         "readout": "model.readout",
         "objective": "model.objective",
-        "columns": "data.columns",
+        "features": "data.features",
         "validation_fraction": "data.valid_fraction",
         "epochs": "training.epochs",
         "patience": "training.patience",
@@ -136,7 +135,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: int | None = None,
         readout: str | None = None,
         objective: str | None = None,
-        columns: Sequence[str] | Mapping[str, str] | None = None,
+        features: Sequence[str] | Mapping[str, str] | None = None,
         validation_fraction: float | None = None,
         epochs: int | None = None,
         patience: int | None = None,
@@ -148,7 +147,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         progress: bool | None = False,
     ) -> None:
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
-        self.readout, self.objective, self.columns = readout, objective, columns
+        self.readout, self.objective, self.features = readout, objective, features
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
         self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
         self.compile, self.settings, self.progress = compile, settings, progress
@@ -273,7 +272,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
             return as_examples(X)
-        children = self._more_settings().get("data.children", CustomTreesData.children)
+        children = self._more_settings().get("data.children_key", CustomTreesData.children_key)
         X = list(X)
         nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
@@ -415,7 +414,7 @@ def as_examples(X: Trees) -> LabeledTrees:
         raise TreeError(
             f"expected trees as a Forest, got a {type(wrong[0]).__name__}; "
             "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
-            "dictionaries, whose children settings={'data.children': 'Plans'} may name"
+            "dictionaries, whose children settings={'data.children_key': 'Plans'} may name"
         )
     examples = LabeledTrees.concat(
         [each.examples() if isinstance(each, TreePairs) else LabeledTrees(each) for each in parts]
@@ -440,7 +439,7 @@ def _below(node: Any, key: str) -> Any:
         if other != key and isinstance(value, list) and value and isinstance(value[0], dict):
             raise TreeError(
                 f"expected children under {key!r}, got dictionaries under {other!r}; name the key "
-                f"with settings={{'data.children': {other!r}}}, or leave that column out"
+                f"with settings={{'data.children_key': {other!r}}}, or leave that column out"
             )
     return children
 

@@ -254,7 +254,7 @@ def stream_arrow(
     Arguments:
         path: the file.
         trees: the largest number of trees per chunk.
-        layout: ``parent`` and ``names`` are used.
+        layout: ``parent`` and ``categorical_columns`` are used.
 
     Returns:
         an iterator over chunks.
@@ -329,7 +329,7 @@ def _column(
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> FileColumn:
-    array = numpy_column(name, column, layout.names, path, line_of)
+    array = numpy_column(name, column, layout.categorical_columns, path, line_of)
     values: FileColumn = array.tolist() if array.dtype == object else array
     return values
 
@@ -462,7 +462,7 @@ ARROW = Format(
     stream_arrow,
     write_parquet,
     suffixes=TABLES,
-    layout=("parent", "names"),
+    layout=("parent", "categorical_columns"),
     fits=lists_in_rows,
     text=False,
 )

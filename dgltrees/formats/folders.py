@@ -185,7 +185,7 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
         part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)
 
-    parts = stream_folder(path, trees, stream_of=stream_of, names=layout.names)
+    parts = stream_folder(path, trees, stream_of=stream_of, names=layout.categorical_columns)
     for number, examples in enumerate(parts):
         if not number:  # by now all files have been looked at
             check_layout(layout, read, FORMATS["folder"].description)

@@ -27,12 +27,12 @@ class RecordLayout:
     Each format uses some of the fields, see ``Format.layout``.
     """
 
-    children: str = "children"
-    """Key of the list of children in a node's object."""
-    tree: str | list[str] | None = None
-    """Path from a record to the root's object, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; by default the record itself is the root, or in a table what its column ``tree``
-    or ``json`` holds. Two paths where a record holds a pair of trees."""
+    children_key: str = "children"
+    """Key of the list of children in the object of a node."""
+    tree_path: str | list[str] | None = None
+    """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
+    ``json.Plan``; default: the record is the root, or in a table its column ``tree`` or ``json``.
+    Two paths if a record has a pair of trees."""
     tree_id: str | None = None
     """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
     node_id: str | None = None
@@ -44,15 +44,16 @@ class RecordLayout:
     depth: str | None = None
     """Column with the depth of each node, whose rows are in preorder; by default ``depth``, if
     there is no column of parents."""
-    names: tuple[str, ...] = ()
-    """Columns that hold names even where they look like numbers, or hold both."""
+    categorical_columns: tuple[str, ...] = ()
+    """Columns to read as strings, even if all or some of their values are numbers."""
     attributes: bool = False
     """Attributes of the elements of XML are nodes too: children ``@name`` with their value."""
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The paths to the roots as a tuple; empty if the record itself is the root."""
-        return (self.tree,) if isinstance(self.tree, str) else tuple(self.tree or ())
+        path = self.tree_path
+        return (path,) if isinstance(path, str) else tuple(path or ())
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,7 @@ def read(
     format: str | None = None,  # noqa: A002
     *,
     layout: RecordLayout = RecordLayout(),
-    min_count: int = 1,
+    min_freq: int = 1,
     **options: Any,
 ) -> LabeledTrees:
     """Read all examples of a file.
@@ -281,7 +282,7 @@ def read(
         path: the file or folder, or several.
         format: a name in :data:`FORMATS`; default: see :func:`guess_format`.
         layout: the keys or columns of the trees, for formats that use a layout.
-        min_count: words that occur less often become ``<unk>``, and the vocabulary of words is
+        min_freq: words that occur less often become ``<unk>``, and the vocabulary of words is
             frozen; with 1 every word is kept.
         **options: further arguments of the format, such as ``vocabs``, or ``lower`` for CoNLL-U.
 
@@ -291,7 +292,7 @@ def read(
     Raises:
         TreeError: the file is not of the format; the error names file and line.
         ConfigError: the file or format does not exist, or the format does not use the layout or an
-            option; or ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
+            option; or ``min_freq`` is below 1, or above 1 although ``vocabs`` has the words.
 
     Example:
         >>> from pathlib import Path
@@ -307,13 +308,13 @@ def read(
                 f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
             )
     chosen = get_format(format or guess_format(files[0], layout))
-    if min_count < 1 or (min_count > 1 and "word" in (options.get("vocabs") or {})):
+    if min_freq < 1 or (min_freq > 1 and "word" in (options.get("vocabs") or {})):
         raise ConfigError(
-            f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
-            f"got {min_count}"
+            f"expected min_freq to be 1 where a vocabulary of words is given, and never less, "
+            f"got {min_freq}"
         )
     examples = chosen.read(path, layout=layout, **options)
-    if min_count == 1:
+    if min_freq == 1:
         return examples
-    words = frequent_words([examples.forest], min_count)
+    words = frequent_words([examples.forest], min_freq)
     return replace(examples, forest=recode(examples.forest, {"word": words}))

@@ -44,7 +44,7 @@ def guess_layout(path: PathLike, form: str, count: int = 100) -> RecordLayout:
     if found is None:
         return RecordLayout()
     place, children = found
-    return RecordLayout(children=children, tree=".".join(place) or None)
+    return RecordLayout(children_key=children, tree_path=".".join(place) or None)
 
 
 def _lines(path: PathLike, count: int) -> Iterator[Any]:

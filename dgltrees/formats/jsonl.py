@@ -134,16 +134,16 @@ def write_jsonl(
         raise TreeError(
             f"expected a path for each of the {examples.arity} trees of an example, got "
             f"{', '.join(layout.paths) or 'none'}; name them, such as "
-            "RecordLayout(tree=['first', 'second'])"
+            "RecordLayout(tree_path=['first', 'second'])"
         )
     if beside and not paths:
         raise TreeError(
             f"expected trees alone, got the example columns {', '.join(beside)}; name the key that "
-            "the trees have beside them, such as RecordLayout(tree='tree')"
+            "the trees have beside them, such as RecordLayout(tree_path='tree')"
         )
-    if layout.children in forest.columns:
+    if layout.children_key in forest.columns:
         raise TreeError(
-            f"expected {layout.children!r} for the children alone, got a column of this name; "
+            f"expected {layout.children_key!r} for the children alone, got a column of this name; "
             "give the layout another key for them"
         )
     targets = examples.targets.names if len(examples.targets) else None
@@ -154,7 +154,7 @@ def write_jsonl(
         },
         len(examples),
     )
-    trees = _texts(forest, layout.children)
+    trees = _texts(forest, layout.children_key)
     sides = [trees[side :: examples.arity] for side in range(examples.arity)]
     with replacing(path) as file:
         for texts, others in zip(zip(*sides), members):
@@ -228,11 +228,11 @@ JSONL = Format(
     write_jsonl,
     suffixes=(".jsonl", ".ndjson"),
     first_line=r"\[?\{.*\}\]?$",
-    layout=("children", "tree", "names"),
+    layout=("children_key", "tree_path", "categorical_columns"),
 )
 
 JSON_RECORDS = Format(
     "A JSON document that is a list of records, each with a tree of objects in objects.",
     stream_json_records,
-    layout=("children", "tree", "names"),
+    layout=("children_key", "tree_path", "categorical_columns"),
 )

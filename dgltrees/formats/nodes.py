@@ -53,7 +53,8 @@ def stream_nodes(
     Arguments:
         path: CSV, TSV, Parquet or Arrow, see :class:`~dgltrees.formats.tables.Table`.
         trees: trees per chunk.
-        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``names`` are used.
+        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``categorical_columns`` are
+            used.
 
     Returns:
         an iterator over chunks.
@@ -65,7 +66,7 @@ def stream_nodes(
             has a cycle, or a column has several kinds of values; the error names file and line.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    table = Table(path, layout.names)
+    table = Table(path, layout.categorical_columns)
     nodes = _Nodes(table, layout)
     for batch, starts in nodes.trees():
         for first in range(0, len(starts), trees):
@@ -283,7 +284,7 @@ NODES = Format(
     "Node tables, a row per node with its tree and its parent or depth: CSV or Parquet.",
     stream_nodes,
     suffixes=(*TABLES, ".tsv"),
-    layout=("tree_id", "node_id", "parent", "depth", "names"),
+    layout=("tree_id", "node_id", "parent", "depth", "categorical_columns"),
     fits=lambda path, layout: (
         not lists_in_rows(path, layout) and is_node_table(Table(path).header, layout)
     ),

@@ -49,7 +49,7 @@ class Records:
     def __init__(self, path: PathLike, layout: RecordLayout) -> None:
         self.error, self.layout = error_in(path), layout
         self.paths = [path.split(".") for path in layout.paths] or [[]]
-        self.nodes, self.beside = (ColumnTypes(path, layout.names) for _ in range(2))
+        self.nodes, self.beside = (ColumnTypes(path, layout.categorical_columns) for _ in range(2))
         self._has_children = False
         self._other_lists: dict[str, int] = {}  # and the first line of each
 
@@ -89,7 +89,7 @@ class Records:
             line = lines[(error.tree or 0) // arity]
             raise self.error(error.message, line) from error.__cause__
         nodes, offsets = lists.objects, np.array(lists.offsets)
-        children = self.layout.children
+        children = self.layout.children_key
 
         def line_of(node: int) -> int:
             return lines[(int(offsets.searchsorted(node, side="right")) - 1) // arity]
@@ -121,7 +121,7 @@ class Records:
         if lists:
             warnings.warn(
                 f"lists of objects under {', '.join(map(repr, lists))} are read as names; children "
-                f"are under {self.layout.children!r}",
+                f"are under {self.layout.children_key!r}",
                 stacklevel=2,
             )
 
@@ -134,8 +134,8 @@ class Records:
         """
         if self._other_lists and not self._has_children:
             raise self.error(
-                f"expected nodes with their children under {self.layout.children!r}, got lists of "
-                f"objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
+                f"expected nodes with their children under {self.layout.children_key!r}, got lists "
+                f"of objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
                 "name the key of the children",
                 min(self._other_lists.values()),
             )
@@ -162,13 +162,12 @@ class Records:
     def _children(self, node: Any) -> Sequence[Any]:
         if not isinstance(node, dict):
             raise TreeError(f"expected an object for each node, got {shown(node)}")
-        children = node.get(self.layout.children)
+        children = node.get(self.layout.children_key)
         if children is None:
             return ()
         if not isinstance(children, list):
-            raise TreeError(
-                f"expected a list of nodes under {self.layout.children!r}, got {shown(children)}"
-            )
+            key = self.layout.children_key
+            raise TreeError(f"expected a list of nodes under {key!r}, got {shown(children)}")
         return children
 
 

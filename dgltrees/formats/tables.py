@@ -209,7 +209,7 @@ def stream_rows(
             JSON; or see ``stream_jsonl``. The error names file and line.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    table = Table(path, layout.names)
+    table = Table(path, layout.categorical_columns)
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
     columns = [path.partition(".")[0] for path in paths]
     if not columns or not {*columns} <= {*table.header}:
@@ -223,7 +223,7 @@ def stream_rows(
             line=table.header_line,
         )
     others = [name for name in table.header if name not in columns]
-    records = Records(path, replace(layout, tree=[*paths]))
+    records = Records(path, replace(layout, tree_path=[*paths]))
     for batch in table.batches(min(trees, 1000)):
         lines = batch.lines.tolist()
         values: list[dict[str, Any]] = [{} for _ in lines]
@@ -238,6 +238,6 @@ ROWS = Format(
     "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
     stream_rows,
     suffixes=TABLES,
-    layout=("tree", "children", "names"),
+    layout=("tree_path", "children_key", "categorical_columns"),
     text=False,
 )

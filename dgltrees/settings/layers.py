@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 SECTIONS = ("data", "model", "training")
-_MAPPINGS = ("optimizer_options", "columns")  # settings that are mappings themselves
+_MAPPINGS = ("optimizer_options", "features")  # settings that are mappings themselves
 
 
 @dataclass(frozen=True)

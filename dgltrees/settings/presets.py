@@ -16,7 +16,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "task": "classify", "training": _LOOP,
     },
     "classify-pairs": {
-        "about": ("A class, or several flags, of each pair of custom trees: --data.tree FIRST "
+        "about": ("A class, or several flags, of each pair of custom trees: --data.tree_path FIRST "
                   "SECOND --data.target COLUMN."),
         "task": "classify-pairs", "training": _PAIRS_LOOP,
     },
@@ -30,7 +30,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "task": "regress", "training": _LOOP,
     },
     "regress-pairs": {
-        "about": ("A number, or several, of each pair of custom trees: --data.tree FIRST "
+        "about": ("A number, or several, of each pair of custom trees: --data.tree_path FIRST "
                   "SECOND --data.target COLUMN."),
         "task": "regress-pairs", "training": _PAIRS_LOOP,
     },
@@ -49,7 +49,8 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "with GloVe), with word vectors learned from these pairs."),
         "task": "regress-pairs", "paper": "Tai et al. 2015, Table 3",
         "data": {"train": "sick/relatedness_train.jsonl", "test": "sick/relatedness_trial.jsonl",
-                 "tree": ["first", "second"], "target": "relatedness_score", "columns": ["word"]},
+                 "tree_path": ["first", "second"], "target": "relatedness_score",
+                 "features": ["word"]},
         "model": {"cell": "child_sum", "hidden_size": 150, "embedding": 150, "readout": "root",
                   "places": False, "pairs": "symmetric", "objective": "ordinal", "head": [50]},
         "training": {"optimizer": "adam", "lr": 0.001, "clip": 5.0, "batch_size": 25,

@@ -29,31 +29,31 @@ def data_files(settings: DataSettings, role: str, flag: str | None = None) -> li
     """
     value: Files = getattr(settings, role)
     patterns = [value] if isinstance(value, str) else list(value or [])
-    return find_files(patterns, settings.root, flag or f"data.{role}")
+    return find_files(patterns, settings.dir, flag or f"data.{role}")
 
 
-def find_files(patterns: Sequence[PathLike], root: str | None, flag: str) -> list[Path]:
+def find_files(patterns: Sequence[PathLike], folder: str | None, flag: str) -> list[Path]:
     """The files of patterns, in their order, and sorted within each.
 
     Arguments:
         patterns: paths, or patterns such as ``data/*.tsv``.
-        root: where to look behind the working directory; by default the environment variable
+        folder: where to look behind the working directory; by default the environment variable
             DGLTREES_DATA.
         flag: the name of the setting or flag, for errors.
 
     Raises:
         ConfigError: a pattern matches no file; the text says where it was searched.
     """
-    root = root or os.environ.get("DGLTREES_DATA")
+    folder = folder or os.environ.get("DGLTREES_DATA")
     paths: list[Path] = []
     for pattern in [os.fspath(each) for each in patterns]:
-        bases = [Path(), *([Path(root)] if root else [])]
+        bases = [Path(), *([Path(folder)] if folder else [])]
         tried = [os.path.join(base, os.path.expanduser(pattern)) for base in bases]
         matches = next(filter(None, map(_matches, tried)), [])
         if not matches:
             places = " and ".join(dict.fromkeys(map(os.path.abspath, tried)))
-            cure = "; set data.root or DGLTREES_DATA to the folder of the data"
-            if root or not flag.startswith("data."):
+            cure = "; set data.dir or DGLTREES_DATA to the folder of the data"
+            if folder or not flag.startswith("data."):
                 cure = ""
             name = next(iter(Path(pattern).parts), "")  # of the folder of a data set
             folder = os.path.join(bases[-1], name)

@@ -21,11 +21,11 @@ class DataSettings:
     """Data files and their split into training, validation and test examples.
 
     A file is a path, a folder that holds a saved forest, or a pattern such as ``lrt/train*``. A
-    relative path is looked for in the working directory, then under the root.
+    relative path is looked for in the working directory, then in ``dir``.
     """
 
-    root: str | None = None
-    """Folder of the data sets; by default the environment variable DGLTREES_DATA."""
+    dir: str | None = None
+    """Folder of the data sets; default: the value of the environment variable DGLTREES_DATA."""
     train: Files = None
     """Training files."""
     valid: Files = None
@@ -89,8 +89,9 @@ class OperatorSettings(DataSettings):
 class WordSettings(DataSettings):
     """The settings of data whose rare names are unknown to the model."""
 
-    min_count: Count = 1
-    """Names that occur less often than this in the training examples become the unknown name."""
+    min_freq: Count = 1
+    """Lowest frequency of a word or category; rarer ones of the training examples become
+    ``<unk>``."""
 
 
 @dataclass(frozen=True)

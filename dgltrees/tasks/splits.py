@@ -229,7 +229,7 @@ def split_examples(
         train.select(np.sort(order[:num_valid])) if num_valid else None,
         train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
     )
-    least = settings.min_count if isinstance(settings, WordSettings) else 1
+    least = settings.min_freq if isinstance(settings, WordSettings) else 1
     parts = _without_rare(parts, least)
     task.extend_vocabularies(parts.train, settings, files)
     names = parts.train.schema

@@ -47,7 +47,7 @@ FORMAT = 4
 # What may differ between the command that began a run and the one that goes on with it.
 _FREE = {
     "preset",
-    *(f"data.{name}" for name in ("root", *ROLES)),
+    *(f"data.{name}" for name in ("dir", *ROLES)),
     *(f"training.{name}" for name in ("epochs", "patience", "checkpoint_steps", "accelerator")),
     "training.workers",
 }

@@ -198,7 +198,7 @@ class TrainedModel:
         Raises:
             ConfigError: a pattern names no file.
         """
-        root = self.settings.data.root
+        folder = self.settings.data.dir
         files: list[PathLike] = []
         for pattern in [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns:
             if not isinstance(pattern, (str, os.PathLike)):
@@ -206,7 +206,7 @@ class TrainedModel:
                     f"expected {flag}, or trees as a Forest, got a {type(pattern).__name__}; "
                     "Forest.from_objects makes one of objects"
                 )
-            files += find_files([pattern], root, flag) if in_file(pattern) else [pattern]
+            files += find_files([pattern], folder, flag) if in_file(pattern) else [pattern]
         return files
 
     def stream(
@@ -271,13 +271,13 @@ class TrainedModel:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
 
-    def test_examples(self, test: Files = None, root: str | None = None) -> LabeledTrees:
+    def test_examples(self, test: Files = None, dir: str | None = None) -> LabeledTrees:
         """Read the examples of test files, or those that the run has held out for testing.
 
         Arguments:
             test: the files; by default the run's own, or the part ``data.test_fraction`` of its
                 training files.
-            root: the folder of the data sets; by default the run's.
+            dir: the folder of the data sets; default: the run's.
 
         Raises:
             ConfigError: no test file is named and nothing was held out, or the training files have
@@ -285,8 +285,8 @@ class TrainedModel:
             TreeError: a test file is not what the task reads.
         """
         settings = self.settings
-        if root is not None:
-            settings = settings.replace("data", root=root)
+        if dir is not None:
+            settings = settings.replace("data", dir=dir)
         if test:
             settings = settings.replace("data", test=test)
         files = data_files(settings.data, "test")
@@ -306,9 +306,9 @@ class TrainedModel:
             )
         return held_out
 
-    def evaluate(self, test: Files = None, root: str | None = None) -> dict[str, Any]:
+    def evaluate(self, test: Files = None, dir: str | None = None) -> dict[str, Any]:
         """The metrics on test files; see :meth:`test_examples`."""
-        data = self.test_examples(test, root)
+        data = self.test_examples(test, dir)
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
     def predict(

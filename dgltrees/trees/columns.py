@@ -150,7 +150,7 @@ def choose_columns(
             raise ConfigError(f"expected input columns, got {name!r}, which is no input")
         if name not in inferred:
             raise TreeError(
-                f"expected {called('data.columns')} to name columns of the trees "
+                f"expected {called('data.features')} to name columns of the trees "
                 f"({', '.join(inferred)}), got {name!r}"
             )
     if isinstance(wanted, Mapping):
@@ -161,7 +161,7 @@ def choose_columns(
     if not chosen:
         raise TreeError(
             "expected trees with at least one input column beside the target, got none; "
-            f"see {called('data.columns')}"
+            f"see {called('data.features')}"
         )
     return tuple(chosen)
 
@@ -171,14 +171,14 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
         return column
     if kind not in KINDS:
         raise ConfigError(
-            f"expected data.columns.{column.name} to be one of {', '.join(KINDS)}, got {kind!r}"
+            f"expected data.features.{column.name} to be one of {', '.join(KINDS)}, got {kind!r}"
         )
     named = column.name in forest.vocabs
     wrong = named and kind not in ("category", "text", "none")
     if wrong or ((column.kind == "vector") != (kind == "vector") and kind != "none"):
         holds = "names" if named else f"a {column.kind}"
         raise TreeError(
-            f"expected column {column.name!r} to hold a {kind}, which {called('data.columns')} "
+            f"expected column {column.name!r} to hold a {kind}, which {called('data.features')} "
             f"says, got {holds}"
         )
     if kind == "text" and not named:

@@ -166,7 +166,7 @@ class Schema(Mapping[str, Vocabulary]):
         tree, node = locate(forest.offsets, row)
         raise TreeError(
             f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the "
-            f"column out with {called('data.columns')}",
+            f"column out with {called('data.features')}",
             tree=tree,
             node=node,
         )

@@ -22,7 +22,7 @@ END = "<eos>"
 
 def frequent_words(
     forests: Iterable[Forest],
-    min_count: int,
+    min_freq: int,
     *,
     column: str = "word",
     keep: Sequence[str] = (ROOT,),
@@ -33,7 +33,7 @@ def frequent_words(
 
     Arguments:
         forests: forests with the same vocabulary; a generator is allowed.
-        min_count: the smallest number of nodes that have a word.
+        min_freq: the smallest number of nodes that have a word.
         column: the node column of the words.
         keep: words to include regardless of their count.
 
@@ -58,7 +58,7 @@ def frequent_words(
         counts = total
     if vocab is None:
         raise TreeError("expected at least one forest, got none")
-    names = [n for n, count in zip(vocab.names, counts) if count >= min_count or n in keep]
+    names = [n for n, count in zip(vocab.names, counts) if count >= min_freq or n in keep]
     return Vocabulary(names, unknown=UNKNOWN, frozen=True)
 
 

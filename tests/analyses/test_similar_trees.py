@@ -21,7 +21,7 @@ QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.ba
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = str(tmp_path_factory.mktemp("similar") / "run")
-    layout = "--data.tree plan --data.children Plans --data.target seconds"
+    layout = "--data.tree_path plan --data.children_key Plans --data.target seconds"
     assert main(f"train regress --data.train {PLANS} {layout} {QUICK} --out {out}".split()) == 0
     return out
 

@@ -15,7 +15,7 @@ from tests.training.samples import SAMPLES
 
 PLANS = SAMPLES / "plans" / "train.jsonl"
 QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.baselines false"
-LAYOUT = "--data.tree plan --data.children Plans"
+LAYOUT = "--data.tree_path plan --data.children_key Plans"
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
 def test_a_layout_says_where_the_trees_stand(tmp_path: Path) -> None:
     path = tmp_path / "plans.jsonl"
     path.write_text('{"plan": {"op": "join", "inputs": [{"op": "scan"}]}, "seconds": 3}\n')
-    layout = RecordLayout(tree="plan", children="inputs")
+    layout = RecordLayout(tree_path="plan", children_key="inputs")
     assert draw_file(path, layout=layout) == "tree 0\njoin\n└─ scan"
     with pytest.raises(ConfigError, match="this format reads"):
         draw_file(path, layout=RecordLayout(depth="level"))

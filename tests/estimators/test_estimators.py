@@ -165,13 +165,13 @@ def test_a_ranker_names_its_arguments() -> None:
 
 
 def test_nested_dictionaries_are_trees_where_the_key_of_children_is_known() -> None:
-    plans, settings = [record["plan"] for record in PLANS], {"data.children": "Plans"}
+    plans, settings = [record["plan"] for record in PLANS], {"data.children_key": "Plans"}
     model = TreeRegressor(**{**QUICK, "settings": {**QUICK["settings"], **settings}})
     model.fit(plans, SECONDS)
     assert model.predict(plans[:1]).shape == (1,)
     np.testing.assert_allclose(model.predict(X), model.predict(plans), rtol=1e-5)
     with pytest.raises(
-        TreeError, match=r"dictionaries under 'Plans'; .*\{'data.children': 'Plans'\}"
+        TreeError, match=r"dictionaries under 'Plans'; .*\{'data.children_key': 'Plans'\}"
     ):
         TreeRegressor(**QUICK).fit(plans, SECONDS)
     for wrong, message in (([None], "as a Forest, got a NoneType"), ([{"Plans": "x"}], "'Plans'")):
@@ -287,7 +287,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"settings": "x"}, SECONDS, "expected settings to be a mapping, got 'x'; write settings="),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
         ({"settings": {"data.scratch": "x"}}, SECONDS, "'data.scratch', which is of files"),
-        ({"columns": ["Cost"]}, SECONDS, "expected columns to name columns of the trees"),
+        ({"features": ["Cost"]}, SECONDS, "expected features to name columns of the trees"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: str) -> None:

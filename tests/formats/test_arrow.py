@@ -131,7 +131,9 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
 def test_another_name_and_any_type_as_names(tmp_path: Path) -> None:
     rows = {"up": ROWS["parent"], "at": [[1, None, 3], [4]]}
     forest = read(
-        save(tmp_path / "a.arrow", rows), "arrow", layout=RecordLayout(parent="up", names=("at",))
+        save(tmp_path / "a.arrow", rows),
+        "arrow",
+        layout=RecordLayout(parent="up", categorical_columns=("at",)),
     ).forest
     assert names_of(forest, "at") == ["1", None, "3", "4"]
 

@@ -77,26 +77,26 @@ def test_words_in_lower_case(tmp_path: Path) -> None:
 
 def test_rare_words_become_unknown(tmp_path: Path) -> None:
     path = write(tmp_path, SLEEP)
-    train = read(path, "conllu", min_count=2).forest
+    train = read(path, "conllu", min_freq=2).forest
     assert train.vocabs["word"].names == ["<root>", "Chat", "<unk>"]
     unk = "<unk>"
     assert names_of(train, "word") == ["<root>", unk, unk, "Chat", unk, "<root>", "Chat", unk]
     dev = read(path, "conllu", vocabs=train.vocabs).forest
     np.testing.assert_array_equal(dev.columns["word"], train.columns["word"])
     for wrong, vocabs in ((2, train.vocabs), (0, None)):
-        with pytest.raises(ConfigError, match=f"expected min_count to be 1 where .* got {wrong}"):
-            read(path, "conllu", vocabs=vocabs, min_count=wrong)
+        with pytest.raises(ConfigError, match=f"expected min_freq to be 1 where .* got {wrong}"):
+            read(path, "conllu", vocabs=vocabs, min_freq=wrong)
 
 
 def test_root_stays_a_word_however_rare(tmp_path: Path) -> None:
-    words = read(write(tmp_path, SLEEP), "conllu", min_count=9).forest.vocabs["word"]
+    words = read(write(tmp_path, SLEEP), "conllu", min_freq=9).forest.vocabs["word"]
     assert words.names == ["<root>", "<unk>"]
 
 
 def test_words_are_counted_over_a_stream(tmp_path: Path) -> None:
     path = write(tmp_path, SLEEP)
     stream = (chunk.forest for chunk in FORMATS["conllu"].chunks(path, trees=1))
-    assert frequent_words(stream, 2) == read(path, "conllu", min_count=2).forest.vocabs["word"]
+    assert frequent_words(stream, 2) == read(path, "conllu", min_freq=2).forest.vocabs["word"]
     forest = read(path, "conllu").forest
     with pytest.raises(TreeError, match="expected forests that share a vocabulary 'word'"):
         frequent_words([forest.tree(1), read(path, "conllu", lower=True).forest], 2)

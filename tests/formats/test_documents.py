@@ -36,7 +36,7 @@ def test_functions_of_files_and_folders(tmp_path: Path) -> None:
     assert both.columns["label"].tolist() == ["a", "a", "a", "b"]
     assert both.columns["file"].tolist() == ["a/x.py"] * 3 + ["b/y.py"]
     files = {"train": str(tmp_path), "valid": str(tmp_path), "format": "python-functions"}
-    train(quick("classify", {**files, "target": "label", "columns": ["field"]}), tmp_path / "run")
+    train(quick("classify", {**files, "target": "label", "features": ["field"]}), tmp_path / "run")
     run = load(tmp_path / "run")
     file = tmp_path / "a" / "x.py"
     for where in (tmp_path / "*" / "x.py", tmp_path, tmp_path / "[ab]"):

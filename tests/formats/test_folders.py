@@ -48,7 +48,7 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
     np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
     assert "label" not in examples.columns
-    names = FORMATS["folder"].read(folder, layout=RecordLayout(names=("score",)))
+    names = FORMATS["folder"].read(folder, layout=RecordLayout(categorical_columns=("score",)))
     assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
 
 
@@ -66,7 +66,7 @@ def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "good" / "plans.jsonl").write_text('{"plan": {"x": 1, "Plans": [{"x": 2}]}}\n')
     (tmp_path / "one.jsonl").write_text('{"plan": {"x": 3}, "label": "own"}\n')
     (tmp_path / "table.csv").write_text("key,parent,x\n1,,4\n2,1,5\n")
-    layout = RecordLayout(tree="plan", children="Plans", node_id="key")
+    layout = RecordLayout(tree_path="plan", children_key="Plans", node_id="key")
     examples = FORMATS["folder"].read(tmp_path, layout=layout)
     assert examples.columns["label"].tolist() == ["good", "own", None]
     assert examples.forest.columns["x"].tolist() == [1, 2, 3, 4, 5]

@@ -118,7 +118,7 @@ def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Pat
     with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
         read(path, lower=True)
     with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):
-        read(path, layout=RecordLayout(tree="a"))
+        read(path, layout=RecordLayout(tree_path="a"))
     with pytest.raises(ConfigError, match="expected the path of a file, .*, got None; write"):
         read(None)  # type: ignore[arg-type]
     for missing, cure in (("none.mrg", "none.mrg$"), ("*.none", "; read takes no patterns")):

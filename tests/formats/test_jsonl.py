@@ -16,7 +16,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of, write
 
-PLANS = RecordLayout(children="Plans", tree="Plan")
+PLANS = RecordLayout(children_key="Plans", tree_path="Plan")
 PLAN = {
     "Plan": {
         "Node Type": "Join",
@@ -52,7 +52,7 @@ def test_a_plan_with_its_time(tmp_path: Path) -> None:
 
 
 def test_pairs_of_trees_and_what_stands_beside_them(tmp_path: Path) -> None:
-    layout = RecordLayout(tree=["a", "q.b"])
+    layout = RecordLayout(tree_path=["a", "q.b"])
     records = [
         {"a": {"n": 1, "children": [{"n": 2}]}, "q": {"b": {"n": 3}, "kind": "x"}, "score": 0.5},
         {"a": {"n": 4}, "q": {"b": {"n": 5, "children": [{"n": 6}]}, "kind": "y"}, "score": 2},
@@ -84,7 +84,7 @@ def test_wrong_pairs_are_named_by_their_line(tmp_path: Path, record: Any, messag
         read(
             write(tmp_path, lines(right, right, record)),
             "jsonl",
-            layout=RecordLayout(tree=["a", "q.b"]),
+            layout=RecordLayout(tree_path=["a", "q.b"]),
         )
 
 
@@ -173,7 +173,7 @@ def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:
 
 def test_columns_of_names_hold_anything(tmp_path: Path) -> None:
     path = write(tmp_path, lines({"code": 7}, {"code": "7b"}, {"code": [1]}, {"code": {"a": 1}}))
-    forest = read(path, "jsonl", layout=RecordLayout(names=("code",))).forest
+    forest = read(path, "jsonl", layout=RecordLayout(categorical_columns=("code",))).forest
     assert names_of(forest, "code") == ["7", "7b", "[1]", '{"a": 1}']
 
 
@@ -231,7 +231,7 @@ NODES = st.recursive(
     )
 )
 def test_any_records_are_written_and_read_back(tmp_path: Path, records: list[Any]) -> None:
-    path, layout = write(tmp_path, lines(*records)), RecordLayout(tree="tree")
+    path, layout = write(tmp_path, lines(*records)), RecordLayout(tree_path="tree")
     whole = read(path, "jsonl", layout=layout)
     assert_same(gather(FORMATS["jsonl"].chunks(path, 1, layout)), whole)
     write_jsonl(whole, tmp_path / "again", layout)

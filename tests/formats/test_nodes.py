@@ -147,15 +147,17 @@ def test_rows_that_are_no_trees(
 
 def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
     path = write(tmp_path, HEAD + "a,1,,1\nb,1,,x\n")
-    assert names_of(read(path, "nodes", layout=RecordLayout(names=("x",))).forest, "x") == [
+    assert names_of(
+        read(path, "nodes", layout=RecordLayout(categorical_columns=("x",))).forest, "x"
+    ) == [
         "1",
         "x",
     ]
 
 
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"reads \(tree_id, .*\), got children; leave it out"):
-        FORMATS["nodes"].read(write(tmp_path, PLANS), layout=RecordLayout(children="Plans"))
+    with pytest.raises(ConfigError, match=r"reads \(tree_id, .*\), got children_key; leave it out"):
+        FORMATS["nodes"].read(write(tmp_path, PLANS), layout=RecordLayout(children_key="Plans"))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
@@ -246,7 +248,7 @@ def test_rows_of_parquet_that_are_no_trees(
 
     rows = {"tree": [1, 1, 1, 2], "node": [1, 2, 3, 1], "parent": [None, 1, 1, None], **column}
     names = ("x",) if b"a" in rows.get("x", ()) else ()
-    layout = RecordLayout(depth="depth" if "depth" in rows else None, names=names)
+    layout = RecordLayout(depth="depth" if "depth" in rows else None, categorical_columns=names)
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
     with pytest.raises(TreeError) as caught:
         read(tmp_path / "a.parquet", "nodes", layout=layout)
@@ -260,5 +262,7 @@ def test_ids_of_parquet_as_names(tmp_path: Path) -> None:
     ids = [2**60 + i for i in range(3)]
     rows = {"id": ids, "parent": [None, *ids[:2]]}
     parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
-    examples = read(tmp_path / "a.parquet", "nodes", layout=RecordLayout(names=("parent",)))
+    examples = read(
+        tmp_path / "a.parquet", "nodes", layout=RecordLayout(categorical_columns=("parent",))
+    )
     assert examples.forest.parent.tolist() == [-1, 0, 1]

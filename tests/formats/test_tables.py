@@ -12,7 +12,7 @@ from dgltrees.formats import RecordLayout, guess_format, read
 from tests.formats.test_jsonl import PLAN, lines
 from tests.trees.nested import assert_same, write
 
-LAYOUT = RecordLayout(tree="json.Plan", children="Plans")
+LAYOUT = RecordLayout(tree_path="json.Plan", children_key="Plans")
 
 
 def table(path: Path) -> Path:
@@ -31,7 +31,7 @@ def test_plans_in_a_column(tmp_path: Path) -> None:
     plain = read(
         write(tmp_path, lines(PLAN, {"Plan": {"Rows": 1}})),
         "jsonl",
-        layout=RecordLayout(tree="Plan", children="Plans"),
+        layout=RecordLayout(tree_path="Plan", children_key="Plans"),
     )
     assert examples.forest.columns.keys() == plain.forest.columns.keys()
     np.testing.assert_array_equal(examples.forest.parent, plain.forest.parent)
@@ -64,11 +64,11 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
     ("layout", "message"),
     [
         (
-            RecordLayout(tree="plan"),
+            RecordLayout(tree_path="plan"),
             "such as json or json.Plan, got plan; the columns are id, json, sql",
         ),
         (
-            RecordLayout(tree="json.plan"),
+            RecordLayout(tree_path="json.plan"),
             ":2: expected the root under 'json.plan', got the keys Plan, ",
         ),
         (

@@ -42,9 +42,9 @@ TEXTS = {
 }
 READERS: dict[str, Callable[[Path], Any]] = {
     "preset": lambda path: preset_values(str(path)),
-    "rows": lambda path: FORMATS["rows"].read(path, layout=RecordLayout(tree="tree")),
+    "rows": lambda path: FORMATS["rows"].read(path, layout=RecordLayout(tree_path="tree")),
     "jsonl": lambda path: FORMATS["jsonl"].read(
-        path, layout=RecordLayout(tree="plan", children="Plans")
+        path, layout=RecordLayout(tree_path="plan", children_key="Plans")
     ),
 }
 SUFFIXES = {"nodes": ".csv", "rows": ".csv", "preset": ".yaml"}

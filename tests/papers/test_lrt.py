@@ -19,7 +19,7 @@ from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pai
 def splits(name: str) -> Splits:
     """130 pairs: thirteen files of ten, with 0 to 12 operators."""
     task = get_task(name)
-    settings = {"root": str(SAMPLES), "train": "lrt/train*", "test_fraction": 0.2}
+    settings = {"dir": str(SAMPLES), "train": "lrt/train*", "test_fraction": 0.2}
     return load_splits(task, task.data(**settings, max_operators=6))
 
 

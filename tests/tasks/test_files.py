@@ -29,7 +29,7 @@ def _names(settings: DataSettings) -> list[str]:
 def test_patterns_and_lists_are_looked_for_under_the_root(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pattern = DataSettings(root=str(root), train="lrt/train*")
+    pattern = DataSettings(dir=str(root), train="lrt/train*")
     assert _names(pattern) == ["train0", "train1", "train2"]
     monkeypatch.setenv("DGLTREES_DATA", str(root))
     assert _names(DataSettings(train=["lrt/train2", "lrt/train0"])) == ["train2", "train0"]
@@ -39,24 +39,24 @@ def test_patterns_and_lists_are_looked_for_under_the_root(
 def test_the_working_directory_comes_before_the_root(root: Path) -> None:
     (root.parent / "lrt").mkdir()
     (root.parent / "lrt" / "train0").write_text("mine\n")
-    (path,) = data_files(DataSettings(root=str(root), train="lrt/train0"), "train")
+    (path,) = data_files(DataSettings(dir=str(root), train="lrt/train0"), "train")
     assert path.read_text() == "mine\n"
 
 
 def test_a_name_is_no_pattern_where_a_file_has_it(root: Path) -> None:
     (root / "set[1].tsv").write_text("1\n")
-    assert _names(DataSettings(root=str(root), train="set[1].tsv")) == ["set[1].tsv"]
+    assert _names(DataSettings(dir=str(root), train="set[1].tsv")) == ["set[1].tsv"]
 
 
 def test_a_missing_file_is_named_with_the_places_where_it_was_looked_for(root: Path) -> None:
-    with pytest.raises(ConfigError, match=r"data.valid to name a file.*set data.root"):
+    with pytest.raises(ConfigError, match=r"data.valid to name a file.*set data.dir"):
         data_files(DataSettings(valid="lrt/dev"), "valid")
     with pytest.raises(ConfigError, match="none at .*; make it: dgltrees make-data plans x/plans$"):
         find_files(["plans/train.jsonl"], "x", "data.train")
     with pytest.raises(ConfigError, match=r"--input to name a file, found none at .*lrt/dev$"):
         find_files(["lrt/dev"], None, "--input")
     with pytest.raises(ConfigError, match=r"none at .*lrt/dev and .*data/lrt/dev$"):
-        data_files(DataSettings(root=str(root), valid="lrt/dev"), "valid")
+        data_files(DataSettings(dir=str(root), valid="lrt/dev"), "valid")
 
 
 def test_a_fingerprint_is_of_a_file_or_of_all_files_in_a_folder(root: Path) -> None:

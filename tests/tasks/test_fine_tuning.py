@@ -140,7 +140,7 @@ def test_estimators(encoder: Path, tmp_path: Path) -> None:
         "data.fine_tune": True,
         "training.pretrained_lr": 0.01,
     }
-    model = TreeClassifier(columns={"text": "text"}, epochs=2, settings=named)
+    model = TreeClassifier(features={"text": "text"}, epochs=2, settings=named)
     model.fit(trees, ["d", "e"] * 6).save(tmp_path / "saved")
     shutil.rmtree(encoder)
     again = TreeClassifier.load(tmp_path / "saved")

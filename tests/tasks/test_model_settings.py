@@ -43,7 +43,11 @@ def assert_model_refused(task: str, model: dict[str, Any], message: str) -> None
     [
         ("classify", {"max_operators": 2}, r"data\.max_operators is not read by the task classify"),
         ("classify", {"valid_fraction": 1.5}, r"data\.valid_fraction to be a number of at least 0"),
-        ("classify", {"unseen": "drop"}, r"unseen to be one of unknown, refuse, got 'drop'"),
+        (
+            "classify",
+            {"handle_unknown": "drop"},
+            r"handle_unknown to be one of use_encoded_value, error, got 'drop'",
+        ),
         (
             "classify-nodes",
             {"frozen_layers": 1},

@@ -30,8 +30,8 @@ def documents(path: Path, count: int = 12) -> Path:
 
 
 def text_settings(path: Path, folder: Path, **data: Any) -> Settings:  # noqa: F811
-    kinds = {"columns": {"text": "text"}, "tree": "tree", "pretrained": str(folder)}
-    files = {"train": str(path), "valid": str(path), "min_count": 1, **kinds, **data}
+    kinds = {"features": {"text": "text"}, "tree_path": "tree", "pretrained": str(folder)}
+    files = {"train": str(path), "valid": str(path), "min_freq": 1, **kinds, **data}
     return quick("classify", files, epochs=10, lr=0.01)
 
 
@@ -66,7 +66,7 @@ def test_texts_have_vectors_that_a_model_learns_from(
     ("data", "message"),
     [
         (
-            {"columns": {"text": "category"}},
+            {"features": {"text": "category"}},
             "kind text with data.pretrained, got text: category",
         ),
         ({"pretrained": "none"}, "expected data.pretrained to name a file"),

@@ -31,7 +31,7 @@ def _values(data: LabeledTrees) -> list[int]:
 
 
 def _split(task: str, **settings: Any) -> Splits:
-    return load_splits(get_task(task), get_task(task).data(tree="tree", **settings))
+    return load_splits(get_task(task), get_task(task).data(tree_path="tree", **settings))
 
 
 def _lines(data: LabeledTrees | None) -> list[int]:
@@ -78,7 +78,7 @@ def test_fractions_that_leave_nothing_are_an_error(tmp_path: Path) -> None:
 def test_several_files_share_their_names(tmp_path: Path) -> None:
     _write(tmp_path / "a", ("7", "8", "1"), ("9", "9", "2"))
     _write(tmp_path / "b", ("8", "10", "2"), ("7", "7", "3"))
-    settings = get_task("classify").data(tree="tree", format="jsonl", min_count=1)
+    settings = get_task("classify").data(tree_path="tree", format="jsonl", min_freq=1)
     data = load_examples(get_task("classify"), settings, [tmp_path / "a", tmp_path / "b"])
     assert _names(data) == ["7", "8", "9", "9", "8", "10", "7", "7"]
     assert data.targets.decode(data.columns["target"]) == ["1", "2", "2", "3"]
@@ -92,8 +92,8 @@ def test_names_that_training_does_not_have_are_unknown(tmp_path: Path) -> None:
     train = _write(tmp_path / "train.jsonl", ("good", "film", "3"), ("bad", "film", "1"))
     valid = _write(tmp_path / "valid.jsonl", ("good", "plot", "3"))
 
-    def words(min_count: int) -> list[list[str | None]]:
-        splits = _split("classify", train=train, valid=valid, min_count=min_count)
+    def words(min_freq: int) -> list[list[str | None]]:
+        splits = _split("classify", train=train, valid=valid, min_freq=min_freq)
         return [_names(data) for data in splits.all]
 
     rare = "<unk>"
@@ -104,7 +104,7 @@ def test_names_that_training_does_not_have_are_unknown(tmp_path: Path) -> None:
 def test_names_of_what_is_held_out_are_not_learned(tmp_path: Path) -> None:
     records = [(f"word{i}", "film", "cd"[i % 2]) for i in range(20)]
     path = _write(tmp_path / "train.jsonl", *records)
-    train, valid = _split("classify", train=path, min_count=1).all
+    train, valid = _split("classify", train=path, min_freq=1).all
     assert len(valid) == 2
     assert len(train.schema["is"]) == 18 + 1 + 1  # film, and the unknown word
     assert _names(valid) == ["<unk>", "film"] * 2

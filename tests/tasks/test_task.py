@@ -29,7 +29,7 @@ FILES = installed_tasks(
     }
 )
 
-_PLANS = {"tree": "plan", "children": "Plans"}
+_PLANS = {"tree_path": "plan", "children_key": "Plans"}
 
 
 def _data(name: str, **settings: Any) -> LabeledTrees:
@@ -155,7 +155,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""
-_PAIRS = {"tree": ["first", "second"]}
+_PAIRS = {"tree_path": ["first", "second"]}
 _DATA: dict[str, dict[str, Any]] = {
     "classify-pairs": {**_PAIRS, "target": "entailment_label"},
     "regress-pairs": {**_PAIRS, "target": "relatedness_score"},

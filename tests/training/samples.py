@@ -20,9 +20,9 @@ SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"
 PLANS_FILE = SAMPLES / "plans" / "train.jsonl"
 
-_PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
+_PLANS = {"train": "plans/train.jsonl", "tree_path": "plan", "children_key": "Plans", "min_freq": 1}
 _QUERIES = {**_PLANS, "train": "plans/queries/train.jsonl"}
-_PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_count": 1}
+_PAIRS = {"train": "sick/relatedness_train.jsonl", "tree_path": ["first", "second"], "min_freq": 1}
 PLANS: dict[str, dict[str, Any]] = {
     "classify": {**_PLANS, "target": "speed"},
     "classify-pairs": {**_PAIRS, "target": "entailment_label"},
@@ -36,7 +36,8 @@ PLANS: dict[str, dict[str, Any]] = {
 
 
 CLASSIFY = ["classify", "--data.train", str(PLANS_FILE), "--data.target", "speed"]
-CLASSIFY += ["--data.tree", "plan", "--data.children", "Plans", "--data.baselines", "false"]
+CLASSIFY += ["--data.tree_path", "plan", "--data.children_key", "Plans"]
+CLASSIFY += ["--data.baselines", "false"]
 """Words of a command line that name a preset and its data."""
 
 
@@ -52,7 +53,7 @@ def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> S
     if preset in PLANS and "train" not in data:
         data = {**PLANS[preset], "baselines": False, **data}
     layer = {
-        "data": {"root": str(SAMPLES), "limit": 40, **data},
+        "data": {"dir": str(SAMPLES), "limit": 40, **data},
         "training": {"epochs": 1, "accelerator": "cpu", "threads": 1, **training},
     }
     return Settings(layered(preset_values(preset), layer))

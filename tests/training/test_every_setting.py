@@ -58,7 +58,7 @@ def another(option: Option, value: Any, tmp_path: Path) -> list[Any]:
             return [choice for choice in get_args(kind) if choice != value]
     if isinstance(value, bool) or option.takes(bool):
         return [not value]
-    if option.name in ("root", "train", "valid", "test", "vectors", "pretrained", "scratch"):
+    if option.name in ("dir", "train", "valid", "test", "vectors", "pretrained", "scratch"):
         return [str(tmp_path / "none")]
     if option.takes(list):
         return [[3], [3, 3]]

@@ -69,11 +69,11 @@ def test_columns_and_kinds_can_be_chosen(
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (["cost"], r"data.columns to name columns of the trees \(name, number, v\), got 'cost'"),
+        (["cost"], r"data.features to name columns of the trees \(name, number, v\), got 'cost'"),
         (["target"], "got 'target', which is no input"),
-        ({"number": "float"}, "data.columns.number to be one of category, number, log"),
-        ({"name": "number"}, "column 'name' to hold a number, which data.columns says, got names"),
-        ({"v": "number"}, "column 'v' to hold a number, which data.columns says, got a vector"),
+        ({"number": "float"}, "data.features.number to be one of category, number, log"),
+        ({"name": "number"}, "column 'name' to hold a number, which data.features says, got names"),
+        ({"v": "number"}, "column 'v' to hold a number, which data.features says, got a vector"),
         ({"number": "text"}, "column 'number' to hold texts, got numbers"),
         ([], "at least one input column beside the target"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
 _GLOVE = {"vectors": "glove/glove.840B.300d.txt", "vocabulary_from_all_splits": True}
-_NO_GLOVE = {"vectors": None, "lower": True, "min_count": 2}
+_NO_GLOVE = {"vectors": None, "lower": True, "min_freq": 2}
 _SIZES = {"hidden_size": 300, "embedding": 300, "fixed_words": True, "head": [1024],
           "init": "uniform"}
 _SMALL = {"hidden_size": 100, "embedding": 100, "fixed_words": False}
@@ -97,7 +97,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": "NTI-SLSTM-LSTM on SICK, with word vectors of its own.",
         "task": "nli",
         "data": {"train": "sick/SICK_train_parsed.txt", "valid": "sick/SICK_trial_parsed.txt",
-                 "lower": True, "min_count": 2},
+                 "lower": True, "min_freq": 2},
         "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", "hidden_size": 100,
                   "embedding": 100, "head": [200], "init": "uniform", "input_dropout": 0.2,
                   "dropout": 0.1, "head_dropout": 0.2},
@@ -204,7 +204,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "reported. Binary\nTree-LSTM of Tai et al. (2015): Adagrad, words met once "
                   "count as unknown."),
         "task": "sst-tree", "paper": "Tai et al. 2015, Table 2 (five classes)",
-        "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", "min_count": 2},
+        "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", "min_freq": 2},
         "model": {"cell": "nary", "hidden_size": 100, "embedding": 100},
         "training": {"optimizer": "adagrad", "lr": 0.05, "weight_decay": 0.0001},
     },

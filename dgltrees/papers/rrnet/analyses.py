@@ -198,7 +198,7 @@ def policy_trees(
     run: TrainedModel,
     *,
     test: Files = None,
-    root: str | None = None,
+    dir: str | None = None,
     max_nodes: int = 20_000,
 ) -> PolicyTrees:
     """The likeliest operations of a run's policy, as in evaluation.
@@ -207,7 +207,7 @@ def policy_trees(
 
     Arguments:
         run: a run whose model has a policy.
-        test, root: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
+        test, dir: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
         max_nodes: the largest number of tokens in a batch.
 
     Raises:
@@ -217,7 +217,7 @@ def policy_trees(
     expected = "a run whose policy decides (model.policy.operations policy)"
     encoder = require(run, getattr(run.model, "encoder", None), RRNetEncoder, expected)
     require(run, encoder.policy, Policy, expected)
-    sentences = _without_ends(run.test_examples(test, root).forest)
+    sentences = _without_ends(run.test_examples(test, dir).forest)
     learned, sizes = [], []
     for ids in BatchSampler(sentences.sizes, max_nodes=max_nodes, shuffle=False):
         with run.fabric.autocast():

@@ -13,7 +13,7 @@ def compare_trees(
     run: str,
     *,
     test: list[str] | None = None,
-    root: str | None = None,
+    dir: str | None = None,
     out: str | None = None,
     limit: Count = 10,
 ) -> None:
@@ -24,11 +24,11 @@ def compare_trees(
     Arguments:
         run: the run directory of a model with a policy.
         test: test files; by default the run's own, or what it has held out (data.test_fraction).
-        root: folder of the data sets; by default the run's.
+        dir: folder of the data sets; by default the run's.
         out: folder for pictures of trees, learned and gold; files in it stay as they are.
         limit: number of sentences to draw, at most.
     """
-    trees = policy_trees(load(run), test=test, root=root)
+    trees = policy_trees(load(run), test=test, dir=dir)
     if out is not None:
         trees.draw(out, limit)
     print(json.dumps(trees.report()))

@@ -157,7 +157,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "learns the true trees, which it does not see in evaluation.\nThe loop is that "
                   "of ptb, the sizes are for a small part of the treebank."),
         "base": "ptb", "paper": None,
-        "data": {"train": "penn/train.mrg", "valid": "penn/valid.mrg", "min_count": 2},
+        "data": {"train": "penn/train.mrg", "valid": "penn/valid.mrg", "min_freq": 2},
         "model": {"hidden_size": 200, "embedding": 200, "dropout": 0.3, "output_dropout": 0.4,
                   "policy": {"operations": "policy", "agent": "none", "consume": "recur",
                              "stack": 64, "detach": False, "weight": 1.0}},

@@ -46,7 +46,7 @@ def run_demo(out: Path) -> dict[str, float]:
         make_listops(data, train=TRAIN, valid=0, test=TEST, seed=SEED)
     lines, results = [], {}
     for name, preset in PRESETS.items():
-        settings = load_preset(preset).replace("data", root=str(out), test=None)
+        settings = load_preset(preset).replace("data", dir=str(out), test=None)
         cell = settings.task.display_name(settings.model)
         print(f"\n{cell}, c = {settings.model['hidden_size']} ({preset})", flush=True)
         parameters = train(settings, out / name)["parameters"]

@@ -168,7 +168,7 @@ def train_edge_classifier(
     batch_size: Count | None = None,
     epochs: Count | None = None,
     seed: Seed | None = None,
-    root: str | None = None,
+    dir: str | None = None,
 ) -> None:
     """Train classifiers that add edges to trees: train-edge-classifier DIR.
 
@@ -186,14 +186,14 @@ def train_edge_classifier(
         batch_size: number of nodes in a batch.
         epochs: number of passes over the training trees.
         seed: seed of the initial parameters, the order of the nodes and dropout.
-        root: folder of the data sets; by default that of the run.
+        dir: folder of the data sets; by default that of the run.
     """
     loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
     result = edge_classifier.train_edge_classifier(
         load(run),
         model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
         training=_given(loop),
-        root=root,
+        dir=dir,
     )
     print(json.dumps(result))
 

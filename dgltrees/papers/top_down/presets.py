@@ -15,7 +15,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "Table 2 of Zhang, Lu and\nLapata (2016), on the English Web Treebank instead "
                   "of the Penn Treebank."),
         "task": "tree-lm", "paper": "Zhang et al. 2016, Table 2",
-        "data": {**_EWT, "min_count": 2, "max_words": 150},
+        "data": {**_EWT, "min_freq": 2, "max_words": 150},
         "model": {"hidden_size": 300, "embedding": 150},
         "training": {"optimizer": "sgd", "lr": 1.0, "clip": 5.0, "schedule": "halve",
                      "monitor": "loss", "patience": None, "epochs": 50, "batch_size": 64,
@@ -27,7 +27,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "estimation."),
         "base": "tree-lm", "paper": "Zhang et al. 2016, Table 1",
         "data": {"train": "msr/train*.conllu", "valid": "msr/valid.conllu", "lower": True,
-                 "min_count": 6, "max_words": 100},
+                 "min_freq": 6, "max_words": 100},
         "model": {"objective": "nce"},
     },
     # Table 1: hidden sizes d, with word vectors of half of it
@@ -75,7 +75,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "Web Treebank. It\nparses the training data of tree language models, and the "
                   "k-best lists that they rerank."),
         "task": "parser",
-        "data": {**_EWT, "min_count": 2, "lower": True, "max_words": 100},
+        "data": {**_EWT, "min_freq": 2, "lower": True, "max_words": 100},
         "model": {"hidden_size": 200, "embedding": 100, "layers": 2, "dropout": 0.33},
         "training": {"optimizer": "adam", "lr": 0.002, "optimizer_options": {"betas": [0.9, 0.9]},
                      "clip": 5.0, "monitor": "las", "epochs": 30, "patience": 5, "batch_size": 32,

@@ -204,7 +204,7 @@ class CustomTreesTask(Task):
             )
         return (
             f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
-            "places of both in a record, such as --data.tree first second"
+            "places of both in a record, such as --data.tree_path first second"
         )
 
     @staticmethod

@@ -112,7 +112,7 @@ def inspect_trees(
     trees: Count | None = 10_000,
     target: str | None = None,
     group: str | None = None,
-    columns: list[str] | dict[str, str] | None = None,
+    features: list[str] | dict[str, str] | None = None,
     layout: RecordLayout = RecordLayout(),
 ) -> Inspection:
     """Look at trees: their shapes, their columns, what could be predicted.
@@ -127,7 +127,8 @@ def inspect_trees(
         trees: how many trees to look at, from the first on; null for all. Memory grows with them.
         target: the column to predict; by default one is proposed.
         group: the column of groups within which the target orders the trees.
-        columns: input columns, or kinds by name; by default all but the target, as inferred.
+        features: the columns that are inputs, or their kinds by name; default: all columns except
+            the target, with inferred kinds.
         layout: where the trees stand in the file.
 
     Raises:
@@ -146,9 +147,10 @@ def inspect_trees(
             files = [*find_files([source], None, "path")]
         form = format or guess_format(files[0], layout)
         get_format(form)
-        if (layout.tree, layout.children) == (RecordLayout.tree, RecordLayout.children):
+        default = RecordLayout()
+        if (layout.tree_path, layout.children_key) == (default.tree_path, default.children_key):
             guess = guess_layout(files[0], form, min(trees or 100, 100))
-            layout = replace(layout, tree=guess.tree, children=guess.children)
+            layout = replace(layout, tree_path=guess.tree_path, children_key=guess.children_key)
         examples, complete = _read(files, form, layout, trees)
     forest = examples.forest
     if not len(forest):
@@ -171,8 +173,8 @@ def inspect_trees(
     aside = [name for name in (target, group) if name is not None]
     without = [name for name in aside if name not in examples.columns]
     inputs: tuple[ColumnSummary, ...] = ()
-    if columns is not None or set(forest.columns) - set(without):
-        chosen = choose_columns(forest, columns, without)
+    if features is not None or set(forest.columns) - set(without):
+        chosen = choose_columns(forest, features, without)
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
     shapes = summarize_shapes(forest)
     path = str(source) if form else "FILE"
@@ -185,9 +187,9 @@ def inspect_trees(
         inputs,
         beside,
         target,
-        "" if group is None or target is None else _groups(examples, target, group, columns),
+        "" if group is None or target is None else _groups(examples, target, group, features),
         (*_tree_warnings(shapes, target, form), *_column_warnings((*inputs, *beside))),
-        _command(path, format, layout, target, group, columns, examples),
+        _command(path, format, layout, target, group, features, examples),
         _example(forest, inputs),
     )
 
@@ -204,9 +206,9 @@ def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
     return summary
 
 
-def _groups(examples: LabeledTrees, target: str, group: str, columns: Any) -> str:
+def _groups(examples: LabeledTrees, target: str, group: str, features: Any) -> str:
     """What there is to be ordered, as the task ``rank`` reads it."""
-    settings = RankData(target=target, group=group, columns=columns)
+    settings = RankData(target=target, group=group, features=features)
     data = RANK.examples(examples, settings, None)
     groups = RANK.groups(data)
     sizes, learned = np.bincount(groups), len(np.unique(groups[RANK.labeled(data)]))
@@ -252,7 +254,7 @@ def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -
     if target is None:
         yield "nothing stands beside the trees; name the column to predict with --target"
     if shapes.size[2] == 1:
-        yield "every tree is a single node; if nodes have children, name their key (--children)"
+        yield "every tree is a single node; if nodes have children, name their key (--children_key)"
 
 
 def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
@@ -292,7 +294,7 @@ def _command(
     layout: RecordLayout,
     target: str | None,
     group: str | None,
-    columns: Any,
+    features: Any,
     examples: LabeledTrees,
 ) -> str:
     task, log_target = _task(target, examples) if group is None else ("rank", False)
@@ -301,11 +303,11 @@ def _command(
     words += _flags(layout, "--data.")
     words += ["--data.target", "COLUMN" if target is None else target]
     words += [] if group is None else ["--data.group", group]
-    if isinstance(columns, dict):
-        for name, kind in columns.items():
-            words += [f"--data.columns.{name}", kind]
-    elif columns is not None:
-        words += ["--data.columns", *columns]
+    if isinstance(features, dict):
+        for name, kind in features.items():
+            words += [f"--data.features.{name}", kind]
+    elif features is not None:
+        words += ["--data.features", *features]
     if log_target:
         words += ["--model.log_target", "true"]
     stem = os.path.basename(os.path.normpath(path)).split(".")[0]

@@ -51,8 +51,10 @@ def stream_examples(
     """
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
-    if any_values and "names" in form.layout:
-        settings = replace(settings, names=(*settings.names, *any_values))
+    if any_values and "categorical_columns" in form.layout:
+        settings = replace(
+            settings, categorical_columns=(*settings.categorical_columns, *any_values)
+        )
     return form.chunks(path, trees, settings)
 
 
@@ -146,8 +148,8 @@ def input_examples(
             _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
-            inputs = choose_columns(raw.forest, settings.columns, inside)
-            unknown = UNKNOWN if settings.unseen == "unknown" else None
+            inputs = choose_columns(raw.forest, settings.features, inside)
+            unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
             if encoder is not None:
                 inputs = _read_as(inputs, "text", encoder.size)
@@ -174,7 +176,7 @@ def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, 
         raise ConfigError(
             "expected a column of kind text with data.pretrained, got "
             f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; say which column holds "
-            "texts, as in --data.columns.NAME text"
+            "texts, as in --data.features.NAME text"
         )
     return tuple(
         replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
@@ -185,8 +187,8 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
     """See that not every tree is a root alone, as where the key of the children is another."""
     if len(forest) and forest.num_nodes == len(forest):
         cure = (
-            "say where the children are (data.children is their key, data.tree the path from a "
-            "record to its root)"
+            "set data.children_key to the key of the children, and data.tree_path to the path from "
+            "a record to its root"
         )
         if in_memory:
             cure = "give trees whose nodes have children"
@@ -214,11 +216,11 @@ def check_columns_seen(
     """
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
-    if settings.columns is None and (names - {*seen} or others):
+    if settings.features is None and (names - {*seen} or others):
         first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; name those to read with {called('data.columns')}",
+            f"{', '.join(sorted(seen))}; name those to read with {called('data.features')}",
             file=file,
         )
 

@@ -26,13 +26,14 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     target: str | list[str] = "target"
     """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
     the root of its first tree."""
-    columns: list[str] | dict[str, str] | None = None
-    """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
-    but the target, as ``dgltrees inspect`` shows them."""
-    min_count: Count = 2
-    """Names that occur less often than this in the training trees become the unknown name."""
-    unseen: Literal["unknown", "refuse"] = "unknown"
-    """A name that training did not have: counts as unknown, or is an error."""
+    features: list[str] | dict[str, str] | None = None
+    """Columns that are inputs, or their kinds by name (category, number, log, vector, text or
+    none); default: all except the target, with the kinds that ``dgltrees inspect`` shows."""
+    min_freq: Count = 2
+    """Lowest frequency of a category; rarer ones in the training trees become ``<unk>``."""
+    handle_unknown: Literal["use_encoded_value", "error"] = "use_encoded_value"
+    """Category that is not in the training trees: use the code of ``<unk>`` (use_encoded_value), or
+    raise an error."""
     pretrained: str | None = None
     """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
     default vectors of their words are learned."""

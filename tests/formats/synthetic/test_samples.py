@@ -69,7 +69,7 @@ def test_every_sample_is_read(name: Path) -> None:
     path = SAMPLES / name
     pairs = name.name.startswith("relatedness")
     form = "jsonl" if pairs else FORMAT_OF[name.parts[0]]
-    layout = RecordLayout(tree=["first", "second"]) if pairs else RecordLayout()
+    layout = RecordLayout(tree_path=["first", "second"]) if pairs else RecordLayout()
     examples = FORMATS[form].read(path, layout=layout)
     text = path.read_text(encoding="utf-8")
     starts = {".mrg": "\n( (", ".conllu": "\n1\t"}

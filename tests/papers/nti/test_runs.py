@@ -38,7 +38,7 @@ class WideLSTM(SequenceEncoder):
 def test_a_package_adds_an_encoder_of_sentences(tmp_path: Path) -> None:
     entries = {"sentence_encoders": {"wide": "small.wide:WideLSTM"}}
     (install(tmp_path, "small", entries) / "wide.py").write_text(WIDE)
-    data = ["--data.root", str(SAMPLES), "--data.limit=20", "--data.vectors=null"]
+    data = ["--data.dir", str(SAMPLES), "--data.limit=20", "--data.vectors=null"]
     argv = ["train", "snli", *data, "--model.encoder=wide", "--model.width=3", *QUICK]
     (done,) = outputs(
         tmp_path, [*argv, "--model.fixed_words=false", "--model.embedding=4", "--out", "run"]

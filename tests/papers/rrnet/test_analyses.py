@@ -88,7 +88,7 @@ def test_drawings(
     reinforced_run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "a" / "b"
-    argv = ["compare-trees", str(reinforced_run), "--root", str(data), "--test", "test2.tsv"]
+    argv = ["compare-trees", str(reinforced_run), "--dir", str(data), "--test", "test2.tsv"]
     assert main([*argv, "--out", str(out), "--limit", "2"]) == 0
     names = ["reading-0.svg", "reading-1.svg", "tree-0.svg", "tree-1.svg"]
     assert sorted(path.name for path in out.iterdir()) == names

@@ -70,7 +70,7 @@ def test_a_model_of_given_trees_names_the_file_without_trees(
 ) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("a dog runs\ta dog sleeps\n")
-    sick = ["--data.root", str(SAMPLES), "--data.limit", "12", "--model.embedding=4"]
+    sick = ["--data.dir", str(SAMPLES), "--data.limit", "12", "--model.embedding=4"]
     out = str(tmp_path / "run")
     assert main(["train", "sick-rrnet-trees", *sick, *_QUICK, "--out", out]) == 0
     capsys.readouterr()

@@ -51,7 +51,7 @@ def test_a_run_of_another_task_is_told_before_its_files(
 
 
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES)]
+    argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.dir", str(SAMPLES)]
     quick = ["--training.epochs=1", "--data.limit=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
     assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
@@ -81,10 +81,10 @@ def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Captu
 def test_settings_of_other_aggregators_and_tasks_are_refused(
     capsys: Capture, tmp_path: Path
 ) -> None:
-    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
+    argv = ["train", "listops-sum-c25", "--data.dir", str(SAMPLES), *_QUICK]
     out = ["--out", str(tmp_path / "run")]
     for flag, message in (
-        ("data.min_count=0", "data.min_count is not read by the task listops"),
+        ("data.min_freq=0", "data.min_freq is not read by the task listops"),
         ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
         ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
     ):

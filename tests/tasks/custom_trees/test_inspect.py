@@ -25,7 +25,7 @@ QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.ba
 def test_plans_are_described() -> None:
     plans = inspect_trees(PLANS)
     assert (plans.form, plans.complete) == ("jsonl", True)
-    assert plans.layout == RecordLayout(tree="plan", children="Plans")
+    assert plans.layout == RecordLayout(tree_path="plan", children_key="Plans")
     records = [json.loads(line) for line in PLANS.read_text().splitlines()]
     assert plans.shapes.trees == len(records)
     assert plans.shapes.size[0] == 1
@@ -72,7 +72,7 @@ def test_the_proposed_command_trains(
     task: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    places = ["--tree", "first", "second"] if task.endswith("pairs") else []
+    places = ["--tree_path", "first", "second"] if task.endswith("pairs") else []
     places += ["--group", "query"] if task == "rank" else []
     assert main(["inspect", str(SAMPLES / file), "--target", target, *places]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
@@ -112,9 +112,15 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
     ("records", "layout"),
     [
         ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout()),
-        ([{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}], RecordLayout(children="kids")),
-        ([{"a": {"b": {"kids": [{}, None]}}, "c": [1]}], RecordLayout(tree="a.b", children="kids")),
-        ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout(children="x")),
+        (
+            [{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}],
+            RecordLayout(children_key="kids"),
+        ),
+        (
+            [{"a": {"b": {"kids": [{}, None]}}, "c": [1]}],
+            RecordLayout(tree_path="a.b", children_key="kids"),
+        ),
+        ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout(children_key="x")),
         ([{"name": "a"}], RecordLayout()),
     ],
 )
@@ -129,7 +135,7 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     path.write_text(
         'id,json\n1,"[{""Plan"": {""Plans"": [{}]}, ""Time"": 3}]"\n2,"{""Plan"": {}}"\n'
     )
-    assert guess_layout(path, "rows") == RecordLayout(tree="json.Plan", children="Plans")
+    assert guess_layout(path, "rows") == RecordLayout(tree_path="json.Plan", children_key="Plans")
     assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
 
 
@@ -181,7 +187,10 @@ def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -
     assert one.shapes.trees == 1
     assert any("--format json-records" in warning for warning in one.warnings)
     many = inspect_trees(tmp_path / "pages.json", format="json-records")
-    assert (many.shapes.trees, many.layout) == (2, RecordLayout(tree="page", children="kids"))
+    assert (many.shapes.trees, many.layout) == (
+        2,
+        RecordLayout(tree_path="page", children_key="kids"),
+    )
     (tmp_path / "pages.json").write_text(json.dumps([[i] for i in range(100)]))
     assert len([*inspect_trees(tmp_path / "pages.json").lines()]) < 70
     table = tmp_path / "steps.csv"

@@ -27,7 +27,7 @@ def settings(preset: str, path: Path, **data: Any) -> Settings:
     """A small, short run on a file of plans."""
     small = {"hidden_size": 8, "embedding": 8}
     short = {"epochs": 2, "accelerator": "cpu"}
-    data = {"train": str(path), "tree": "plan", "children": "Plans", "min_count": 1, **data}
+    data = {"train": str(path), "tree_path": "plan", "children_key": "Plans", "min_freq": 1, **data}
     return Settings(
         layered(preset_values(preset), {"data": data, "model": small, "training": short})
     )
@@ -164,12 +164,12 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         r"expected a class \(fast, faster\), got 'slow'",
     ),
     "target as an input": (
-        *("regress", {"target": "seconds", "columns": ["Table", "cost"]}, lambda rs: rs),
-        "expected data.columns to name columns of the trees .* got 'cost'",
+        *("regress", {"target": "seconds", "features": ["Table", "cost"]}, lambda rs: rs),
+        "expected data.features to name columns of the trees .* got 'cost'",
     ),
     "children under another key": (
-        *("regress", {"target": "seconds", "tree": None}, lambda rs: rs),
-        "plans.jsonl: expected trees, got a single node in each; say where the children are",
+        *("regress", {"target": "seconds", "tree_path": None}, lambda rs: rs),
+        "plans.jsonl: expected trees, got a single node in each; set data.children_key",
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
@@ -209,7 +209,7 @@ def test_an_error_of_a_target_names_its_line_and_tree(
     listed = {} if preset == "regress-pairs" else {"classes": ["1", "2"]}
     path = write(tmp_path / "plans.jsonl", records)
     with pytest.raises(TreeError, match=place):
-        train(settings(preset, path, tree=tree, target="seconds", **listed), tmp_path / "run")
+        train(settings(preset, path, tree_path=tree, target="seconds", **listed), tmp_path / "run")
 
 
 def test_an_error_of_a_node_names_its_tree_and_place() -> None:
@@ -250,15 +250,15 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     path = write(tmp_path / "plans.jsonl", PLANS)
     other = [{"plan": {"Node Type": "Bitmap Scan", "Plan Rows": 3, "Plan Width": 4}}]
     strange = write(tmp_path / "other.jsonl", other)
-    for unseen in ("unknown", "refuse"):
-        train(settings("regress", path, target="seconds", unseen=unseen), tmp_path / unseen)
+    for how in ("use_encoded_value", "error"):
+        train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
     with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
-        (line,) = load(tmp_path / "unknown").predict([strange])
+        (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
     other[0]["plan"]["Table"] = "orders"
     strange = write(strange, other)
     with pytest.raises(TreeError, match="other.jsonl: in column 'Node Type': .* got 'Bitmap Scan'"):
-        list(load(tmp_path / "refuse").predict([strange]))
+        list(load(tmp_path / "error").predict([strange]))
 
 
 def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
@@ -267,6 +267,6 @@ def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
     second = write(tmp_path / "b.jsonl", plans)
     both = settings("regress", first, target="seconds", train=[str(first), str(second)])
     with pytest.raises(
-        TreeError, match="b.jsonl: expected the columns of the first .* data.columns"
+        TreeError, match="b.jsonl: expected the columns of the first .* data.features"
     ):
         train(both, tmp_path / "run")

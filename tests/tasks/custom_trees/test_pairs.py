@@ -28,7 +28,7 @@ RECORDS = [
 def settings(preset: str, **data: Any) -> Settings:
     """A small, short run on the sample of pairs."""
     layer = {
-        "data": {**OWN["regress-pairs"], "root": str(SAMPLES), **data},
+        "data": {**OWN["regress-pairs"], "dir": str(SAMPLES), **data},
         "model": {"hidden_size": 8, "embedding": 8},
         "training": {"epochs": 2, "accelerator": "cpu"},
     }
@@ -86,9 +86,17 @@ def test_bags_of_two_trees_are_compared() -> None:
 @pytest.mark.parametrize(
     ("preset", "data", "message"),
     [
-        ("regress-pairs", {"tree": "first"}, "expected pairs of trees .* --data.tree first second"),
+        (
+            "regress-pairs",
+            {"tree_path": "first"},
+            "pairs of trees .* --data.tree_path first second",
+        ),
         ("regress", {}, "expected single trees for the task regress, got 2 .* regress-pairs"),
-        ("regress-pairs", {"tree": ["first", "third"]}, "train.jsonl:1: .* root under 'third'"),
+        (
+            "regress-pairs",
+            {"tree_path": ["first", "third"]},
+            "l:1: .* root under 'third'",
+        ),
         ("regress-pairs", {"target": "entailment_label"}, "train.jsonl:1: tree 0: .* a number"),
     ],
 )

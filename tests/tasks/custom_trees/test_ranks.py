@@ -34,7 +34,7 @@ PLANS = [
 def settings(data: dict[str, Any], **training: Any) -> Settings:
     """A small, short run on the sample."""
     layer = {
-        "data": {**OWN["rank"], "root": str(SAMPLES), **data},
+        "data": {**OWN["rank"], "dir": str(SAMPLES), **data},
         "model": {"hidden_size": 8, "embedding": 8},
         "training": {"epochs": 2, "accelerator": "cpu", **training},
     }
@@ -229,11 +229,11 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
         r"expected data.target to be .*, got \['seconds', 'speed'\]",
     ),
     "group as an input": (
-        *({"columns": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
+        *({"features": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
         "expected input columns, got 'query', which is no input",
     ),
     "pairs": (
-        *({"tree": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
+        *({"tree_path": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
         "expected single trees for the task rank, got 2 per example",
     ),
 }

@@ -43,7 +43,7 @@ def plans(tmp_path: Path, task: str, **data: Any) -> Settings:
     if task == "rank":  # the trees of a group stand in one shard
         shards = [write(tmp_path / f"{i}.jsonl", records[40 * i : 40 * i + 40]) for i in range(2)]
     paths = [str(shard) for shard in shards]
-    return settings(task, shards[0], train=paths, target=TARGETS[task], min_count=3, **data)
+    return settings(task, shards[0], train=paths, target=TARGETS[task], min_freq=3, **data)
 
 
 def by_name(data: LabeledTrees) -> list[Any]:
@@ -98,10 +98,10 @@ def test_a_run_on_disk_is_the_run_in_memory_where_the_first_part_has_all_names(
 def test_parquet_shards_train_on_disk(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = write(tmp_path / "plans.jsonl", PLANS)
-    data = read(path, "jsonl", layout=RecordLayout(tree="plan", children="Plans"))
+    data = read(path, "jsonl", layout=RecordLayout(tree_path="plan", children_key="Plans"))
     write_parquet(data, tmp_path / "plans.parquet")
     shard = str(tmp_path / "*.parquet")
-    chosen = settings("regress", path, train=shard, tree=None, children="children")
+    chosen = settings("regress", path, train=shard, tree_path=None, children_key="children")
     chosen = chosen.replace("data", target="seconds", scratch=str(tmp_path), baselines=False)
     assert train(chosen, tmp_path / "run")["valid"]["mae"] > 0
 

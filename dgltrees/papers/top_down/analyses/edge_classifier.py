@@ -50,7 +50,7 @@ def train_edge_classifier(
     *,
     model: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
-    root: str | None = None,
+    dir: str | None = None,
     bar: bool | None = None,
 ) -> dict[str, Any]:
     """Train the classifiers that add edges to trees, on the states of a language model.
@@ -66,7 +66,7 @@ def train_edge_classifier(
         model: settings ``hidden``, ``dropout`` and ``state`` of ``AddDecisions``; by default those
             of the preset ``edge-classifier``.
         training: settings of the training loop; by default those of the preset.
-        root: folder of the data sets; by default that of the run.
+        dir: folder of the data sets; by default that of the run.
         bar: show a progress bar; by default only in a terminal.
 
     Returns:
@@ -84,7 +84,7 @@ def train_edge_classifier(
             f"expected a language model without model.stops at {run.directory.path}, got one that "
             "generates the shape of trees by START and STOP; its log-probability is joint already"
         )
-    run_settings = run.settings if root is None else run.settings.replace("data", root=root)
+    run_settings = run.settings if dir is None else run.settings.replace("data", dir=dir)
     run.directory.check(run_settings, fingerprints(run_settings))
     device = ("accelerator", "precision", "threads", "deterministic")
     loop = {name: getattr(run.settings.training, name) for name in device}
@@ -140,14 +140,14 @@ def load_joint(run: TrainedModel) -> JointTreeLM | TreeLM:
     return JointTreeLM(words, decisions).eval()
 
 
-def joint_loss(run: TrainedModel, test: Files = None, root: str | None = None) -> float | None:
+def joint_loss(run: TrainedModel, test: Files = None, dir: str | None = None) -> float | None:
     """Return the mean of -log P(S, T) per word of test files, in nats.
 
     Without an edge classifier it is None.
 
     Arguments:
         run: a run of any task.
-        test, root: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
+        test, dir: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
 
     Raises:
         ConfigError: the edge classifier cannot be used, see :func:`load_joint`; or there are no
@@ -155,16 +155,16 @@ def joint_loss(run: TrainedModel, test: Files = None, root: str | None = None) -
     """
     if not _has_classifier(run):
         return None
-    return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
+    return _mean_loss(run, load_joint(run), run.test_examples(test, dir).forest)
 
 
-def joint_report(run: TrainedModel, test: Files, root: str | None) -> dict[str, float]:
+def joint_report(run: TrainedModel, test: Files, dir: str | None) -> dict[str, float]:
     """Return ``joint_loss`` for the report of ``evaluate``, if there is an edge classifier.
 
     If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
     """
     try:
-        joint = joint_loss(run, test, root)
+        joint = joint_loss(run, test, dir)
     except ConfigError as error:
         warnings.warn(f"no joint_loss: {error}", stacklevel=2)
         return {}

@@ -68,7 +68,7 @@ def pairs(folder: Path, encoder: Path) -> tuple[Path, Settings]:
         "train": str(path),
         "valid": str(path),
         "pretrained": str(encoder),
-        "min_count": 1,
+        "min_freq": 1,
         "vectors": None,
     }
     sizes = {"words": "pretrained", "embedding": 8, "hidden_size": 8, "head": [5]}

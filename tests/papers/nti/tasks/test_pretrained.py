@@ -37,7 +37,7 @@ def data(folder: Path, tmp_path: Path) -> SentenceSettings:
     train = tmp_path / "train.txt"
     train.write_text(LINES)
     return SentenceSettings(
-        train=str(train), valid=str(train), lower=True, min_count=2, pretrained=str(folder)
+        train=str(train), valid=str(train), lower=True, min_freq=2, pretrained=str(folder)
     )
 
 
@@ -123,7 +123,7 @@ def sst(folder: Path, tmp_path: Path) -> Path:
 
 
 def test_leaves_have_the_vectors_of_their_sentence_rare_words_too(sst: Path, folder: Path) -> None:
-    data = SST.data(train=str(sst), valid=str(sst), min_count=2, pretrained=str(folder))
+    data = SST.data(train=str(sst), valid=str(sst), min_freq=2, pretrained=str(folder))
     splits = load_splits(SST, data)
     expected = PretrainedEncoder(folder)([["a", "Abc", "d"], ["e", "d"]])
     for part in splits.all:
@@ -135,7 +135,7 @@ def test_leaves_have_the_vectors_of_their_sentence_rare_words_too(sst: Path, fol
 
 
 def tree_settings(sst: Path, folder: Path, **changes: Any) -> Settings:
-    settings = quick("sst-tree", {"train": str(sst), "valid": str(sst), "min_count": 1})
+    settings = quick("sst-tree", {"train": str(sst), "valid": str(sst), "min_freq": 1})
     model = {"words": "pretrained", "embedding": 8, "hidden_size": 4}
     sections = {"data": {"pretrained": str(folder)}, "model": model}
     return Settings(layered(layered(settings.to_dict(), sections), changes))

@@ -46,7 +46,7 @@ def settings(
     return Settings(
         {
             "task": task,
-            "data": {"train": names, "valid": valid, "root": str(SAMPLES), **(data or {})},
+            "data": {"train": names, "valid": valid, "dir": str(SAMPLES), **(data or {})},
             "model": {**sizes, **(model or {})},
             "training": {**LOOP, "monitor": "loss", **training},
         }
@@ -154,7 +154,7 @@ def test_the_vocabulary_is_of_training_or_of_all_splits(
     for name, text in (("train", "yes no"), ("dev", "yes unheard"), ("test", "unseen")):
         (tmp_path / name).write_text(f"NEUTRAL\t{text}\tno\n", encoding="utf-8")
     vectors = _vectors(tmp_path, "unheard 1 1 1 1 1 1\nunseen 2 2 2 2 2 2\n")
-    files = {"train": "train", "valid": "dev", "test": "test", "root": str(tmp_path)}
+    files = {"train": "train", "valid": "dev", "test": "test", "dir": str(tmp_path)}
     data = {**files, **vectors, "vocabulary_from_all_splits": every_split}
     ready = prepare(settings("nli", data=data))
     weight = ready.model.get_parameter("encoder.input.weight")

@@ -127,7 +127,7 @@ def test_the_limit_takes_the_first_lines_and_validation_the_first_of_them(path: 
 
 def test_rare_words_become_unknown(path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "only once\n", encoding="utf-8")
-    for part in load_splits(PTB, PTB.data(train=str(path), valid=str(path), min_count=2)).all:
+    for part in load_splits(PTB, PTB.data(train=str(path), valid=str(path), min_freq=2)).all:
         names = part.forest.vocabs["word"].decode(part.forest.columns["word"][-3:])
         assert names == ["<unk>", "<unk>", "<eos>"]
 

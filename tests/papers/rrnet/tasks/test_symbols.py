@@ -44,7 +44,7 @@ def settings(
     return Settings(
         {
             "task": task,
-            "data": {"root": str(SAMPLES), **dict(zip(("train", "valid"), FILES[task]))},
+            "data": {"dir": str(SAMPLES), **dict(zip(("train", "valid"), FILES[task]))},
             "model": {**sizes, "policy": policy or {}, **(model or {})},
             "training": {**loop, "monitor": "loss", **training},
         }
@@ -147,7 +147,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run of an RRNet on its own copy of the sample, and its result."""
     folder = tmp_path_factory.mktemp("lrt")
     shutil.copytree(SAMPLES / "lrt", folder / "data" / "lrt")
-    settings = quick("lrt-rrnet", {"limit": None, "root": str(folder / "data")}, epochs=2)
+    settings = quick("lrt-rrnet", {"limit": None, "dir": str(folder / "data")}, epochs=2)
     result = train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
     return load(folder / "run"), result
 
@@ -167,11 +167,11 @@ def test_a_test_file_goes_before_what_is_held_out(run: Run) -> None:
 def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -> None:
     loaded, result = run
     shutil.copytree(SAMPLES / "lrt", tmp_path / "lrt")
-    assert loaded.evaluate(root=str(tmp_path)) == result["test"]
+    assert loaded.evaluate(dir=str(tmp_path)) == result["test"]
     with open(tmp_path / "lrt" / "train3", "a", encoding="utf-8") as file:
         file.write("=\ta\ta\n")
     with pytest.raises(ConfigError, match=r"data file train3 \(data\.train\) has changed"):
-        loaded.evaluate(root=str(tmp_path))
+        loaded.evaluate(dir=str(tmp_path))
 
 
 @pytest.mark.parametrize(

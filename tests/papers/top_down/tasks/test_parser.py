@@ -67,7 +67,7 @@ def test_a_parser_learns_five_sentences_by_heart(tmp_path: Path, model: dict[str
 
 
 def test_the_loss_is_of_heads_and_labels() -> None:
-    ready = prepare(settings(data={"min_count": 3}))
+    ready = prepare(settings(data={"min_freq": 3}))
     model, data = ready.model.double().eval(), ready.splits.train
     for p in model.parameters():
         torch.nn.init.normal_(p, std=0.5)
@@ -89,7 +89,7 @@ def test_the_loss_is_of_heads_and_labels() -> None:
 
 
 def test_an_unknown_relation_is_never_named_and_never_right() -> None:
-    ready = prepare(settings(data={"min_count": 3}))
+    ready = prepare(settings(data={"min_freq": 3}))
     model, data = ready.model.eval(), ready.splits.train
     batch, heads = PARSER.batch(data, np.arange(len(data)))
     assert (data.forest.columns["deprel"] == 0).any()
