@@ -1,8 +1,8 @@
-"""Neural networks over trees, on torch and DGL.
+"""Neural networks over trees, on torch and DGL (not decision trees).
 
-A tree model is a graph, a cell and a topological traversal: :class:`Forest` makes the graphs,
-:func:`prop_nodes_topo` runs DGL's message, reduce and apply functions over them level by level.
-:func:`load` opens a run that ``dgltrees train`` wrote.
+A tree model is a graph, a cell and a traversal. :class:`Forest` holds trees and makes graphs of
+them. :func:`prop_nodes_topo` runs DGL's message, reduce and apply functions over these level by
+level. :func:`load` opens a run that ``dgltrees train`` wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m dgltrees`` is the command ``dgltrees``."""
+"""Entry point of ``python -m dgltrees``, the same as the command ``dgltrees``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; whoever stops it sees no traceback, not even while it starts."""
+    """Run the command line; Ctrl-C prints no traceback, even during start-up.
+
+    Returns:
+        the exit status.
+    """
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:  # a program in the background may ignore the signal
         signal.signal(signal.SIGINT, signal.SIG_DFL)

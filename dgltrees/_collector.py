@@ -1,4 +1,4 @@
-"""Python's garbage collector, where many objects are made that contain no cycle."""
+"""Python's garbage collector, switched off while many objects without cycles are created."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Make objects without the collector, which would look through all there are again and again.
+    """Switch the garbage collector off, which would search all existing objects again and again.
 
-    Objects without cycles go by their reference counts, when they are no longer needed. While JSON
-    is read, the collector takes half of the time.
+    Reference counts still delete objects without cycles. When JSON is read, the collector takes
+    half of the time.
     """
     was_on = gc.isenabled()
     gc.disable()

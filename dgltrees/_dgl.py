@@ -1,6 +1,6 @@
 """The only module that imports DGL, which is optional.
 
-It does so when its name ``dgl`` is first asked for: with networkx, that takes a third of a second.
+DGL is imported when the name ``dgl`` is first used; with networkx, that takes a third of a second.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _REQUIRED = "'dgl>=1.1.3,<2' packaging" if sys.version_info < (3, 12) else "dgl=
 
 
 def _replace_graphbolt() -> None:
-    """Put an empty module in the place of ``dgl.graphbolt`` where that cannot be imported.
+    """Replace ``dgl.graphbolt`` by an empty module if it cannot be imported.
 
-    DGL 2 imports its loader of large graphs with itself, which exists for a few versions of torch
-    and torchdata, and without which DGL cannot be imported at all. Nothing here uses it.
+    DGL 2 imports graphbolt, its loader of large graphs, which is available only for a few versions
+    of torch and torchdata. Without it DGL cannot be imported at all. It is not used here.
     """
     import torch
 
@@ -44,7 +44,7 @@ with suppress(Exception):  # whoever uses DGL may import it
 
 
 def __getattr__(name: str) -> Any:
-    """``dgl`` is the module DGL, or None where it cannot be imported."""
+    """Return the module DGL as ``dgl``, or None if it cannot be imported."""
     if name != "dgl":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _imported()[0]
@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _imported() -> tuple[Any, str]:
-    """DGL, or None and why it cannot be imported."""
+    """Import DGL; return it, or None and the reason why it cannot be imported."""
     try:
         with warnings.catch_warnings():
             # DGL 1.1 imports with deprecation warnings that its users can do nothing about.
@@ -68,15 +68,18 @@ def need_dgl(user: str) -> Any:
     """Import DGL and return the module.
 
     Arguments:
-        user: what needs DGL, for the error message.
+        user: the name of the feature that needs DGL, for the error.
+
+    Returns:
+        the module.
 
     Raises:
-        ConfigError: DGL cannot be imported; the text says who needs it and how to install it.
+        ConfigError: DGL cannot be imported; the error says how to install it.
     """
     dgl, failure = _imported()
     if dgl is None:
         raise ConfigError(
             f"{user} needs DGL, and importing it failed: {failure}. With Python 3.10 to 3.12 on "
-            f"Linux: pip install {_REQUIRED}. All else works without"
+            f"Linux: pip install {_REQUIRED}. Everything else works without DGL"
         )
     return dgl

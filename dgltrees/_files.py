@@ -1,4 +1,4 @@
-"""Files as they are written: completely or not at all, under names within a folder; checksums."""
+"""Files that are written completely or not at all; names of files; checksums."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _ENDING = ".writing"
 _MINUTE = 60.0
 _LOCK = ".lock"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says of a full disk, which it does without the name of the file."""
+"""Error numbers of a full disk, for which the system does not name the file."""
 
 STANDARD_INPUT = "-"
-"""What stands for standard input in place of the name of a file."""
+"""The name of standard input in place of a file."""
 
 
 class Lines(os.PathLike[str]):
-    """Lines in memory, which readers of text take in place of a file.
+    """Lines in memory, which readers of text accept in place of a file.
 
     Arguments:
         lines: with or without line ends.
-        name: what errors call the file.
+        name: the name of the file in errors.
     """
 
     def __init__(self, lines: Iterable[str], name: str = "<lines>") -> None:
@@ -48,25 +48,24 @@ class Lines(os.PathLike[str]):
 
 
 def in_file(path: PathLike) -> bool:
-    """Whether a path names a file or folder: not standard input, nor lines in memory."""
+    """Return whether a path names a file or folder, not standard input or lines in memory."""
     return not isinstance(path, Lines) and os.fspath(path) != STANDARD_INPUT
 
 
 @contextmanager
 def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file beside ``path`` and rename it to ``path`` at the end.
+    r"""Open a temporary file next to ``path`` and rename it to ``path`` at the end.
 
-    If the body raises, ``path`` stays as it was and the temporary file is removed; what killed
-    processes left of earlier tries goes too. A link at ``path`` is replaced, not followed. Text is
-    UTF-8 with ``\\n`` at the end of a line on every machine.
+    If the body raises, ``path`` is unchanged and the temporary file is removed. Temporary files of
+    killed processes are removed too. A link at ``path`` is replaced, not followed. Text is UTF-8
+    with ``\n`` line ends on every machine.
 
     Arguments:
         path: the file to write; its folder is created if it does not exist.
         mode: ``"w"`` or ``"wb"``.
 
     Raises:
-        OSError: ``path`` is a folder, a device or a pipe, which is not replaced; or it cannot be
-            written.
+        OSError: ``path`` is a folder, a device or a pipe, or it cannot be written.
     """
     path = Path(path)
     try:
@@ -76,7 +75,7 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
         remove_leftovers(path.parent, path.name, age=_MINUTE)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ENDING)
     except FileNotFoundError:  # the folder is there, or would be now, but such as /proc
-        raise OSError(errno.EACCES, "no file can be made there", os.fspath(path)) from None
+        raise OSError(errno.EACCES, "no file can be created there", os.fspath(path)) from None
     except (FileExistsError, NotADirectoryError):  # a file in place of its folder, by its name
         raise
     except OSError as error:
@@ -102,13 +101,13 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
 
 @contextmanager
 def draft_folder(beside: Path, name: str) -> Iterator[Path]:
-    """A temporary folder for files that will be moved to the folder ``name``, then removed.
+    """Create a temporary folder for files that are moved to the folder ``name``; then remove it.
 
-    Those of killed processes go too.
+    Temporary folders of killed processes are removed too.
 
     Arguments:
-        beside: the folder in which it is made.
-        name: what it is for.
+        beside: the folder in which it is created.
+        name: the name of the final folder.
     """
     for old in beside.glob(f".{glob.escape(name)}.*{_ENDING}"):
         with contextlib.suppress(OSError):
@@ -129,14 +128,14 @@ def draft_folder(beside: Path, name: str) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
-    """Remove the temporary files of killed processes that wrote to a folder.
+    """Remove the temporary files of killed processes from a folder.
 
-    Those that a living process writes stay.
+    Files that a running process writes are kept.
 
     Arguments:
         folder: the folder; it need not exist.
-        name: the file that they were written for; by default any.
-        age: how many seconds ago they were last written to, at least.
+        name: the file for which they were written; default: any.
+        age: the smallest number of seconds since they were last written to.
     """
     if not folder.is_dir():
         return
@@ -153,12 +152,12 @@ def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
 
 
 def file_name(text: str) -> str:
-    """A name for a file that stays in its folder, on every machine; ``unquote`` gives the text."""
+    """Convert text to a file name that is valid on every machine; ``unquote`` is the inverse."""
     return re.sub(r'[%/\\:*?"<>|\x00-\x1f\x7f]', lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def check_is_file(path: PathLike) -> None:
-    """Check that a path is a file, or a link to one, and no pipe or device, which might not end.
+    """Check that a path is a file or a link to one, not a pipe or device, which might never end.
 
     Raises:
         OSError: it is not.
@@ -166,11 +165,11 @@ def check_is_file(path: PathLike) -> None:
     if not os.path.isfile(path):
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-        raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
+        raise OSError(errno.EINVAL, "it is not a file", os.fspath(path))
 
 
 def _umask() -> int:
-    """The process's umask, for the final file: temporary files are private."""
+    """Return the umask of the process, for the final file; temporary files are private."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -180,7 +179,7 @@ _KEY = "checksum"
 
 
 def checksum(parts: Iterable[bytes]) -> str:
-    """The SHA-256 of some bytes, one part after the other."""
+    """Return the SHA-256 of concatenated bytes."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -188,7 +187,7 @@ def checksum(parts: Iterable[bytes]) -> str:
 
 
 def file_checksum(*paths: Path) -> str:
-    """The SHA-256 of a file, or of some, one after the other."""
+    """Return the SHA-256 of one file, or of several concatenated files."""
     return checksum(block for path in paths for block in _blocks(path))
 
 
@@ -198,7 +197,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def check_sum(actual: str, expected: str) -> None:
-    """Check that a file is as it was written.
+    """Check that a file is unchanged since it was written.
 
     Raises:
         ValueError: it is not.
@@ -210,20 +209,20 @@ def check_sum(actual: str, expected: str) -> None:
 
 
 def with_checksum(values: Mapping[str, Any], previous: str = "") -> dict[str, Any]:
-    """Values for JSON with the checksum of all of them as one more.
+    """Return values for JSON together with their checksum.
 
     Arguments:
-        values: by name.
-        previous: the checksum of the line before, in a file of lines, whose order counts.
+        values: the values by name.
+        previous: the checksum of the previous line, in a file of lines whose order matters.
     """
     return {**values, _KEY: _of_values(values, previous)}
 
 
 def checked_values(values: Mapping[str, Any], previous: str = "") -> tuple[dict[str, Any], str]:
-    """The values that :func:`with_checksum` got and JSON has kept, and their checksum.
+    """Check values that were written :func:`with_checksum`; return them and their checksum.
 
     Arguments:
-        values: as JSON has them, with their checksum.
+        values: the values from JSON, with their checksum.
         previous: see :func:`with_checksum`.
 
     Raises:

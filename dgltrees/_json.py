@@ -1,4 +1,4 @@
-"""JSON of files, as anybody may have written it."""
+"""Parsing of JSON from unknown sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]|\d+')
 
 
 class JSONError(ValueError):
-    """What is wrong with JSON text, and the line of the text, from 1."""
+    """An error in JSON text, with its line, from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class JSONError(ValueError):
 
 
 def line_of_deepest(text: str) -> int:
-    """The line of the bracket in JSON text that most brackets are around."""
+    """Return the line of the most deeply nested bracket in JSON text."""
     depth = most = place = 0
     for match in _TOKEN.finditer(text):
         depth += (match[0] in "[{") - (match[0] in "]}")
@@ -35,12 +35,11 @@ def _line_at(text: str, place: int) -> int:
 
 
 def load_json(text: str) -> Any:
-    """The value of JSON text.
+    """Parse JSON text.
 
     Raises:
-        JSONError: in words and with the column: the text is no JSON, is nested too deep for
-            Python's ``json``, has a number too long for Python's ``int``, or a text with half a
-            character, which no file can hold.
+        JSONError: the text is not JSON, is too deeply nested for Python's ``json``, has a number
+            too long for Python's ``int``, or a string with half a character (a lone surrogate).
     """
     try:
         value = json.loads(text)

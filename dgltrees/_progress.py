@@ -1,4 +1,4 @@
-"""Bars for what takes long, where somebody watches."""
+"""Progress bars in a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ Item = TypeVar("Item")
 
 
 def progress(items: Iterable[Item], what: str, *, unit: str = "it") -> Iterable[Item]:
-    """The items, and on a terminal's standard error a bar that goes away at the end.
+    """Iterate over items with a progress bar on terminals, which vanishes at the end.
 
     Arguments:
-        items: what is gone through; if it has a length of at most one there is no bar.
+        items: the items; there is no bar if they have a length of at most one.
         what: a word before the bar, such as ``"evaluate"``.
         unit: a word for the items.
+
+    Returns:
+        the items.
     """
     size: int | None = len(items) if isinstance(items, Sized) else None
     if size is not None and size <= 1:

@@ -1,8 +1,8 @@
-"""Functions that methods are shortcuts to, where the function is made of the class of the method.
+"""Functions for methods of classes that these functions import.
 
-``Forest.from_objects`` calls the builder, ``Forest._repr_html_`` the drawing, and both of these
-import ``Forest``. The method finds its function here, and ``dgltrees/__init__``, which runs before
-every other file, sets it: no two files import each other.
+``Forest.from_objects`` calls a builder and ``Forest._repr_html_`` a drawing, which both import
+``Forest``. So the methods look their functions up here, and ``dgltrees/__init__``, which runs
+before every other file, sets them: no two files import each other.
 """
 
 from __future__ import annotations

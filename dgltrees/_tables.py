@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> Iterator[str]:
-    """The lines of a table; columns are set to the left, those of ``right`` to the right."""
+    """Format the rows of a table as lines; the columns in ``right`` are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         cells = enumerate(zip(row, widths))

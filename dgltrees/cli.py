@@ -30,14 +30,19 @@ COMMANDS: Registry[Any] = Registry(
         "bench": "dgltrees.bench.command:bench",
     },
 )
-"""The commands by name: functions, or tables of functions whose names are the next word."""
+"""The commands by name: functions, or tables of functions that the next word selects."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status.
+    """Run the command line.
 
-    Wrong data and wrong settings end in one line on standard error and status 2; a warning is one
-    line too.
+    Invalid data and settings print one line on standard error, and so does a warning.
+
+    Arguments:
+        argv: the words after ``dgltrees``; default: those of the process.
+
+    Returns:
+        the exit status: 0, 2 for an error, or 130 after Ctrl-C.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     usual = warnings.formatwarning
@@ -84,12 +89,12 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _imported(argv: Sequence[str]) -> list[str]:
-    """Import the modules that ``--import`` names; the words without that flag.
+    """Import the modules that ``--import`` names; return the words without that flag.
 
-    Nothing is ever imported because a run asks for it.
+    No module is ever imported because a run directory names it.
 
     Raises:
-        ConfigError: there is no such module.
+        ConfigError: the module does not exist.
     """
     rest, modules = [], []
     words = iter(argv)
@@ -105,11 +110,12 @@ def _imported(argv: Sequence[str]) -> list[str]:
     for module in modules:
         try:
             if not all(part.isidentifier() for part in module.split(".")):
-                raise ImportError("that is no name of a module")
+                raise ImportError("not the name of a module")
             importlib.import_module(module)
         except ImportError as error:
             raise ConfigError(
-                f"expected --import to name a module here or in PYTHONPATH, got {module!r}: {error}"
+                f"expected --import to name a module in this folder or PYTHONPATH, got {module!r}: "
+                f"{error}"
             ) from None
     return rest
 
@@ -117,7 +123,7 @@ def _imported(argv: Sequence[str]) -> list[str]:
 def _call(name: str, argv: Sequence[str]) -> None:
     """Run a command, or print its help.
 
-    Helps and mistakes in words are found by the source of the command, before it is imported.
+    Helps and wrong words are handled with the source of the command, before it is imported.
     """
     from dgltrees.commands import arguments, settings_help
     from dgltrees.settings.source import reading_sources
@@ -132,13 +138,12 @@ def _call(name: str, argv: Sequence[str]) -> None:
             print(f"usage: dgltrees {name} NAME [flags]\n\n{COMMANDS.summary(name)}.\n")
             for each, function in command.items():
                 print(f"  {each:22} {_first_line(function.__doc__ or '')}")
-            print(f"\ndgltrees {name} NAME --help says more.")
+            print(f"\ndgltrees {name} NAME --help prints the flags.")
             return
         if is_table and (not names or names[0] not in command):
             near = arguments.nearest(" ".join(names), command)
-            raise ConfigError(
-                f"dgltrees {name} expected a name, got {' '.join(names) or 'none'}; {near}"
-            )
+            got = f"expected a name, got {names[0]}" if names else "missing a name"
+            raise ConfigError(f"{name}: {got}; {near}")
         full = name
         if is_table:
             full, command = f"{name} {names[0]}", command[names[0]]
@@ -181,9 +186,9 @@ def _help() -> str:
     start = ["usage: dgltrees COMMAND ...", "", "Neural networks over trees.", ""]
     end = [
         "",
-        "dgltrees COMMAND --help says more; dgltrees --version prints the version.",
-        "--import MODULE, with any command, imports a module of your own first, such as one that",
-        "adds a cell to dgltrees.cells.CELLS.",
+        "dgltrees COMMAND --help prints the flags; dgltrees --version prints the version.",
+        "Any command accepts --import MODULE, which first imports a custom module, such as one",
+        "that adds a cell to dgltrees.cells.CELLS.",
     ]
     return "\n".join([*start, *lines, *end])
 

@@ -1,4 +1,4 @@
-"""The two errors of the package, what is wrong with a file, and the names of settings in errors."""
+"""The two errors of the package, and functions for the texts of errors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ _called: ContextVar[Mapping[str, str]] = ContextVar("called", default=MappingPro
 
 
 class TreeError(ValueError):
-    """A tree, or the data a tree is read from, breaks a rule.
+    """Error in a tree, or in the data of a tree.
+
+    The text is ``file:line: tree 3, node 5: message`` with the parts that are known.
 
     Arguments:
         message: what was expected, what was found, and what to do.
-        file: the file the tree was read from.
-        line: the line in that file, counted from 1.
-        tree: the tree, counted from 0.
-        node: the node within its tree, counted from 0; within its batch, if no tree is given.
+        file: the file of the tree.
+        line: the line in that file, from 1.
+        tree: the index of the tree, from 0.
+        node: the index of the node within its tree, from 0; within its batch, if no tree is given.
 
-    The text reads ``file:line: tree 3, node 5: message`` with the parts that are known.
+    Example:
+        >>> print(TreeError("expected one root, got 2", file="a.csv", line=7, tree=3))
+        a.csv:7: tree 3: expected one root, got 2
     """
 
     def __init__(
@@ -43,17 +47,17 @@ class TreeError(ValueError):
 
 
 class ConfigError(ValueError):
-    """A setting, a preset or a run directory cannot be used; the text says which and why."""
+    """Error in a setting, a preset or a run directory; the text names it and the reason."""
 
 
 def called(setting: str) -> str:
-    """The name of a setting for an error: its full name, or what :func:`settings_called` says."""
+    """Return the name of a setting for an error: full, or given to :func:`settings_called`."""
     return _called.get().get(setting, setting)
 
 
 @contextmanager
 def settings_called(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors of the body name settings by the arguments that the caller knows.
+    """Replace the names of settings in the errors of the body by arguments that the caller knows.
 
     Arguments:
         names: the argument of each setting, such as ``{"training.lr": "lr"}``.
@@ -66,7 +70,7 @@ def settings_called(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def file_problem(error: OSError) -> str:
-    """What is wrong with a file, in words: ``"expected a file at x.tsv, found none"``."""
+    """Describe a problem with a file: ``"expected a file at x.tsv, found none"``."""
     name = "" if error.filename is None else os.fspath(error.filename)
     if not name:
         return str(error)

@@ -1,14 +1,14 @@
-"""The one registry: what can be named in settings and on the command line, and where it is.
+"""The registry: objects that settings and the command line name, and their locations.
 
-A registry holds the objects of one kind by name: the cells, the formats, the commands. The core's
-are listed where the registry is made, as ``"name": "module:attribute"``. The papers' and those of
+A registry holds the objects of one kind by name: cells, formats, commands. Those of the core are
+listed where the registry is defined, as ``"name": "module:attribute"``. Those of the papers and of
 other packages are entry points in the group ``dgltrees.KIND``::
 
     [options.entry_points]
     dgltrees.cells =
         mine = my_package.cells:MaxTreeRNN
 
-Nothing is imported before it is asked for.
+An object is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dgltrees.errors import ConfigError
 T = TypeVar("T")
 
 read: Callable[[EntryPoint], Any] | None = None
-"""Reads objects from source, see :mod:`dgltrees.settings.source`; None: they are imported."""
+"""Function that reads objects from source (:mod:`dgltrees.settings.source`) or None: import."""
 
 PAPERS = {
     "tensor_tree_lstm": "boolsent inex listops lrt",
@@ -38,24 +38,24 @@ PAPERS = {
     "rrnet": "lrt-bilstm lrt-lstm lrt-rrnet lrt-sequence lrt-transformer lrt-tree "
     "mee ptb sick-rrnet sst-phrases-rrnet",
 }
-"""The tasks and presets of each paper, or how their names begin, to name a missing paper."""
+"""The tasks and presets of each paper, or the beginnings of their names, for errors."""
 
 
 class Registry(MutableMapping[str, T], Generic[T]):
-    """The objects of one kind by name; each is imported when it is first asked for.
+    """A mapping from names to objects of one kind; each object is imported when it is first used.
 
-    The core's come first and in the order given, then those of entry points, the papers'
-    before other packages'. Objects can be added in place: ``CELLS["mine"] = MaxTreeRNN``.
+    Objects of the core come first, in the given order, then those of entry points, the papers'
+    before other packages'. Objects can be added: ``CELLS["mine"] = MaxTreeRNN``.
 
     Arguments:
         kind: the kind in the plural, ``"cells"``; entry points are in the group ``dgltrees.cells``.
-        core: the places of the core's objects, ``"module:attribute"``, by name.
-        check: what is wrong with an object of this name, ``"no subclass of BaseCell"``; empty if
-            nothing is. Or where this function is, ``"module:attribute"``.
+        core: the locations of the core's objects, ``"module:attribute"``, by name.
+        check: a function from name and object to a problem, such as ``"it is not a subclass of
+            BaseCell"``, or to an empty string; or its location, ``"module:attribute"``.
 
     Warns:
-        UserWarning: two packages announce one name (the first one has it); or, in a loop over all
-            objects, one cannot be imported and is left out.
+        UserWarning: two packages announce one name (the first one keeps it); or, in a loop over all
+            objects, one cannot be imported and is skipped.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return (name in self._objects or name in self._entries) and name not in self._removed
 
     def __getitem__(self, name: str) -> T:
-        """The object called ``name``.
+        """Return an object by name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the name is unknown.
             ConfigError: another package announces it, and it cannot be used.
         """
         if name not in self:
@@ -110,7 +110,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         self._removed.add(name)
 
     def items(self) -> ItemsView[str, T]:
-        """All names and objects, without those that cannot be imported, each with a warning."""
+        """Return names and objects; those that cannot be imported are skipped with a warning."""
         objects: dict[str, T] = {}
         for name in self:
             try:
@@ -120,16 +120,16 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return objects.items()
 
     def values(self) -> ValuesView[T]:
-        """All objects; see :meth:`items`."""
+        """Return all objects, see :meth:`items`."""
         return dict(self.items()).values()
 
     def origin(self, name: str) -> str:
-        """Who has a name: ``"'mine' of the package my_package"``."""
+        """Return the owner of a name: ``"'mine' of the package my_package"``."""
         entry = self._entries.get(name)
         return f"{name!r} of {f'the package {_package(entry)}' if entry else 'this program'}"
 
     def summary(self, name: str) -> str:
-        """The first line of the docstring of an object, read from its source, not imported."""
+        """Return the first line of an object's docstring, read from its source."""
         if name not in self._entries:  # a script has added it
             return _first_line(getattr(self._objects[name], "__doc__", None) or "")
         try:
@@ -140,35 +140,32 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
 
 def subclass_of(*bases: type) -> Callable[[str, Any], str]:
-    """A check for registries of classes: that each is a subclass of one of ``bases``."""
+    """Return a check for registries of classes: each must be a subclass of one of ``bases``."""
 
     def check(name: str, value: Any) -> str:
         fits = isinstance(value, type) and issubclass(value, bases)
-        return "" if fits else f"it is no subclass of {bases[-1].__name__}"
+        return "" if fits else f"it is not a subclass of {bases[-1].__name__}"
 
     return check
 
 
 def instance_of(base: type) -> Callable[[str, Any], str]:
-    """A check for registries of objects: that each is an instance of ``base``."""
+    """Return a check for registries of objects: each must be an instance of ``base``."""
 
     def check(name: str, value: Any) -> str:
-        return "" if isinstance(value, base) else f"it is no {base.__name__}"
+        return "" if isinstance(value, base) else f"it is not a {base.__name__}"
 
     return check
 
 
 @cache
 def _all_entry_points() -> Any:
-    """Those of all packages, read once: EntryPoints, or what Python 3.11 has with the same method.
-
-    Reading them takes as long as a small import.
-    """
+    """Return the entry points of all packages, which are read once, as that takes long."""
     return entry_points()
 
 
 def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name: the papers', then those of other packages."""
+    """Return the entry points of a group by name: the papers', then those of other packages."""
     found: dict[str, EntryPoint] = {}
     entries = _all_entry_points().select(group=group)
     for entry in sorted(entries, key=_order):
@@ -185,18 +182,18 @@ def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
 
 
 def _order(entry: EntryPoint) -> tuple[bool, str, str]:
-    """By package and name, the papers first: metadata have the entries in any order."""
+    """Return the sort key of an entry: the papers first, then by package and name."""
     return _package(entry) != "dgltrees", _package(entry), entry.name
 
 
 def _package(entry: EntryPoint) -> str:
-    """The name of the distribution that announces an entry."""
+    """Return the name of the distribution that announces an entry."""
     return _distribution_name(entry.dist) if entry.dist is not None else "dgltrees"
 
 
 @cache
 def _distribution_name(distribution: Distribution) -> str:
-    """Its name, for which all its metadata are parsed."""
+    """Return the name of a distribution, for which all its metadata are parsed."""
     return distribution.name
 
 
@@ -223,10 +220,10 @@ def _broken(entry: EntryPoint, reason: object) -> str:
 
 
 def _docstring(entry: EntryPoint) -> str:
-    """The docstring of a function or class, or the string below an assignment.
+    """Return the docstring of a function or class, or the string below an assignment.
 
     Raises:
-        ImportError, OSError, SyntaxError: there is no such module, or no source of it.
+        ImportError, OSError, SyntaxError: the module or its source does not exist.
         LookupError: the module does not define the name, or it has no docstring.
     """
     body = ast.parse(source_file(entry.module).read_text(encoding="utf-8")).body
@@ -247,10 +244,10 @@ def _first_line(docstring: str) -> str:
 
 
 def source_file(module: str) -> Path:
-    """The file of a module; neither it nor a package that it is in is imported.
+    """Return the file of a module without importing it or its packages.
 
     Raises:
-        ImportError: there is no such module, or it has no file.
+        ImportError: the module does not exist, or has no file.
     """
     first, *rest = module.split(".")
     spec, name = find_spec(first), first
@@ -263,14 +260,14 @@ def source_file(module: str) -> Path:
 
 
 def missing_paper(name: str) -> str:
-    """The paper that a task or preset needs, if it is missing: ``"the paper rrnet (...), which"``.
+    """Return the missing paper that a task or preset needs: ``"the paper rrnet (...), which"``.
 
     Arguments:
         name: a name that no registry has.
 
     Returns:
-        the paper and what is wrong, for an error; empty if no paper has such names, or the one
-        that has them is there.
+        the paper and the problem, for an error; empty if no paper has such names, or if the paper
+        is installed.
     """
     matches = [
         (len(start), paper)

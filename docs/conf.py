@@ -20,6 +20,10 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import generate  # noqa: E402
+import references  # noqa: E402
+from sphinx.application import Sphinx  # noqa: E402
+from sphinx.ext.napoleon.docstring import GoogleDocstring  # noqa: E402
+from sphinx.util.inspect import TypeAliasForwardRef  # noqa: E402
 
 import dgltrees  # noqa: E402
 
@@ -30,6 +34,7 @@ version = release = dgltrees.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "results_table",
@@ -45,11 +50,25 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+suppress_warnings = ["myst-nb.lexer"]  # of pages whose code is not executed
 
 # The reference
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
-autodoc_default_options = {"members": True}
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {
+    **dict.fromkeys(("Count", "NonNegativeInt", "Seed"), "int"),
+    **dict.fromkeys(("Fraction", "NonNegative", "Positive", "PositiveShare", "Share"), "float"),
+}
+# Types of other libraries that are imported for the type checker only.
+nitpick_ignore = [
+    ("py:class", name) for name in ("Clade", "Data", "DGLGraph", "Fabric", "Mol", "Tree")
+]
+autosummary_generate = False
+toc_object_entries_show_parents = "hide"
+python_maximum_signature_line_length = 88
+add_module_names = True
 napoleon_custom_sections = [("Shapes", "notes_style")]
 napoleon_use_admonition_for_examples = False
 
@@ -63,6 +82,14 @@ html_static_path = [str(MATHJAX)]
 mathjax_path = MATHJAX.name
 
 
-def setup(app: object) -> None:
+# Napoleon reads the words before a colon as a type, but types are annotations here.
+GoogleDocstring._consume_inline_attribute = references.attribute
+GoogleDocstring._consume_returns_section = references.returns
+# An alias in a union is shown as ``int``, not as ``TypeAliasForwardRef('int')``.
+TypeAliasForwardRef.__repr__ = lambda self: self.name
+
+
+def setup(app: Sphinx) -> None:
     """Write the pages that are generated, before Sphinx looks for pages."""
-    generate.write(DOCS)
+    generate.write()
+    app.connect("missing-reference", references.resolve)

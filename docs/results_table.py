@@ -49,7 +49,7 @@ def _line(cells: Any) -> str:
 
 def _cell(key: str, value: str) -> str:
     is_code = key in ("preset", "command") and value and not {*value} & {*"(,'"}
-    if value.isdigit() and len(value) > 4:
+    if value.isdigit() and len(value) > 3:
         value = f"{int(value):,}"
     return f"`{value}`" if is_code else value
 

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 COPIED = (
     *("dgltrees", "tests", "datasets", "notebooks", "setup.cfg", "setup.py", "README.md"),
-    *("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile", "MANIFEST.in"),
+    *("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "Makefile", "MANIFEST.in"),
     *("docs", "ruff.toml", ".ci"),
 )
 LAWS = "equal or every"

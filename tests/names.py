@@ -1,7 +1,8 @@
-"""Every public name with its signature, whatever module it is in, and the names users type.
+"""Every public name with its signature, and the names that users type.
 
-``python -m tests.names`` writes them to ``names.json``, with which a test compares them. Two
-definitions of a name are numbered in the order of their texts.
+A name is public if a user imports it from one of the modules below. The list is
+``docs/public_api.json``, in the groups of the reference; ``python -m tests.names`` writes its
+signatures again, with new names below a last group, from which they are moved into the right one.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ import enum
 import importlib
 import inspect
 import json
-import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import dgltrees
 from dgltrees.cells import AGGREGATORS, CELLS
 from dgltrees.cli import COMMANDS
 from dgltrees.formats import FORMATS
@@ -25,8 +23,37 @@ from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings.catalog import preset_names
 from dgltrees.settings.tasks import TASKS
 
-FILE = Path(__file__).with_suffix(".json")
+FILE = Path(__file__).parents[1] / "docs" / "public_api.json"
+MODULES = [
+    *("", ".estimators", ".trees", ".trees.builders", ".formats", ".draw", ".traversal"),
+    *(".cells.aggregators", ".cells", ".models", ".metrics", ".training", ".analyses"),
+    *(".tasks", ".settings"),
+]
+"""The modules of public names; a name in several of them is called after the first."""
+LISTS = {
+    "commands": COMMANDS,
+    "tasks": TASKS,
+    "formats": FORMATS,
+    "cells": CELLS,
+    "aggregators": AGGREGATORS,
+    "generators": GENERATORS,
+}
+NEW = "Without a group"
 Text = str | list[str]
+
+
+def public() -> dict[str, Any]:
+    """The objects that can be imported, by the name that they have in the reference."""
+    found: dict[tuple[str, int], str] = {}
+    values = {}
+    for module in MODULES:
+        there = importlib.import_module(f"dgltrees{module}")
+        for name in there.__all__:
+            value = getattr(there, name)
+            if not name.startswith("_") and (name, id(value)) not in found:
+                full = found[name, id(value)] = f"dgltrees{module}.{name}"
+                values[full] = value
+    return values
 
 
 def plain(text: str) -> str:
@@ -40,7 +67,7 @@ def plain(text: str) -> str:
 def signature(value: Any) -> str:
     """The arguments and the result of something callable, or nothing."""
     try:
-        return plain(str(inspect.signature(getattr(value, "py_func", value))))
+        return plain(str(inspect.signature(value)))
     except (TypeError, ValueError):
         return ""
 
@@ -72,55 +99,44 @@ def described(value: Any) -> Text:
         return [f"{type(value).__name__} of", *map(str, value)]
     if isinstance(value, (set, frozenset)):
         return [f"{type(value).__name__} of", *sorted(map(str, value))]
-    if inspect.ismodule(value):
-        return f"module {value.__name__}"
-    if inspect.isroutine(value) or hasattr(value, "py_func"):
+    if inspect.isroutine(value):
         return f"def {signature(value)}"
     return plain(f"{type(value).__name__} {value!r}")
 
 
-def _is_own(name: str, value: Any, module: ModuleType) -> bool:
-    """Whether a module defines a public name, and does not import it."""
-    return not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
-
-
-def public() -> dict[str, Text]:
-    """The names in ``__all__`` of packages, and those that a module defines without underscore."""
-    found: dict[str, dict[int, Any]] = {}
-    for module in pkgutil.walk_packages(dgltrees.__path__, "dgltrees."):
-        if module.name.endswith("__main__"):
-            continue
-        there = importlib.import_module(module.name)
-        own = [name for name, value in vars(there).items() if _is_own(name, value, there)]
-        for name in getattr(there, "__all__", own):
-            value = getattr(there, name)
-            found.setdefault(name, {})[id(value)] = value
-    rows: dict[str, Text] = {}
-    for name, values in found.items():
-        texts = sorted({str(text): text for text in map(described, values.values())}.items())
-        for number, (_, text) in enumerate(texts, 1):
-            rows[name if len(texts) == 1 else f"{name} {number} of {len(texts)}"] = text
-    return rows
-
-
 def record() -> dict[str, Any]:
-    """A row for each name, and one for each list of names that users type."""
-    lists = {
-        "presets": preset_names(),
-        "commands": COMMANDS,
-        "tasks": TASKS,
-        "formats": FORMATS,
-        "cells": CELLS,
-        "aggregators": AGGREGATORS,
-        "generators": GENERATORS,
+    """The groups on record with the names and signatures of now, and the names that users type."""
+    before, now = json.loads(FILE.read_text(encoding="utf-8")), public()
+    groups = {
+        group: {
+            "about": row["about"],
+            "names": {name: described(now.pop(name)) for name in row["names"] if name in now},
+        }
+        for group, row in before["groups"].items()
+        if group != NEW
     }
-    return {**public(), **{f"all {what}": sorted(names) for what, names in lists.items()}}
+    if now:
+        names = {name: described(value) for name, value in now.items()}
+        groups[NEW] = {"about": "To be moved into one of the groups above.", "names": names}
+    lists = {name: sorted(values) for name, values in LISTS.items()}
+    return {"groups": groups, "lists": {"presets": sorted(preset_names()), **lists}}
 
 
 def text(rows: Mapping[str, Any]) -> str:
-    """The rows as JSON, one on each line."""
-    lines = (f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    """The rows as JSON, a name on each line."""
+    groups = []
+    for group, row in rows["groups"].items():
+        names = (f"{json.dumps(name)}: {json.dumps(row['names'][name])}" for name in row["names"])
+        about = f'"about": {json.dumps(row["about"])}, "names": '
+        groups.append(f"{json.dumps(group)}: {{{about}{{\n" + ",\n".join(names) + "\n}}")
+    lists = (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows["lists"].items())
+    return (
+        '{"groups": {\n'
+        + ",\n\n".join(groups)
+        + '\n},\n"lists": {\n'
+        + ",\n".join(lists)
+        + "\n}}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def test_what_killed_processes_left_goes(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="it is no file"), replacing(tmp_path / "pipe"):
+    with pytest.raises(OSError, match="it is not a file"), replacing(tmp_path / "pipe"):
         raise AssertionError("it was opened")
     assert (tmp_path / "pipe").is_fifo()
 
@@ -38,7 +38,7 @@ def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 @pytest.mark.parametrize("path", ["/proc/x", "/proc/x/y"])
 def test_errors_name_the_file_that_was_given(path: str) -> None:
-    with pytest.raises(OSError, match="no file can be made there") as caught, replacing(path):
+    with pytest.raises(OSError, match="no file can be created there") as caught, replacing(path):
         raise AssertionError("it was opened")
     assert caught.value.filename == path
 

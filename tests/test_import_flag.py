@@ -22,7 +22,7 @@ class Mine(ChildSumTreeLSTM):
 
 CELLS["mine"] = Mine
 """
-_QUICK = ["--data.limit", "20", "--model.hidden_size", "4"]
+_QUICK = ["--data.max_train_examples", "20", "--model.hidden_size", "4"]
 _QUICK += ["--training.epochs", "1", "--training.accelerator", "cpu"]
 
 
@@ -59,5 +59,5 @@ def test_a_module_that_is_not_there(
 ) -> None:
     assert main(["presets", *flag]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("dgltrees: expected --import to name a module here or in PYTHONPATH")
+    assert error.startswith("dgltrees: expected --import to name a module in this folder or")
     assert error.count("\n") == 1

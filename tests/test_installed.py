@@ -114,7 +114,8 @@ def test_without_a_folder_for_machine_code_cells_are_compiled_in_memory(tmp_path
     home = {name: str(tmp_path / "home") for name in ("HOME", "XDG_CACHE_HOME")}
     environment = {**os.environ, **home, "NUMBA_CACHE_DIR": ""}
     argv = ["-m", "dgltrees", "train", *CLASSIFY, "--training.epochs=1", "--training.compile"]
-    argv += ["--training.accelerator=cpu", "--data.limit=20", "--out", str(tmp_path / "run")]
+    argv += ["--training.accelerator=cpu", "--data.max_train_examples=20"]
+    argv += ["--out", str(tmp_path / "run")]
     done = _python(*argv, environment=environment)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if "NUMBA_CACHE_DIR" in line]

@@ -156,7 +156,7 @@ def run(copy: Path) -> Iterator[Run]:
         server.stdin.close()
 
 
-_QUICK = ["--training.epochs", "1", "--training.accelerator", "cpu", "--data.limit", "20"]
+_QUICK = ["--training.epochs=1", "--training.accelerator=cpu", "--data.max_train_examples=20"]
 _SMALL = ["--model.hidden_size", "4", *_QUICK]
 
 

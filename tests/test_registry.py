@@ -180,7 +180,7 @@ def test_broken_entries_are_named_and_everything_else_works(tmp_path: Path) -> N
     assert f"{start} 'lstm' in dgltrees.cells (broken.cells:LSTM), a name that dgltrees has" in (
         "".join(each[2] for each in (cell, text, unknown))
     )
-    assert "json:dumps, which cannot be used: it is no subclass of BaseCell" in text[2]
+    assert "json:dumps, which cannot be used: it is not a subclass of BaseCell" in text[2]
     assert "expected model.cell to be one of" in unknown[2]
     assert f"{start} 'blind' in dgltrees.tasks as broken:BLIND" in blind[2]
     assert "it has no reader" in blind[2]

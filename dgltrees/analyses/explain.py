@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
+from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.draw import Drawing, draw
 from dgltrees.draw.labels import decode_column
 from dgltrees.errors import ConfigError, TreeError
@@ -256,7 +257,8 @@ def explain(
         drops = occlusion(model, copies, answer, torch.from_numpy(masks))
         return np.asarray(drops.double().cpu().numpy())
 
-    columns, values = integrated_gradients(model, copies, answer, steps=steps)
+    with compiled(False):  # compiling takes longer than the gradients of one example
+        columns, values = integrated_gradients(model, copies, answer, steps=steps)
     return Explanation(
         one,
         names[index],

@@ -1,4 +1,4 @@
-"""The speed of this machine: times of training steps, side by side and as ratios."""
+"""Benchmarks: times of training steps with different backends on this machine."""
 
 from dgltrees.bench.cases import CASES, Case
 from dgltrees.bench.contenders import CONTENDERS, Contender

@@ -29,7 +29,7 @@ class Case:
     make: Callable[[np.random.Generator], Parents]
 
     def forest(self, vocabulary: int, seed: int = 0) -> Forest:
-        """The trees with a column ``token``: leaves 1 to ``vocabulary`` - 1, other nodes 0."""
+        """Sample the trees, with a column ``token``: 1 to ``vocabulary`` - 1 at leaves, else 0."""
         rng = np.random.default_rng(seed)
         parents = [self.make(rng) for _ in range(self.trees)]
         forest = Forest.build(
@@ -42,7 +42,7 @@ class Case:
 
 
 def split(leaves: int, left: Callable[[int], int]) -> Parents:
-    """A binary tree whose first children get ``left(n)`` of n leaves, in preorder."""
+    """Build a binary tree in preorder, whose first children have ``left(n)`` of n leaves."""
     parents: Parents = []
     stack = [(leaves, -1)]
     while stack:
@@ -56,22 +56,22 @@ def split(leaves: int, left: Callable[[int], int]) -> Parents:
 
 
 def random_binary(rng: np.random.Generator, low: int = 10, high: int = 30) -> Parents:
-    """A tree of ``low`` to ``high`` leaves, each split drawn uniformly."""
+    """Sample a tree of ``low`` to ``high`` leaves with uniform splits."""
     return split(int(rng.integers(low, high + 1)), lambda n: int(rng.integers(1, n)))
 
 
 def balanced(leaves: int) -> Parents:
-    """A tree whose splits are even."""
+    """Build a tree with even splits."""
     return split(leaves, lambda n: n // 2)
 
 
 def chain(leaves: int) -> Parents:
-    """A tree in which every inner node has a leaf as its second child."""
+    """Build a tree in which the second child of every inner node is a leaf."""
     return split(leaves, lambda n: n - 1)
 
 
 def operations(rng: np.random.Generator) -> Parents:
-    """A tree such as those of ListOps: 10 to 30 numbers, operators of 2 to 5 arguments."""
+    """Sample a tree like those of ListOps: 10 to 30 numbers, operators with 2 to 5 arguments."""
     parents: Parents = []
     stack = [(int(rng.integers(10, 31)), -1)]
     while stack:

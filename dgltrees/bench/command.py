@@ -19,13 +19,13 @@ def bench(
 ) -> None:
     """Time training steps: backend levels against dgl, or a device against the CPU.
 
-    Prints a table of ratios; with a device, nodes a second there and on the CPU.
+    Prints a table of times and ratios, or with --device of nodes per second.
 
     Arguments:
         hidden: size of a state.
         rounds: timed steps of each contender.
-        threads: CPU threads; by default torch's number.
-        device: compare this device with the CPU: cuda; or cpu alone.
+        threads: CPU threads; default: torch's number.
+        device: device to compare with the CPU, such as cuda; cpu times only the CPU.
     """
     torch.set_num_threads(threads or torch.get_num_threads())
     torch.set_flush_denormal(True)  # as training does
@@ -41,7 +41,7 @@ def bench(
 
 def _on(name: str, hidden: int, rounds: int) -> None:
     devices = dict.fromkeys([usable(name), torch.device("cpu")])
-    print(f"Training steps, hidden size {hidden}: thousands of nodes a second; {machine()}")
-    print("(torch.nn.LSTM over as many tokens; the dgl of PyPI runs on the CPU alone)\n")
+    print(f"Training steps, hidden size {hidden}: thousands of nodes per second; {machine()}")
+    print("(torch.nn.LSTM over as many tokens; the dgl of PyPI runs only on the CPU)\n")
     rows = [row for each in devices for row in device_rows(each, SIZES, hidden, rounds)]
     print(device_table(rows))

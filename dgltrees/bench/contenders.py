@@ -1,4 +1,4 @@
-"""The contenders of the benchmarks: training steps of one model through the backends."""
+"""The contenders of the benchmarks: training steps of one model with different backends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VOCABULARY, CLASSES = 500, 5
 
 
 class Model(nn.Module):
-    """Embedding, child-sum Tree-LSTM, linear layer on the root.
+    """A classifier: embedding, child-sum Tree-LSTM, linear layer on the root.
 
     Arguments:
         hidden: size of embedding and state.
@@ -40,7 +40,7 @@ States = Callable[[Model, TreeBatch], Tensor]
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to run the model.
+    """A method to run the model.
 
     Arguments:
         name: the name of its column in the table.
@@ -51,7 +51,7 @@ class Contender:
     states: States
 
     def step(self, model: Model, forest: Forest) -> float:
-        """One training step, from batching the trees to the update (SGD); returns the loss."""
+        """Run one training step, from batching the trees to the update (SGD); return the loss."""
         batch = forest.batch()
         h = self.states(model, batch)
         target = torch.arange(batch.num_trees) % CLASSES
@@ -67,25 +67,25 @@ class Contender:
 
 
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, with the fast implementation of the cell."""
+    """Run backend levels with compiled code."""
     x = IndexedRows(model.embed.weight, batch.ndata["token"])
     return run_cell(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
 def dense_way(model: Model, batch: TreeBatch) -> Tensor:
-    """The same, where each node has an input of its own, as the cells of DGL have."""
+    """Run backend levels with compiled code and, as with DGL, a separate input per node."""
     x = model.embed(batch.ndata["token"])
     return run_cell(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
 def eager_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, with the fast implementation in torch calls, as if numba were missing."""
+    """Run backend levels with the fast implementation in torch calls, as without numba."""
     with compiled(False):
         return fused_way(model, batch)
 
 
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, with the three functions of the cell."""
+    """Run backend levels with the three functions of the cell, uncompiled."""
     x = model.embed(batch.ndata["token"])
     return run_cell(model.cell, batch, {"x": x}, outputs=["h"], compile=False)["h"]
 
@@ -97,11 +97,11 @@ class TutorialCell:
         self.cell = model.cell
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
-        """The states of the children."""
+        """Send the states of the children."""
         return {"h": edges.src["h"], "c": edges.src["c"]}
 
     def reduce(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """The inputs of the gates, and the sum of the children's memories times forget gates."""
+        """Compute the inputs of the gates, and the sum of the memories times forget gates."""
         h = nodes.mailbox["h"]
         f = torch.sigmoid(nodes.data["wx_f"].unsqueeze(1) + h @ self.cell.U_f)
         return {
@@ -110,7 +110,7 @@ class TutorialCell:
         }
 
     def apply(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """The state and the memory of the nodes."""
+        """Compute the state and the memory of the nodes."""
         i, o, u = nodes.data["wx"].chunk(3, 1)
         c = torch.sigmoid(i) * torch.tanh(u) + nodes.data["c"]
         return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}

@@ -24,7 +24,7 @@ SIZES = (64, 256, 1024, 4096)
 
 
 class _TreeClassifier(nn.Module):
-    """The child-sum Tree-LSTM of the other benchmarks, through one backend."""
+    """The child-sum Tree-LSTM of the other benchmarks, with one backend."""
 
     def __init__(self, hidden: int, states: States) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class DeviceContender:
 
     Arguments:
         name: the name in the table.
-        make: makes the model, given the hidden size.
+        make: constructs the model, given the hidden size.
         tree: samples one tree, as the parent of each node.
         cpu_only: whether it runs only on the CPU.
     """
@@ -86,7 +86,7 @@ class DeviceContender:
     cpu_only: bool = False
 
     def forest(self, trees: int) -> Forest:
-        """A forest of this many trees, in which a node's operator is its number of children."""
+        """Sample this many trees; the operator of a node is its number of children."""
         forest = Case(self.name, trees, self.tree).forest(VOCABULARY)
         op = np.where(forest.degree > 0, forest.degree.astype(np.int64) - 2, -1)
         columns = {**forest.columns, "op": op}
@@ -121,16 +121,16 @@ class DeviceRow:
 
 
 def usable(name: str) -> torch.device:
-    """The device with this name.
+    """Return the device with this name.
 
     Raises:
-        ConfigError: torch does not support it here.
+        ConfigError: torch cannot use the device on this machine.
     """
     try:
         torch.empty(1, device=name)
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         raise ConfigError(
-            f"expected a device that torch can use here, got {name!r}: {error}"
+            f"expected a device that torch can use on this machine, got {name!r}: {error}"
         ) from None
     return torch.device(name)
 
@@ -145,6 +145,9 @@ def device_rows(
         sizes: the numbers of trees in a batch.
         hidden: c, the hidden size of the child-sum Tree-LSTM and of the LSTM.
         rounds: the number of timed steps, after three to warm up.
+
+    Returns:
+        the results, one row for each batch size, in nodes per second.
     """
     rows = []
     for trees in sizes:
@@ -163,7 +166,7 @@ def device_rows(
 def _step(
     model: nn.Module, optimizer: torch.optim.Optimizer, forest: Forest, device: torch.device
 ) -> float:
-    """The seconds of one training step, including the work queued on the device."""
+    """Return the seconds of one training step, including the work queued on the device."""
     _wait(device)
     start = time.perf_counter()
     batch = forest.batch().to(device)
@@ -186,7 +189,7 @@ def _name(device: torch.device) -> str:
 
 
 def device_table(rows: Sequence[DeviceRow]) -> str:
-    """A Markdown table of thousands of nodes per second."""
+    """Format results as a Markdown table of thousands of nodes per second."""
     names = [each.name for each in DEVICE_CONTENDERS]
     lines = ["| device | trees | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for row in rows:

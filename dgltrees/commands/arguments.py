@@ -1,9 +1,9 @@
-"""From the words of a command line to the arguments of a function.
+"""Conversion of the words of a command line to the arguments of a function.
 
-A command is a function: its parameters are words in their order, those behind ``*`` are flags, a
-``list`` takes several words, and its docstring is the help. A parameter of the type :class:`Layer`
-takes all flags ``--data.…``, ``--model.…`` and ``--training.…``; one of the type
-:class:`~dgltrees.formats.RecordLayout` a flag for each of its fields.
+A command is a function. Its positional parameters are words in this order, keyword-only parameters
+are flags, a ``list`` takes several words, and the docstring is the help. A parameter of the type
+:class:`Layer` takes all flags ``--data.…``, ``--model.…`` and ``--training.…``. A parameter of the
+type :class:`~dgltrees.formats.RecordLayout` takes a flag for each of its fields.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Command = Callable[..., None]
 
 
 class Layer(dict[str, list[str]]):
-    """Settings as they stand on a command line: ``{"model.rank": ["3"]}``.
+    """Settings as words of a command line: ``{"model.rank": ["3"]}``.
 
     Arguments:
-        flags: the words behind each flag, the last time that it stands there.
-        repeated: the flags that stand there more than once.
+        flags: the words after each flag, at its last occurrence.
+        repeated: the flags that occur more than once.
     """
 
     def __init__(self, flags: Mapping[str, list[str]], repeated: Collection[str] = ()) -> None:
@@ -43,33 +43,33 @@ SECTIONS = ("data", "model", "training")
 
 
 def resumable(command: Command) -> Command:
-    """A command that continues where it was stopped, and says so when it is."""
+    """Add to a command that resumes where it was stopped a message that says so."""
 
     @functools.wraps(command)
     def run(*args: Any, **flags: Any) -> None:
         try:
             command(*args, **flags)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("the same command goes on from here") from None
+            raise KeyboardInterrupt("the same command continues from here") from None
 
     return run
 
 
 def needs_settings(command: Command) -> bool:
-    """Whether a command takes settings of presets, and so their flags."""
+    """Return whether a command takes settings of presets, and so their flags."""
     return any(p.annotation == "Layer" for p in inspect.signature(command).parameters.values())
 
 
 def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any]:
-    """The arguments of a command.
+    """Return the arguments of a command.
 
     Arguments:
         command: the function.
         argv: words and flags.
-        name: of the command, for errors.
+        name: name of the command, for errors.
 
     Raises:
-        ConfigError: a flag that the command has not, a value of a wrong type, or a missing one.
+        ConfigError: the command lacks a flag, a value has the wrong type, or one is missing.
     """
     options = _options(command)
     words, flags, repeated = split(argv)
@@ -93,7 +93,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         )
     for option in positional:
         if not flags.get(option.name):
-            first = ", which comes first, before all flags" if flags else ""
+            first = " (before all flags)" if flags else ""
             _check_required(command, option, option.name.upper(), name, first)
     for flag, texts in flags.items():
         key = flag.replace("-", "_")
@@ -104,7 +104,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
             if needs_settings(command) and dot:
                 hint = nearest(section, SECTIONS).replace("?", f".{rest}?")
             elif needs_settings(command) and not hint.startswith("did"):
-                hint += ", and settings with their section before them, as --training.epochs"
+                hint += ", and settings with their section, such as --training.epochs"
                 for preset in (flags.get("presets") or flags.get("preset") or [])[:1]:
                     hint = nearest_setting(key, preset_values(preset)["task"], hint, "--")
             raise ConfigError(
@@ -130,26 +130,25 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
 def _check_required(
     command: Command, option: Option, shown: str, name: str, cure: str = ""
 ) -> None:
-    """Raise ConfigError if an argument that is missing has no default."""
+    """Raise ConfigError if an argument without default is missing."""
     if _is_required(command, option):
         sentence = option.sentence.replace("``", "").rstrip(".")
         raise ConfigError(
-            f"dgltrees {name} expected {shown}, got none{cure}: {sentence} "
-            f"(see dgltrees {name} --help)"
+            f"missing {shown} of dgltrees {name}{cure}: {sentence} (see dgltrees {name} --help)"
         )
 
 
 def check_once(option: Option, flag: str, repeated: Collection[str]) -> None:
-    """Check that a flag with a list of values stands on a command line once.
+    """Check that a flag with a list of values occurs only once.
 
-    Of other flags the last one holds.
+    Other flags may be repeated; the last value counts.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: the flag occurs again.
     """
     if flag in repeated and option.takes(list):
         raise ConfigError(
-            f"expected --{flag} once, with all its values behind it, --{flag} A B, got it again"
+            f"expected --{flag} once, with all its values, --{flag} A B, got it twice"
         )
 
 
@@ -169,8 +168,8 @@ def _options(command: Command) -> dict[str, Option]:
     for name, parameter in inspect.signature(command).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ConfigError(
-                f"expected the arguments of {command.__module__}.{command.__name__} one by one, "
-                f"got {parameter}; for several words write {name}: list[str]"
+                f"expected named parameters of {command.__module__}.{command.__name__}, got "
+                f"{parameter}; for several words write {name}: list[str]"
             )
     options = {n: each for n, each in options_of(command).items() if n not in ("layer", "layout")}
     layout = _layout(command)
@@ -178,7 +177,7 @@ def _options(command: Command) -> dict[str, Option]:
 
 
 def _layout(command: Command) -> Any:
-    """The class ``RecordLayout`` where the command takes one, as the command's module has it."""
+    """Return the class ``RecordLayout``, from the module of a command that takes one."""
     takes_layout = "layout" in inspect.signature(command).parameters
     return inspect.unwrap(command).__globals__["RecordLayout"] if takes_layout else None
 
@@ -194,7 +193,7 @@ def _is_positional(command: Command, option: Option) -> bool:
 
 
 def split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
-    """The words before the first flag, the words behind each flag, and flags that stand again."""
+    """Return the words before the first flag, the words after each flag, and repeated flags."""
     words: list[str] = []
     flags: dict[str, list[str]] = {}
     repeated: set[str] = set()
@@ -221,11 +220,11 @@ def help_text(
     name: str,
     settings: Mapping[str, tuple[Mapping[str, Option], Mapping[str, Any]]] | None = None,
 ) -> str:
-    """The help of a command, from its signature and docstring.
+    """Return the help of a command, from its signature and docstring.
 
     Arguments:
         command: the function.
-        name: of the command.
+        name: name of the command.
         settings: for each section of settings its options and their values.
     """
     docstring = docstring_parser.parse(inspect.getdoc(command) or "", GOOGLE)
@@ -241,7 +240,7 @@ def help_text(
     parts.append(_table("flags", "--", flags, defaults, command))
     for section, (read, values) in (settings or {}).items():
         named = [_renamed(option, key) for key, option in read.items()]
-        title = f"{section} (all that is read with these settings)"
+        title = f"{section} settings"
         parts.append(_table(title, f"--{section}.", named, values, None))
     return "\n\n".join(filter(None, parts))
 
@@ -262,24 +261,22 @@ def _table(
     lines = [f"{title}:"]
     for option in options:
         required = command is not None and _is_required(command, option)
-        value = "required" if required else f"now {_shown(values[option.name])}"
-        if command is not None and not required:
-            value = f"default {_shown(values[option.name])}"
-        words = option.words.removesuffix(", or null") if required else option.words
-        lines.append(_entry(f"{start}{option.name}", f"{option.sentence} ({words}; {value})"))
+        value = "required" if required else f"default: {_shown(values[option.name])}"
+        about = f"{option.sentence} ({option.words}; {value})"
+        lines.append(_entry(f"{start}{option.name}", about))
     return "\n".join(lines)
 
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "null"
+        return "none"
     if isinstance(value, bool):
         return str(value).lower()
     return str(value)
 
 
 def _entry(name: str, text: str) -> str:
-    """A name, and the text below it, indented; sentences begin with a capital as all others do."""
+    """Return a name and its indented description, which begins with a capital letter."""
     text = text[:1].upper() + text[1:]
     return f"  {name}\n" + textwrap.indent(_filled(text, 6), " " * 6)
 

@@ -1,4 +1,4 @@
-"""Settings from the words of a command line, and what a command's help says of them."""
+"""Settings from the words of a command line, and the help about settings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dgltrees.settings.tasks import get_task
 
 
 def settings_of(preset: str, layer: Layer) -> Settings:
-    """The settings of a preset with those of a command line above them.
+    """Return the settings of a preset, overridden by those of a command line.
 
     Arguments:
         preset: a preset's name, or the path of a YAML file.
         layer: the flags ``--data.…``, ``--model.…`` and ``--training.…`` without the dashes.
 
     Warns:
-        UserWarning: what the preset sets is not read any more, such as the rank with another
-            aggregator.
+        UserWarning: settings of the preset have no effect any more, such as the rank with another
+        aggregator.
 
     Raises:
-        ConfigError: a setting is not read, or its value is not one that it may have.
+        ConfigError: a setting has no effect, or its value is not allowed.
     """
     values = preset_values(preset)
     settings = Settings(layered(values, _layer_values(values["task"], layer)))
@@ -38,14 +38,15 @@ def settings_of(preset: str, layer: Layer) -> Settings:
     ]
     if unread:
         warnings.warn(
-            f"{', '.join(unread)} of the preset {settings.preset} is not read with these settings",
+            f"{', '.join(unread)} of the preset {settings.preset} has no effect with these "
+            "settings",
             stacklevel=2,
         )
     return settings
 
 
 def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
-    """The words of each flag as a value of its setting's type; others are refused later."""
+    """Return the words of each flag as a value of its setting's type."""
     known = {name: schema(source) for name, source in section_sources(get_task(task)).items()}
     result: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for flag, words in layer.items():
@@ -74,7 +75,7 @@ def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
 
 
 def check_settings(arguments: Mapping[str, Any]) -> None:
-    """Raise ConfigError if a command cannot have its settings; warnings are left to the command."""
+    """Raise ConfigError if a command cannot have its settings; ignore warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for preset in arguments.get("presets") or [arguments["preset"]]:
@@ -82,7 +83,7 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
 
 
 def settings_tables(argv: Sequence[str]) -> dict[str, tuple[dict[str, Option], dict[str, Any]]]:
-    """For the help of a command: each section's options that are read, with their values.
+    """Return for the help of a command the options of each section with their values.
 
     Arguments:
         argv: the command line: a preset, if there is one, and flags.

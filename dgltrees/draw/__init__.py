@@ -1,6 +1,6 @@
-"""Trees, dependency arcs, attention and operation sequences as SVG and as text.
+"""Drawings of trees, dependency arcs, attention and operation sequences, as SVG and as text.
 
-Jupyter shows the SVG of a drawing, ``print`` its text, ``save`` writes either to a file.
+Jupyter shows the SVG of a drawing, ``print`` its text, and ``save`` writes either to a file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``draw_arcs``: dependency trees as arcs over the words of their sentences.
 
-In SVG the words are in a row. The arcs of a word end side by side above it, longer arcs nearer its
-centre, so that the arcs of a projective tree never cross. Words are spaced so that every label fits
-between the ends of its arc.
+In SVG the words are in a row. The arcs of a word end next to each other above it, longer arcs
+nearer to its centre, so the arcs of a projective tree never cross. Words are spaced so that every
+label fits between the ends of its arc.
 
 Text has one word per line, with the arcs at their left::
 
@@ -10,8 +10,8 @@ Text has one word per line, with the arcs at their left::
     │┌► 1 Ada     nsubj ← 2
     └┴► 2 counts  root ← 0
 
-Every line ends in the label of the word's arc and the number of its head. The arcs of the lowest
-``MAX_LEVELS`` levels are drawn, so lines stay short in a sentence of any length.
+Every line ends in the label of the word's arc and the number of its head. Only the arcs of the
+lowest ``MAX_LEVELS`` levels are drawn, so lines are short in a sentence of any length.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class ArcSentence:
     Arguments:
         title: the line above, if any.
         heads: ``n`` heads, -1 at ROOT.
-        words: ``n`` texts.
+        words: ``n`` strings.
         labels: ``n`` labels of the arcs into the nodes, such as dependency relations.
-        tags: ``n`` texts below the words, such as parts of speech.
+        tags: ``n`` strings below the words, such as parts of speech.
     """
 
     title: str | None
@@ -64,14 +64,14 @@ class ArcSentence:
 
     @property
     def arcs(self) -> Iterator[tuple[int, int]]:
-        """Each node but ROOT with its head."""
+        """The nodes except ROOT, each with its head."""
         return ((node, head) for node, head in enumerate(self.heads) if head >= 0)
 
     @cached_property
     def levels(self) -> list[int]:
         """``n`` heights of the arcs into the nodes, from 1; 0 at ROOT.
 
-        Going from short arcs to long ones, an arc is above all earlier arcs that it overlaps.
+        From short arcs to long ones, each arc is above all earlier arcs that it overlaps.
         """
         levels = [0] * len(self.heads)
         heights = np.zeros(len(self.heads), np.int32)  # of the highest arc so far over each gap
@@ -85,9 +85,9 @@ class ArcSentence:
 
 @dataclass(frozen=True, repr=False)
 class ArcDrawing(Picture):
-    """Sentences drawn by :func:`draw_arcs`: words under arcs, or as text one word per line.
+    """A drawing of sentences by :func:`draw_arcs`: words under arcs, or one word per line of text.
 
-    SVG has a group of class ``node`` per word and a path of class ``edge`` per arc.
+    The SVG has a group of class ``node`` per word and a path of class ``edge`` per arc.
     """
 
     sentences: list[ArcSentence]
@@ -144,20 +144,31 @@ def draw_arcs(
 ) -> ArcDrawing:
     """Draw dependency trees as arcs from heads to dependents, over the words in their order.
 
-    Evaluate it in Jupyter for a picture, print it for text, ``save`` it to a file.
+    Jupyter shows the drawing as a picture, ``print`` as text, and its method ``save`` writes a
+    file.
 
     Arguments:
         forest: dependency trees with a column ``word``; node 0 of each is ROOT. Arcs are labelled
             with the column ``deprel``; the ``upos`` of a word, or else its ``xpos``, is below it.
-        tree: draw this tree only, or these trees; all by default.
+        tree: the index or indices of the trees to draw; default: all.
         titles: ``T`` lines, each above its tree. By default trees are numbered if several are
             drawn.
-        svg_limit: the most nodes an SVG may have.
+        svg_limit: the largest number of nodes in an SVG.
+
+    Returns:
+        the drawing.
 
     Raises:
-        TreeError: node 0 of a tree is not its root, there is no column ``word``, or there are
-            titles for another number of trees.
-        IndexError: there is no such tree.
+        TreeError: node 0 of a tree is not its root, there is no column ``word``, or the numbers of
+            titles and trees differ.
+        IndexError: a tree does not exist.
+
+    Example:
+        >>> from dgltrees.trees.builders import from_heads
+        >>> print(draw_arcs(from_heads(["Ada", "counts"], [2, 0])))
+        ┌── 0 <root>
+        │┌► 1 Ada     ← 2
+        └┴► 2 counts  ← 0
     """
     check_roots(forest)
     if "word" not in forest.columns:
@@ -207,23 +218,23 @@ class _Row:
         self.width = self.middles[-1] + self.widths[-1] / 2
 
     def ends(self, node: int) -> list[float]:
-        """The left and the right end of the arc into ``node``."""
+        """Return the left and the right end of the arc into ``node``."""
         return sorted((self._end(node, node), self._end(self.sentence.heads[node], node)))
 
     def _end(self, word: int, node: int) -> float:
-        """The horizontal position at which the arc into ``node`` ends in ``word``."""
+        """Return the horizontal position at which the arc into ``node`` ends in ``word``."""
         ranks = self.ranks[word]
         return self.middles[word] + _ARC_GAP * (ranks[node] - (len(ranks) - 1) / 2)
 
     def elements(self, base: float) -> Iterator[str]:
-        """The SVG of the sentence; ``base`` is the upper edge of its words' boxes."""
+        """Iterate over the SVG of the sentence; ``base`` is the upper edge of its words' boxes."""
         for node, _ in self.sentence.arcs:
             yield from self._arc(node, base)
         for node in range(len(self.sentence.words)):
             yield self._word(node, base)
 
     def _word(self, node: int, base: float) -> str:
-        """A box with a word and its tag."""
+        """Return a box with a word and its tag."""
         word, tag = self.sentence.words[node], self.sentence.tags[node]
         middle, width = self.middles[node], self.widths[node]
         paint = svg.LEAF if self.sentence.heads[node] >= 0 else svg.INNER
@@ -238,7 +249,7 @@ class _Row:
         return svg.group(elements, 'class="node"', " ".join(filter(None, (word, tag))))
 
     def _arc(self, node: int, base: float) -> Iterator[str]:
-        """The arc into ``node``, with its tip and with its label above it."""
+        """Iterate over the SVG of the arc into ``node``, with its tip and its label above it."""
         start, stop = self.ends(node)
         top = base - _LEVEL_HEIGHT * self.sentence.levels[node]
         bend, tip = min(_RADIUS, (stop - start) / 2), self._end(node, node)
@@ -257,7 +268,7 @@ class _Row:
 
 
 def _arc_ranks(sentence: ArcSentence) -> list[dict[int, int]]:
-    """For each word, the left-to-right rank of every arc that ends in it, by the arc's dependent.
+    """Return, for each word, the left-to-right rank of every arc that ends in it, by its dependent.
 
     Arcs to the left come first, the shortest of them leftmost; of those to the right the shortest
     is rightmost.
@@ -271,7 +282,7 @@ def _arc_ranks(sentence: ArcSentence) -> list[dict[int, int]]:
 
 
 def _arc_characters(sentence: ArcSentence) -> tuple[NDArray[np.uint8], list[int]]:
-    """The characters left of the words.
+    """Return the characters left of the words.
 
     Returns:
         the directions of each character's strokes, ``(n, levels)``, high arcs at the left; and the

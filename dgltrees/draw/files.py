@@ -34,32 +34,32 @@ def draw_file(
     svg_limit: Count = 2000,
     layout: RecordLayout = RecordLayout(),
 ) -> str:
-    """Draw a selection of the trees of a file.
+    """Draw selected trees of a file.
 
     The formats are those of :data:`dgltrees.formats.FORMATS`.
 
     Arguments:
-        path: the file of trees to draw.
-        format: the file's format; by default inferred from its ending or first line. Dependency
-            trees are drawn as arcs.
-        trees: which examples of the file, counted from 0: numbers and ranges without their end,
-            such as 0:5 or 7 or 1,4,10: or : alone. The file is read no further than needed.
-        out: the file to write, .svg or .txt; by default none, and ``dgltrees draw`` prints.
-        style: text, ascii (text for terminals without Unicode) or svg; by default svg for an
-            ``out`` that ends in .svg, else text.
-        positions: which edges show a child's position: all, none, or auto, those below nodes that
-            lack a child before another; the arcs of dependency trees show none.
-        svg_limit: the most nodes that an SVG may have.
-        layout: where the trees stand in the file, for formats that read that.
+        path: the file of the trees.
+        format: its format; default: inferred from its suffix or first line. Dependency trees are
+            drawn as arcs.
+        trees: the examples to draw, from 0: numbers and ranges without their end, such as ``0:5``,
+            ``7``, ``1,4,10:`` or ``:``. The rest of the file is not read.
+        out: the file to write, .svg or .txt; default: none.
+        style: the kind of drawing: ``text``, ``ascii`` (for terminals without Unicode) or ``svg``;
+            default: ``svg`` if ``out`` ends in .svg, otherwise ``text``.
+        positions: which edges show the position of the child: all, none, or auto (below nodes that
+            lack a child before another one). Arcs of dependency trees show none.
+        svg_limit: the largest number of nodes in an SVG.
+        layout: the keys or columns of the trees, for formats that use a layout.
 
     Returns:
-        the drawing as text or SVG, whether or not it was written to ``out``.
+        the drawing as text or SVG, also if it is written to ``out``.
 
     Raises:
-        ConfigError: the format, selection or style is unknown, the style does not fit the ending
-            of ``out``, or the format does not read the layout.
-        TreeError: the file breaks a rule of its format, a number or range selects no tree of it,
-            or the trees have too many nodes for an SVG.
+        ConfigError: the format, selection or style does not exist, the style does not fit the
+            suffix of ``out``, or the format does not use the layout.
+        TreeError: the file is not of its format, a number or range selects no tree, or the trees
+            have too many nodes for an SVG.
     """
     if style is None:
         style = "svg" if out is not None and str(out).endswith(".svg") else "text"
@@ -88,12 +88,16 @@ def draw_examples(
     positions: Positions = "auto",
     svg_limit: Count = 2000,
 ) -> Drawing:
-    """Draw all trees of some examples, with their targets.
+    """Draw all trees of a data set, with their targets.
 
     Arguments:
         examples: single trees or pairs.
-        numbers: ``E`` numbers of the examples, for the titles; from 0 by default.
-        positions, svg_limit: see :func:`dgltrees.draw.draw`.
+        numbers: ``E`` numbers of the examples, for the titles; default: from 0.
+        positions: see :func:`dgltrees.draw.draw`.
+        svg_limit: see :func:`dgltrees.draw.draw`.
+
+    Returns:
+        the drawing.
     """
     numbers = list(range(len(examples))) if numbers is None else numbers
     targets = examples.columns.get("target")
@@ -120,7 +124,7 @@ def draw_examples(
 
 
 def _ranges(trees: str) -> list[range]:
-    """The parts of a selection such as ``1,4,10:20``."""
+    """Parse a selection such as ``1,4,10:20`` to ranges."""
     ranges = []
     for part in trees.split(","):
         match = re.fullmatch(r"\s*(?:(\d+)|(\d*):(\d*))\s*", part)
@@ -137,7 +141,7 @@ def _ranges(trees: str) -> list[range]:
 def _read(
     path: PathLike, form: Format, layout: RecordLayout, ranges: list[range]
 ) -> tuple[list[int], LabeledTrees]:
-    """The numbers in ``ranges`` that a file has, and the examples of these numbers."""
+    """Read the examples in ``ranges``; return their numbers and the examples."""
     stop = max(r.stop for r in ranges)
     parts: list[LabeledTrees] = []
     numbers: list[int] = []
@@ -152,5 +156,5 @@ def _read(
             break
     missing = [r.start for r in ranges if not any(number in r for number in numbers)]
     if missing:
-        raise TreeError(f"expected a tree {missing[0]}, got a file of {first} trees", file=path)
+        raise TreeError(f"expected trees from 0 to {first - 1}, got {missing[0]}", file=path)
     return numbers, gather(parts)

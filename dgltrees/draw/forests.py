@@ -1,4 +1,4 @@
-"""A forest as Jupyter shows it."""
+"""The representation of a forest in Jupyter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN_NODES = 100  # of the first tree; a larger one is only counted
 
 
 def forest_html(forest: Forest) -> str:
-    """The counts of a forest, a table of its columns, and its first tree if that is small."""
+    """Return the counts of a forest, a table of its columns, and its first tree if it is small."""
     rows = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(kind)}</td></tr>"
         for name, kind in forest.column_types.items()

@@ -1,4 +1,4 @@
-"""From arguments to what is drawn: the selected trees, and the texts on them."""
+"""Conversion of arguments to the selected trees and the texts on them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Labels:
 
     Arguments:
         names: the parts of each node's label; none at a node without a label.
-        details: target, prediction and value of each node in one line; empty at a node that has
-            none of them, which then has a label.
+        details: target, prediction and value of each node in one line; empty at a node without any,
+            which then has a label.
         correct: whether each node's prediction equals its target; None where one is missing.
-        values: ``(n,)`` float, NaN where a node has none; None if no node has.
+        values: ``(n,)`` float, NaN where a node has none; None if no node has one.
         positions: the child position to show on the edge above each node, or None.
         titles: a line above each tree, or None.
     """
@@ -43,7 +43,7 @@ class Labels:
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """A tensor on any device, an array or a sequence as a numpy array."""
+    """Convert a tensor on any device, an array or a sequence to a numpy array."""
     if isinstance(values, Tensor):
         values = values.detach().cpu()
         values = values.float() if values.is_floating_point() else values
@@ -55,7 +55,7 @@ def select_trees(
     tree: int | Sequence[int] | None,
     titles: Sequence[str] | None,
 ) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
-    """The trees to draw, with their titles.
+    """Select the trees to draw, with their titles.
 
     Arguments:
         forest: ``T`` trees.
@@ -63,12 +63,12 @@ def select_trees(
         titles: ``T`` titles; if None, several trees are titled by their ids and one has no title.
 
     Returns:
-        the selected trees without columns; ``(n,)`` the node of ``forest`` that each of their nodes
-        is; and a title or None per selected tree.
+        the selected trees without columns; ``(n,)`` the index in ``forest`` of each of their nodes;
+        and a title or None per selected tree.
 
     Raises:
         TreeError: there are not ``T`` titles.
-        IndexError: there is no such tree.
+        IndexError: a tree does not exist.
     """
     if titles is not None and len(titles) != len(forest):
         raise TreeError(f"expected {len(forest)} titles, one per tree, got {len(titles)}")
@@ -86,13 +86,16 @@ def select_trees(
 def decode_column(
     forest: Forest, column: str, ids: NDArray[Any], number_prefix: str = ""
 ) -> list[str]:
-    """Entries of a column as text.
+    """Convert entries of a column to text.
 
     Arguments:
-        forest: its vocabulary ``column``, if there is one, names the ids.
+        forest: its vocabulary ``column``, if it has one, gives the names of ids.
         column: a name.
-        ids: ``(k,)`` ids, numbers or texts; an id below 0, NaN and None become the empty text.
+        ids: ``(k,)`` ids, numbers or strings; an id below 0, NaN and None become the empty string.
         number_prefix: a prefix of ids that have no vocabulary.
+
+    Returns:
+        ``k`` strings.
 
     Raises:
         TreeError: an id is outside the vocabulary.
@@ -116,7 +119,7 @@ def decode_column(
 def label_parts(
     forest: Forest, nodes: NDArray[np.int64], labels: str | Sequence[str] | None
 ) -> list[tuple[str, ...]]:
-    """The parts of every label: the texts in ``labels``, or the entries of one or more columns."""
+    """Return the parts of every label: the strings in ``labels``, or the entries of columns."""
     if labels is not None and not isinstance(labels, str):
         return [(printable(str(label)),) for label in _per_node(forest, "labels", labels)[nodes]]
     if labels is None:
@@ -150,7 +153,7 @@ def label_parts(
 def number_texts(
     forest: Forest, nodes: NDArray[np.int64], values: Any | None
 ) -> tuple[NDArray[np.float64] | None, list[str]]:
-    """The argument ``values`` at some nodes, as numbers and as texts."""
+    """Return the argument ``values`` at some nodes, as numbers and as text."""
     if values is None:
         return None, [""] * len(nodes)
     numbers = _per_node(forest, "values", values)[nodes]
@@ -160,7 +163,7 @@ def number_texts(
 
 
 def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
-    """The argument ``name`` as an array, checked to have one entry per node."""
+    """Convert the argument ``name`` to an array and check that it has one entry per node."""
     array = as_array(values)
     if array.shape != (forest.num_nodes,):
         raise TreeError(
@@ -173,7 +176,7 @@ def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
 def class_texts(
     forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None
 ) -> list[str]:
-    """The argument ``name``, classes per node or per tree (then at its root), as text."""
+    """Return the argument ``name``, classes per node or per tree (then at its root), as text."""
     if classes is None:
         return [""] * len(nodes)
     array = as_array(classes)
@@ -182,7 +185,7 @@ def class_texts(
     if array.shape != (len(forest),):
         raise TreeError(
             f"expected {name} to have one entry for each of the {forest.num_nodes} nodes or the "
-            f"{len(forest)} trees, got shape {tuple(array.shape)}; of class scores take the argmax"
+            f"{len(forest)} trees, got shape {tuple(array.shape)}; for class scores pass the argmax"
         )
     texts = decode_column(forest, "target", array[forest.tree_of_node[nodes]])
     return [text if root else "" for text, root in zip(texts, forest.parent[nodes] < 0)]

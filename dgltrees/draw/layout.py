@@ -1,15 +1,15 @@
-"""Where the nodes of trees are in a picture.
+"""Positions of the nodes of trees in a picture.
 
 The horizontal positions follow E. M. Reingold and J. S. Tilford, Tidier Drawings of Trees, IEEE
-Transactions on Software Engineering 7(2), 1981: nodes of one depth are on one line and do not
-overlap, children are in order, a parent is centred above its first and last child, and equal
-subtrees are drawn alike. The subtrees of a node are pushed together until their contours
-touch. Pushing to the left only would bunch small subtrees at one side; so the trees are laid out
-twice, once as they are and once mirrored, and the mean of both is taken. All rules are linear
-in the coordinates, so the mean keeps them, and the mirror image of a tree is drawn as the mirror
-image of its drawing.
+Transactions on Software Engineering 7(2), 1981. Nodes of one depth are on one line and do not
+overlap. Children are in order, a parent is centred above its first and last child, and equal
+subtrees have equal drawings. The subtrees of a node are pushed together until their contours touch.
+Pushing only to the left would bunch small subtrees at one side, so the trees are laid out twice,
+once mirrored, and the mean of both is taken. All rules are linear in the coordinates, so the mean
+obeys them, and the mirror image of a tree gets the mirror image of its drawing.
 
-Joining two contours costs the depth of the flatter one, which makes a drawing linear in its nodes.
+Joining two contours costs the depth of the flatter one, so a drawing costs time linear in its
+nodes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAX_WIDTH = 960.0  # trees are side by side up to this width
 
 @dataclass(frozen=True)
 class Layout:
-    """The ``n`` nodes of trees in preorder, as lists for code that walks them node by node.
+    """The ``n`` nodes of trees in preorder, as lists for code that visits them node by node.
 
     Arguments:
         nodes: ``(n,)`` the numbers of the nodes in their forest.
@@ -58,7 +58,7 @@ class Layout:
 
     @classmethod
     def of(cls, forest: Forest) -> Layout:
-        """The layout of all trees of a forest, of any depth."""
+        """Make the layout of all trees of a forest, of any depth."""
         ranks, _ = preorder(forest)
         nodes = ranks.argsort()
         parent = np.where(forest.parent < 0, -1, ranks[forest.global_parent])[nodes].tolist()
@@ -70,11 +70,11 @@ class Layout:
         return cls(nodes, parent, pos, depth, children, forest.offsets.tolist())
 
     def __len__(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return len(self.parent)
 
     def positions(self, mode: Positions) -> list[int | None]:
-        """The position that each node shows; in mode ``"auto"`` if its parent lacks one before."""
+        """Return the position shown at each node; ``"auto"``: if an earlier one is missing."""
         if mode not in get_args(Positions):
             raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
         positions: list[int | None] = [None] * len(self)
@@ -89,7 +89,7 @@ class Layout:
 class _Contour:
     """The left and right border of a subtree at each depth, deepest first.
 
-    The coordinates are relative to ``base``, so that a subtree moves in constant time.
+    The coordinates are relative to ``base``, so a subtree moves in constant time.
     """
 
     __slots__ = ("base", "left", "right")
@@ -100,13 +100,13 @@ class _Contour:
         self.right: list[float] = []
 
     def distance(self, other: _Contour) -> float:
-        """The distance by which ``other`` must move to the right to touch this contour."""
+        """Return the distance by which ``other`` must move to the right to touch this contour."""
         depth = min(len(self.left), len(other.left))
         overlap = max(self.right[-k] - other.left[-k] for k in range(1, depth + 1))
         return overlap + self.base - other.base
 
     def join(self, other: _Contour) -> _Contour:
-        """The contour of both, ``other`` on the right; it reuses the lists of the deeper one."""
+        """Join two contours, ``other`` on the right; the lists of the deeper one are reused."""
         deep, flat = (self, other) if len(self.left) >= len(other.left) else (other, self)
         shift = flat.base - deep.base
         old, new = (deep.right, flat.right) if deep is self else (deep.left, flat.left)
@@ -116,12 +116,15 @@ class _Contour:
 
 
 def tidy_positions(layout: Layout, widths: Sequence[float], gap: float) -> list[float]:
-    """The horizontal middle of every node, with the root of each tree at 0.
+    """Compute the horizontal middle of every node, with the root of each tree at 0.
 
     Arguments:
         layout: the trees, each placed separately.
         widths: the width of each node.
-        gap: the least free space between two nodes of one depth.
+        gap: the smallest free space between two nodes of one depth.
+
+    Returns:
+        the middles.
     """
     left_packed = _packed(layout, widths, gap, mirror=False)
     right_packed = _packed(layout, widths, gap, mirror=True)
@@ -129,7 +132,7 @@ def tidy_positions(layout: Layout, widths: Sequence[float], gap: float) -> list[
 
 
 def _packed(layout: Layout, widths: Sequence[float], gap: float, mirror: bool) -> list[float]:
-    """Positions with subtrees pushed to the left, of the trees or of their mirror images."""
+    """Compute positions with subtrees pushed to the left, for the trees or their mirror images."""
     contours: list[_Contour] = [_Contour()] * len(layout)
     x = [0.0] * len(layout)  # relative to the parent, until the last loop
     for node in reversed(range(len(layout))):
@@ -214,18 +217,18 @@ class Canvas(NamedTuple):
 
 
 def badge_width(position: int) -> float:
-    """The width of the badge with a child's position."""
+    """Return the width of the badge with a child's position."""
     return max(13.0, svg.text_width(str(position), svg.BADGE) + 6)
 
 
 def text_lines(name: tuple[str, ...], detail: str) -> list[tuple[str, float]]:
-    """The lines of text in a node's box with their font sizes."""
+    """Return the lines of text in a node's box with their font sizes."""
     lines = [(part, svg.LABEL) for part in name]
     return [*lines, (detail, svg.DETAIL if lines else svg.LABEL)] if detail else lines
 
 
 def _size(name: tuple[str, ...], detail: str) -> tuple[float, float]:
-    """Width and height of a node's box; the width is at least the height."""
+    """Return width and height of a node's box; the width is at least the height."""
     lines = text_lines(name, detail)
     height = 2 * svg.PADDING + sum(svg.LINE_HEIGHT[size] for _, size in lines)
     width = 2 * svg.TEXT_MARGIN + max(svg.text_width(text, size) for text, size in lines)
@@ -235,9 +238,9 @@ def _size(name: tuple[str, ...], detail: str) -> tuple[float, float]:
 def _levels(
     layout: Layout, nodes: Sequence[int], middles: Sequence[float], heights: Sequence[float]
 ) -> tuple[list[float], float]:
-    """The vertical middle of each depth of one tree, and the tree's height.
+    """Return the vertical middle of each depth of one tree, and the tree's height.
 
-    The wider the children of a node are spread, the lower they are, so that edges stay steep.
+    The wider the children of a node are spread, the lower they are, so edges stay steep.
     """
     num_levels = 1 + max(layout.depth[v] for v in nodes)
     level_height, spread = [0.0] * num_levels, [0.0] * num_levels

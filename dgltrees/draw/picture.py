@@ -14,7 +14,7 @@ from dgltrees.errors import TreeError
 
 
 class Picture(ABC):
-    """A drawing: Jupyter shows it as SVG, ``print`` as text, :meth:`save` writes either.
+    """A drawing: Jupyter shows it as SVG, ``print`` as text, and :meth:`save` writes either.
 
     SVG and text are rendered when they are first used. A subclass defines ``_size``,
     ``_description``, ``_svg`` and ``_lines``.
@@ -38,11 +38,11 @@ class Picture(ABC):
 
     @abstractmethod
     def _svg(self) -> str:
-        """The SVG, regardless of its size."""
+        """Return the SVG, regardless of its size."""
 
     @abstractmethod
     def _lines(self, ascii_only: bool) -> Iterator[str]:
-        """The lines of text; with ``ascii_only`` their lines and boxes are drawn in ASCII."""
+        """Iterate over the lines of text; with ``ascii_only`` boxes are drawn in ASCII."""
 
     @cached_property
     def svg(self) -> str:
@@ -64,7 +64,14 @@ class Picture(ABC):
         return "\n".join(self.lines())
 
     def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
-        """The lines of :attr:`text`, without line ends; with ``ascii_only`` in ASCII characters."""
+        """Iterate over the lines of :attr:`text`.
+
+        Arguments:
+            ascii_only: whether to use only ASCII characters.
+
+        Returns:
+            the lines, without line ends.
+        """
         lines = self._lines(ascii_only)
         return map(to_ascii, lines) if ascii_only else lines
 
@@ -73,8 +80,12 @@ class Picture(ABC):
 
         The file is written atomically.
 
+        Arguments:
+            path: the file.
+            ascii_only: whether text uses only ASCII characters.
+
         Raises:
-            TreeError: the path ends in something else, or the SVG is larger than ``svg_limit``.
+            TreeError: the path has another suffix, or the SVG is larger than ``svg_limit``.
         """
         suffix = Path(path).suffix
         if suffix not in (".svg", ".txt"):
@@ -87,7 +98,7 @@ class Picture(ABC):
                 file.writelines(line + "\n" for line in self.lines(ascii_only=ascii_only))
 
     def _repr_svg_(self) -> str | None:
-        """The SVG for Jupyter; None beyond ``svg_limit``, for which the repr is shown."""
+        """Return the SVG for Jupyter; None above ``svg_limit``, so that Jupyter shows the repr."""
         return self.svg if self._size <= self.svg_limit else None
 
     def __repr__(self) -> str:

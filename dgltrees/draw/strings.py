@@ -11,7 +11,7 @@ _ASCII = str.maketrans({"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "
 
 
 def printable(text: str, max_length: int = 40) -> str:
-    """The text cut to ``max_length`` characters, with escapes for control characters.
+    """Cut text to ``max_length`` characters and escape control characters.
 
     The result has no line break, no terminal control sequence and no character that XML forbids.
     """
@@ -26,10 +26,10 @@ def printable(text: str, max_length: int = 40) -> str:
 
 
 def to_ascii(text: str) -> str:
-    """The text in ASCII: arrows and signs spelled out, other characters as backslash escapes."""
+    """Convert text to ASCII: arrows and signs are spelled out, other characters are escaped."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 
 def format_number(number: Any) -> str:
-    """An integer in full, any other number with three significant digits."""
+    """Format an integer in full, any other number with three significant digits."""
     return str(number) if isinstance(number, (int, np.integer, np.bool_)) else f"{number:.3g}"

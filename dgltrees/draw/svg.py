@@ -2,7 +2,7 @@
 
 A picture is self-contained: it has no style sheet, no script and no embedded font. All lengths are
 in pixels. Colours are legible on white and on black pages: edges and titles have a grey half-way
-between white and black, the text of a node is on the node's fill.
+between white and black, and the text of a node is on the node's fill.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dgltrees.draw.strings import format_number
 
 
 class Paint(NamedTuple):
-    """The colours of a node: its fill, its border, its text."""
+    """The colours of a node: fill, border and text."""
 
     fill: str
     border: str
@@ -58,7 +58,7 @@ _EMS = {char: width for width, chars in _CLASSES.items() for char in chars}
 
 
 def text_width(text: str, size: float) -> float:
-    """An upper bound of the width of ``text`` in a font of ``size`` pixels.
+    """Return an upper bound of the width of ``text`` in a font of ``size`` pixels.
 
     No font is loaded: the bound holds for the usual sans-serif fonts.
     """
@@ -66,7 +66,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def _other_ems(char: str) -> float:
-    """The width in ems of a character outside the table; an accented letter has its base's."""
+    """Return the width in ems of a character outside the table; accents do not count."""
     if unicodedata.combining(char):
         return 0.0
     base = _EMS.get(unicodedata.normalize("NFD", char)[0])
@@ -78,7 +78,7 @@ def _channels(color: str) -> list[int]:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, 1 to 21 (Web Content Accessibility Guidelines 2.1)."""
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.1)."""
     luminance = []
     for color in (one, other):
         rgb = [c / 255 for c in _channels(color)]
@@ -88,10 +88,10 @@ def contrast(one: str, other: str) -> float:
 
 
 class ColorScale:
-    """Colours for values: from light to dark, or from blue through white to red around 0.
+    """A colour scale: light to dark, or blue through white to red if values have both signs.
 
     Arguments:
-        values: ``(n,)``; NaN and infinity are drawn in the colours ``MISSING``.
+        values: ``(n,)``; NaN and infinity have the colours ``MISSING``.
     """
 
     def __init__(self, values: NDArray[np.float64]) -> None:
@@ -105,7 +105,7 @@ class ColorScale:
             self.low = -self.high
 
     def paint(self, value: float) -> Paint:
-        """The colours of a node with this value."""
+        """Return the colours of a node with this value."""
         if not np.isfinite(value):
             return MISSING
         span = self.high - self.low
@@ -114,7 +114,7 @@ class ColorScale:
         return Paint(fill, GREY, text)
 
     def color(self, fraction: float) -> str:
-        """The colour at a fraction, 0 to 1, of the way from the lowest to the highest value."""
+        """Return the colour at a fraction, 0 to 1, between the lowest and the highest value."""
         place = fraction * (len(self._stops) - 1)
         i = min(int(place), len(self._stops) - 2)
         ends = zip(_channels(self._stops[i]), _channels(self._stops[i + 1]))
@@ -131,13 +131,14 @@ def document(
     before: Sequence[str] = (),
     scale: ColorScale | None = None,
 ) -> str:
-    """The text of an SVG file.
+    """Return the text of an SVG file.
 
     Arguments:
-        elements: what to draw, in the font of all pictures and with centred texts.
-        width, height: the size of the canvas, without the legend.
+        elements: the SVG elements, in the font of all pictures and with centred texts.
+        width: the width of the canvas.
+        height: the height of the canvas, without the legend.
         description: for screen readers.
-        before: what is below the elements.
+        before: elements below these.
         scale: the colours whose legend is at the bottom, if any.
     """
     elements = list(elements)
@@ -152,13 +153,13 @@ def document(
 
 
 def group(elements: Iterable[str], attributes: str, tooltip: str | None = None) -> str:
-    """The elements, a line each, in a group with these attributes."""
+    """Return the elements, a line each, in a group with these attributes."""
     label = "" if tooltip is None else f"<title>{escape(tooltip)}</title>"
     return "\n".join([f"<g {attributes}>{label}", *elements, "</g>"])
 
 
 def text(words: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
-    """A line of text, escaped here, whose middle is at ``x`` and whose base line is at ``y``.
+    """Return a line of text, escaped here, with its middle at ``x`` and its base line at ``y``.
 
     ``more`` are attributes, each after a space; with ``START`` the left end is at ``x``.
     """
@@ -169,7 +170,7 @@ def text(words: str, x: float, y: float, size: float, color: str, more: str = ""
 
 
 def title(words: str, x: float, y: float) -> str:
-    """A title that starts at ``x``, with its base line at ``y``."""
+    """Return a title that starts at ``x``, with its base line at ``y``."""
     return text(words, x, y, TITLE, GREY, START)
 
 
@@ -184,7 +185,7 @@ def box(
     stroke_width: float = 1.2,
     css_class: str = "",
 ) -> str:
-    """A rectangle with rounded corners."""
+    """Return a rectangle with rounded corners."""
     named = f'class="{css_class}" ' if css_class else ""
     return (
         f'<rect {named}x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
@@ -194,7 +195,7 @@ def box(
 
 
 def _legend(scale: ColorScale, top: float) -> str:
-    """A bar with the colours of a scale between its lowest and its highest value."""
+    """Return a bar with the colours of a scale between its lowest and its highest value."""
     low, high = format_number(scale.low), format_number(scale.high)
     left = round(2 * MARGIN + text_width(low, DETAIL))
     bar = [

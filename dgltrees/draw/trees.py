@@ -43,9 +43,9 @@ _RADIUS = 12.5
 
 @dataclass(frozen=True, repr=False)
 class Drawing(Picture):
-    """Trees drawn by :func:`draw`: boxes joined by edges, or as text one node per line.
+    """A drawing of trees by :func:`draw`: boxes joined by edges, or text with one node per line.
 
-    SVG has a group of class ``node`` per node and a path of class ``edge`` per edge.
+    The SVG has a group of class ``node`` per node and a path of class ``edge`` per edge.
     """
 
     layout: Layout
@@ -82,7 +82,7 @@ class Drawing(Picture):
         )
 
     def _node(self, node: int, box: Box, scale: svg.ColorScale | None) -> str:
-        """A box with a node's label, one part per line, and its details."""
+        """Return a box with a node's label, one part per line, and its details."""
         labels = self.labels
         name, detail, correct = labels.names[node], labels.details[node], labels.correct[node]
         paint = svg.INNER if self.layout.children[node] else svg.LEAF
@@ -139,35 +139,49 @@ def draw(
     vocabs: Mapping[str, Vocabulary] | None = None,
     svg_limit: int = 2000,
 ) -> Drawing:
-    """Draw trees: evaluate it in Jupyter for a picture, print it for text, ``save`` it to a file.
+    """Draw trees as a picture or as text.
 
-    All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also when
+    Jupyter shows the drawing as a picture, ``print`` as text, and its method ``save`` writes a
+    file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
     only some of the trees are drawn. They may be sequences, arrays, or tensors on any device.
 
     Arguments:
         trees: a forest, a batch, or a DGL graph of trees.
-        tree: draw this tree only, or these trees; all by default.
-        labels: ``N`` labels, or the name of the column to take them from. By default a label is
-            made of the columns ``label``, ``op``, ``word``, ``value`` and all columns of text or
-            with a vocabulary (ids below 0 are left out), or else is the node's number in its tree.
+        tree: the index or indices of the trees to draw; default: all.
+        labels: ``N`` labels, or the name of the column with the labels. By default a label consists
+            of the columns ``label``, ``op``, ``word``, ``value`` and all columns of strings or with
+            a vocabulary (ids below 0 are left out), or else is the node's number in its tree.
         values: ``(N,)`` numbers, shown on the nodes and as their colour: from light to dark, or
-            around 0 in blue and red if there are both signs.
-        predictions: ``(N,)`` or, for the roots, ``(T,)`` classes, shown as ``→ class``, or where
-            the target is known as ``✓ class`` or ``✗ class (target)``.
-        targets: ``(N,)`` or ``(T,)`` classes, shown as ``= class``; the column ``target`` by
-            default. Ids of predictions and targets are named by the vocabulary ``target``; an id
-            below 0 is shown as none.
-        positions: whether edges show the child's position: ``"all"``, ``"none"``, or ``"auto"``,
-            under those nodes only where a child is missing before another.
+            blue to red around 0 if there are both signs.
+        predictions: ``(N,)`` classes or, for the roots, ``(T,)``; shown as ``→ class``, or if the
+            target is known as ``✓ class`` or ``✗ class (target)``.
+        targets: ``(N,)`` or ``(T,)`` classes, shown as ``= class``; default: the column ``target``.
+            The vocabulary ``target`` gives the names of predictions and targets; ids below 0 are
+            not shown.
+        positions: whether edges show the position of the child: ``"all"``, ``"none"``, or
+            ``"auto"``, only below nodes that lack a child before another one.
         titles: ``T`` lines, each above its tree. By default trees are numbered if several are
             drawn.
-        vocabs: vocabularies by column, in place of the forest's own; a batch has none.
-        svg_limit: the most nodes an SVG may have.
+        vocabs: vocabularies by column, instead of those of the forest; a batch has none.
+        svg_limit: the largest number of nodes in an SVG.
+
+    Returns:
+        the drawing.
 
     Raises:
-        TreeError: an argument has the wrong length, an id is outside its vocabulary, a column
-            does not exist, or the edges do not form trees.
-        IndexError: there is no such tree.
+        TreeError: an argument has the wrong length, an id is outside its vocabulary, a column does
+            not exist, or the edges do not form trees.
+        IndexError: a tree does not exist.
+
+    Example:
+        >>> from dgltrees.trees.builders import from_brackets
+        >>> print(draw(from_brackets("(MAX 3 (MIN 9 7) 2)"), predictions=[7]))
+        MAX  → 7
+        ├─ 3
+        ├─ MIN
+        │  ├─ 9
+        │  └─ 7
+        └─ 2
     """
     forest = trees if isinstance(trees, Forest) else from_dgl(trees, edge_columns=False)
     forest = replace(forest, vocabs={**forest.vocabs, **(vocabs or {})})
@@ -199,7 +213,7 @@ def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
 
 
 def _edge(parent: Box, child: Box) -> str:
-    """A curve that leaves the parent downwards and enters the child from above."""
+    """Return a curve that leaves the parent downwards and enters the child from above."""
     top, bottom = parent.y + parent.height, child.y
     bend = (top + bottom) / 2
     return (
@@ -209,7 +223,7 @@ def _edge(parent: Box, child: Box) -> str:
 
 
 def _badge(box: Box, position: int) -> str:
-    """A child's position, on the edge just above the child."""
+    """Return a child's position, on the edge just above the child."""
     width, middle = badge_width(position), box.y - 10
     return (
         f'<g class="position"><rect x="{box.middle - width / 2:.1f}" y="{middle - 6.5:.1f}" '

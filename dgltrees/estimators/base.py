@@ -44,7 +44,9 @@ nested dictionaries, whose children are under ``children`` or the key that the s
 ``data.children_key`` names."""
 
 _FILE = "estimator.json"
-_OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "scratch"))
+_OF_FILES = tuple(
+    f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
+)
 """Settings of files, which an estimator does not read."""
 
 

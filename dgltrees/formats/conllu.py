@@ -28,6 +28,7 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
+"""The columns of words that CoNLL-U files have."""
 
 _ID, _FORM, _UPOS, _XPOS, _HEAD, _DEPREL = 0, 1, 3, 4, 6, 7  # of ten columns
 _NAMES = {"upos": _UPOS, "xpos": _XPOS, "deprel": _DEPREL}

@@ -26,6 +26,13 @@ class RecordLayout:
     """Names of the keys or columns of a file that hold the trees and their nodes.
 
     Each format uses some of the fields, see ``Format.layout``.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("plans.jsonl").write_text('{"plan": {"inputs": [{}, {}]}, "seconds": 1.5}')
+        >>> data = read("plans.jsonl", layout=RecordLayout("inputs", tree_path="plan"))
+        >>> data.forest, data.columns["seconds"]
+        (Forest(1 tree, 3 nodes, columns: none), array([1.5]))
     """
 
     children_key: str | None = None
@@ -35,20 +42,20 @@ class RecordLayout:
     """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
     ``json.Plan``; default: inferred in the same way. Two paths if a record has a pair of trees."""
     tree_id: str | None = None
-    """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
+    """Column of the tree of each row of a node table; default: ``tree`` or ``tree_id``."""
     node_id: str | None = None
-    """Column of the ids of nodes; by default ``node``, ``node_id`` or ``id``. Beside ``depth`` it
-    is read only if it is named, and rows are then sorted by it within their tree."""
+    """Column of the ids of nodes; default: ``node``, ``node_id`` or ``id``. With ``depth`` it is
+    used only if it is named here; the rows of each tree are then sorted by it."""
     parent: str | None = None
-    """Column with the id of each node's parent, empty at a root; by default ``parent`` or
+    """Column of the id of each node's parent, empty at a root; default: ``parent`` or
     ``parent_id``. In Arrow files the column of lists of parents."""
     depth: str | None = None
-    """Column with the depth of each node, whose rows are in preorder; by default ``depth``, if
-    there is no column of parents."""
+    """Column of the depth of each node, with rows in preorder; default: ``depth``, if there is no
+    column of parents."""
     categorical_columns: tuple[str, ...] = ()
     """Columns to read as strings, even if all or some of their values are numbers."""
     attributes: bool = False
-    """Attributes of the elements of XML are nodes too: children ``@name`` with their value."""
+    """Whether attributes of XML elements are nodes too: children ``@name`` with their value."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -214,13 +214,13 @@ def write_jsonl(
         )
     if beside and not paths:
         raise TreeError(
-            f"expected trees alone, got the example columns {', '.join(beside)}; name the key that "
-            "the trees have beside them, such as RecordLayout(tree_path='tree')"
+            f"expected only trees, got the example columns {', '.join(beside)}; name a key for "
+            "the trees next to them, such as RecordLayout(tree_path='tree')"
         )
     children = layout.children_key or CHILDREN
     if children in forest.columns:
         raise TreeError(
-            f"expected {children!r} for the children alone, got a column of this name; "
+            f"expected {children!r} only for the children, got a column of this name; "
             "give the layout another key for them"
         )
     targets = examples.targets.names if len(examples.targets) else None

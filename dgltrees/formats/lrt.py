@@ -26,8 +26,11 @@ from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 LRT_OPERATORS = ("and", "not", "or")
+"""The operators of the sentences of the logic data set."""
 LRT_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
+"""The relations between two sentences, in the order of their classes."""
 LRT_VARIABLES = tuple("abcdef")
+"""The variables of the sentences."""
 LRT_WORDS = {word: i for i, word in enumerate(LRT_VARIABLES + LRT_OPERATORS)}
 LRT_GRAMMAR = Grammar("relation TAB sentence TAB sentence", 3, label=0)
 _NOT = LRT_WORDS["not"]

@@ -140,7 +140,7 @@ class Records:
         if self._other_lists and not self._has_children:
             raise self.error(
                 f"expected nodes with their children under {self.layout.children_key!r}, got lists "
-                f"of objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
+                f"of objects only under {', '.join(map(repr, sorted(self._other_lists)))}; "
                 "name the key of the children",
                 min(self._other_lists.values()),
             )

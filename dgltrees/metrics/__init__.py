@@ -1,1 +1,21 @@
-"""Metrics: classification, regression, ranking, and confidence intervals."""
+"""Metrics of predictions: accuracy, q-errors, ranking, intervals."""
+
+from dgltrees.metrics.classes import accuracy, class_metrics, flag_metrics
+from dgltrees.metrics.intervals import Summary, summarize
+from dgltrees.metrics.ranks import ndcg, order_metrics, pair_metrics, rank_within, ranking
+from dgltrees.metrics.regression import number_metrics, q_errors
+
+__all__ = [
+    "Summary",
+    "accuracy",
+    "class_metrics",
+    "flag_metrics",
+    "ndcg",
+    "number_metrics",
+    "order_metrics",
+    "pair_metrics",
+    "q_errors",
+    "rank_within",
+    "ranking",
+    "summarize",
+]

@@ -16,11 +16,11 @@ from dgltrees.trees.words import is_number
 
 
 def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Read the vectors of a vocabulary's words from lines ``word v1 v2 ... vs``, as in GloVe.
+    """Read the vectors of a vocabulary's words from a text file, such as GloVe's.
 
-    Lines of other words are skipped, so the file may be larger than memory. If a word has two
-    lines, the first counts. A first line with two integers, the number of words and s, as written
-    by word2vec and fastText, is skipped.
+    A line is ``word v1 v2 ... vs``. Lines of other words are skipped, so the file may be larger
+    than memory. If a word has two lines, the first counts. A first line with two integers, the
+    number of words and s, as written by word2vec and fastText, is skipped.
 
     Arguments:
         path: the file, UTF-8.

@@ -1,4 +1,4 @@
-"""Settings: the arguments of constructors, from words and files to the objects that they make."""
+"""Settings: the arguments of constructors, set by command line, YAML or Python."""
 
 from dgltrees.settings.options import Option, checked, chosen, options_of
 from dgltrees.settings.resolve import Options, Part, nearest, overlay, schema

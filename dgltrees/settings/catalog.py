@@ -1,4 +1,4 @@
-"""Presets: settings under a name, each of which may build on another."""
+"""Presets: named settings, each of which may extend another preset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _wrong(name: str, presets: Any) -> str:
     fits = isinstance(presets, Mapping) and all(
         isinstance(key, str) and isinstance(values, Mapping) for key, values in presets.items()
     )
-    return "" if fits else "it is no mapping of names to mappings of settings"
+    return "" if fits else "it is not a mapping of names to mappings of settings"
 
 
 PRESETS: Registry[Presets] = Registry(
@@ -35,15 +35,15 @@ PRESETS: Registry[Presets] = Registry(
 
 
 def preset_names() -> list[str]:
-    """The names of all presets whose bases and tasks are installed."""
+    """Return the names of all presets whose bases and tasks are installed."""
     presets = _presets()
     return sorted((name for name in presets if _is_complete(name, presets)), key=_natural)
 
 
 def describe(name: str) -> str:
-    """What a preset says about itself, or the preset it builds on.
+    """Return the description of a preset, or of the preset that it extends.
 
-    In a file it is the comment at the head.
+    The description of a YAML file is the comment at its beginning.
     """
     for each in _with_bases(name):
         about = _head_comment(each) if _is_file(each) else _preset(each).get("about", "")
@@ -53,16 +53,16 @@ def describe(name: str) -> str:
 
 
 def paper_of(name: str) -> str:
-    """The table or figure that has a preset's row, as ``paper`` of it or of its base says.
+    """Return the table or figure of the paper that a preset reproduces, empty if there is none.
 
-    Empty for a preset that is in no paper.
+    It is the value of ``paper`` in the preset or in its base.
     """
     layers = (_own_values(each) for each in _with_bases(name))
     return next((values["paper"] or "" for values in layers if "paper" in values), "")
 
 
 def _with_bases(name: str) -> Iterator[str]:
-    """A preset, then the preset it builds on, and so on."""
+    """Yield a preset, the preset that it extends, and so on."""
     seen: set[str] = set()
     while name and name not in seen:
         yield name
@@ -71,21 +71,26 @@ def _with_bases(name: str) -> Iterator[str]:
 
 
 def load_preset(name: str) -> Settings:
-    """The settings of a preset; see :func:`preset_values`."""
+    """Return the settings of a preset; see :func:`preset_values`.
+
+    Example:
+        >>> load_preset("regress").model["hidden_size"]
+        128
+    """
     return Settings(preset_values(name))
 
 
 def preset_values(name: str) -> dict[str, Any]:
-    """The settings of a preset and its bases as nested mappings.
+    """Return the settings of a preset and its bases as nested mappings.
 
     Arguments:
-        name: a preset's name, or the path of a YAML file in the same format, in which ``base``
-            names the preset it builds on, and ``paper`` the table or figure that has its row; see
+        name: a preset's name, or the path of a YAML file in the same format. There, ``base`` names
+            the preset that it extends, and ``paper`` the table or figure that it reproduces; see
             :func:`~dgltrees.settings.layers.layered`.
 
     Raises:
-        ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
-            it builds on itself; or its base or its task is of a paper that is not installed.
+        ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, it
+            extends itself, or its base or task belongs to a paper that is not installed.
     """
     layers: list[tuple[str, dict[str, Any]]] = []
     at, seen = name, [name]
@@ -102,7 +107,7 @@ def preset_values(name: str) -> dict[str, Any]:
         layers.append((at, values))
         at = base
         if at in seen:
-            raise ConfigError(f"preset {name} builds on itself: {' -> '.join([*seen, at])}")
+            raise ConfigError(f"preset {name} extends itself: {' -> '.join([*seen, at])}")
         seen.append(at)
     merged: dict[str, Any] = {}
     for layer_name, layer in reversed(layers):
@@ -115,7 +120,7 @@ def preset_values(name: str) -> dict[str, Any]:
 
 
 def _presets() -> dict[str, Mapping[str, Any]]:
-    """All presets by name; two of one name are a warning, and the first has it."""
+    """Return all presets by name; a second preset of the same name is ignored with a warning."""
     found: dict[str, Mapping[str, Any]] = {}
     holders: dict[str, str] = {}
     for holder, presets in PRESETS.items():
@@ -123,7 +128,7 @@ def _presets() -> dict[str, Mapping[str, Any]]:
             if name in found:
                 warnings.warn(
                     f"the preset {name!r} is in {PRESETS.origin(holders[name])} and in "
-                    f"{PRESETS.origin(holder)}; the second one is left out",
+                    f"{PRESETS.origin(holder)}; the second one is ignored",
                     stacklevel=1,  # one place, so that it is seen once
                 )
             else:
@@ -132,7 +137,7 @@ def _presets() -> dict[str, Mapping[str, Any]]:
 
 
 def _is_complete(name: str, presets: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether the bases of a preset and its task are installed."""
+    """Return whether the bases of a preset and its task are installed."""
     tasks: list[Any] = []
     base: Any = name
     for _ in presets:  # as long as a chain can be
@@ -146,28 +151,28 @@ def _is_complete(name: str, presets: Mapping[str, Mapping[str, Any]]) -> bool:
 
 
 def _preset(name: str) -> Mapping[str, Any]:
-    """A preset as its package has it."""
+    """Return a preset as its package defines it."""
     presets = _presets()
     if name in presets:
         return presets[name]
     missing = registry.missing_paper(name)
     if missing:
-        raise ConfigError(f"preset {name!r} is of {missing}")
+        raise ConfigError(f"preset {name!r} belongs to {missing}")
     near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)
     raise ConfigError(f"no preset {name!r}; {near} (dgltrees presets lists all)")
 
 
 def _own_values(name: str) -> dict[str, Any]:
-    """The values of a preset or file, without those of its base."""
+    """Return the values of a preset or file, without those of its base."""
     values = _file_values(name) if _is_file(name) else deepcopy(dict(_preset(name)))
     if not _is_file(name):
         values.pop("about", None)
     if not isinstance(values.get("base", ""), str):
         raise ConfigError(f"expected base in {name} to name a preset, got {values['base']!r}")
     if not isinstance(values.get("task", ""), str):
-        raise ConfigError(f"expected task in {name} to be a text, got {values['task']!r:.60}")
+        raise ConfigError(f"expected task in {name} to be a string, got {values['task']!r:.60}")
     if not isinstance(values.get("paper"), (str, type(None))):
-        raise ConfigError(f"expected paper in {name} to be a text, got {values['paper']!r:.60}")
+        raise ConfigError(f"expected paper in {name} to be a string, got {values['paper']!r:.60}")
     for section in SECTIONS:
         if not isinstance(values.get(section, {}), Mapping):
             raise ConfigError(
@@ -187,9 +192,9 @@ def _file_values(path: str) -> dict[str, Any]:
     except ValueError as error:
         if isinstance(error, ConfigError):
             raise
-        raise ConfigError(f"{path} is no file of settings: {error}") from None
+        raise ConfigError(f"{path} is not a file of settings: {error}") from None
     if not isinstance(values, dict):
-        raise ConfigError(f"expected {path} to hold settings as a mapping, got {values!r:.60}")
+        raise ConfigError(f"expected {path} to contain a mapping, got {values!r:.60}")
     return values
 
 
@@ -212,6 +217,6 @@ def _text(path: str) -> str:
 
 
 def _natural(name: str) -> list[tuple[str, int]]:
-    """A sort key that puts ``c5`` before ``c10``: each part as letters and number."""
+    """Return a sort key that orders ``c5`` before ``c10``: each part as letters and number."""
     parts = (re.fullmatch(r"(.*?)(\d*)", part) for part in name.split("-"))
     return [(match[1], int(match[2] or 0)) for match in parts if match]

@@ -1,4 +1,4 @@
-"""All settings of a run: those of its task's data and model, and of the training loop."""
+"""All settings of a run: data, model and training loop."""
 
 from __future__ import annotations
 
@@ -25,104 +25,108 @@ _MAPPINGS = ("optimizer_options", "features")  # settings that are mappings them
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The training loop."""
+    """Settings of the training loop."""
 
     hidden: ClassVar[tuple[str, ...]] = ("pretrained_lr",)
 
     optimizer: str = "adadelta"
-    """Optimizer of torch.optim by name, such as adam or sgd, in upper or lower case."""
+    """Name of an optimizer of torch.optim, such as adam or sgd, in upper or lower case."""
     lr: Positive | None = None
-    """Learning rate; by default torch's, which is 1.0 for AdaDelta."""
+    """Learning rate; default: torch's, which is 1.0 for AdaDelta."""
     pretrained_lr: Positive | None = None
-    """Learning rate of the pretrained encoder with ``data.fine_tune``; by default 3e-5."""
+    """Learning rate of the pretrained encoder with ``data.fine_tune``; default: 3e-5."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
     weight_decay: NonNegative = 0.0
-    """Weight of the L2 penalty on all parameters, given to torch's optimizer."""
-    clip: Positive | None = None
-    """Largest norm of the gradient of all parameters together; by default no bound."""
+    """Weight of the L2 penalty on all parameters, an argument of torch's optimizer."""
+    max_grad_norm: Positive | None = None
+    """Largest norm of the gradient of all parameters; larger gradients are scaled down to it;
+    default: no limit."""
     epochs: Count = 100
-    """Passes over the training examples at most."""
+    """Largest number of passes over the training examples."""
     patience: Count | None = 5
-    """Stop after so many epochs without a better validation value; null: never."""
+    """Stop after this many epochs without a better validation value; null: never."""
     monitor: str | None = None
-    """Validation metric that decides which epoch is the best; by default the task's first."""
+    """Validation metric that determines the best epoch; default: the task's first metric."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
     """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
     batch_size: Count = 25
-    """Examples in a batch, over all processes; of a running text, into how many parts it is cut
-    that are read side by side."""
+    """Number of examples per batch, over all processes; for running text, the number of parts of it
+    that are read in parallel."""
     max_nodes: Count | None = None
-    """Nodes in a batch at most, over all processes; by default no bound."""
-    pool: Count = 50
-    """Batches in a pool within which similar examples are batched together; 1 for none."""
+    """Largest number of nodes per batch, over all processes; default: no limit."""
+    bucket_batches: Count = 50
+    """Number of random batches whose examples are sorted by ``bucket_by`` and divided into batches
+    of similar examples; 1: every batch is a random sample."""
     bucket_by: Literal["depth", "size"] = "depth"
-    """By what examples are similar: by depth and then by size, or by size alone."""
+    """Order of the examples in a bucket: by depth and then by size, or only by size."""
     seed: Seed = 0
     """Seed of the initial parameters, the order of the examples and dropout."""
-    checkpoint_steps: Count | None = None
-    """Steps between two writes of the resume state within an epoch; by default none."""
+    save_every_n_steps: Count | None = None
+    """Save the state for resuming after every N steps of an epoch; default: only after an epoch."""
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
-    """Kind of device; auto takes a CUDA GPU where there is one, and never mps, which has no double
+    """Kind of device; auto: a CUDA GPU if there is one, never mps, which has no double
     precision."""
     precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
-    """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
+    """Precision of all numbers (true), or only of matrix products (mixed)."""
     compile: bool | None = None
-    """Compile cells with numba, which takes some ten seconds for each the first time; by default
-    if the training nodes times the epochs are 4 million or more."""
+    """Compile cells with numba, which takes about ten seconds per cell the first time; default: if
+    training nodes times epochs are 4 million or more."""
     threads: Count | None = None
-    """CPU threads of each process; by default one, and two for cells of 524,288 parameters or more.
-    A resumed run has as many as it began with."""
-    workers: NonNegativeInt = 0
-    """Processes that make batches ahead, beside each training process; 0: none."""
+    """CPU threads of each process; default: one, and two for cells of 524,288 parameters or more. A
+    resumed run has the number that it began with."""
+    num_workers: NonNegativeInt = 0
+    """Processes that prepare batches in advance, for each training process; 0: the training process
+    prepares them."""
     deterministic: bool = True
-    """Use torch's deterministic algorithms, so that a run can be repeated."""
+    """Use torch's deterministic algorithms, so that runs are reproducible."""
     logger: Literal["csv", "tensorboard", "wandb", "mlflow"] | None = None
-    """Where to log the metrics of each epoch besides: to files in the run directory (csv,
-    tensorboard) or a service, whose library has to be installed; by default nowhere."""
+    """Another log of the metrics of each epoch: files in the run directory (csv, tensorboard) or a
+    service whose library is installed (wandb, mlflow); default: none."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Examples that nothing is chosen from are in no order."""
-        return {"bucket_by": "with training.pool 1"} if values["pool"] == 1 else {}
+        """Return the settings without effect, as examples are not bucketed within one batch."""
+        random = values["bucket_batches"] == 1
+        return {"bucket_by": "with training.bucket_batches 1"} if random else {}
 
 
 @dataclass(frozen=True)
 class StatefulTraining(TrainingSettings):
-    """The training loop over running text, whose batches continue where the last one ended."""
+    """Settings of the training loop over running text, where a batch continues the previous one."""
 
     hidden: ClassVar[tuple[str, ...]] = (
-        *("max_nodes", "pool", "bucket_by", "checkpoint_steps"),
+        *("max_nodes", "bucket_batches", "bucket_by", "save_every_n_steps"),
         *TrainingSettings.hidden,
     )
 
 
 @dataclass(frozen=True)
 class PretrainedTraining(TrainingSettings):
-    """The training loop of tasks that may have a pretrained encoder."""
+    """Settings of the training loop of tasks that support a pretrained encoder."""
 
     hidden: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
 class GroupedTraining(PretrainedTraining):
-    """The training loop over groups of examples that are learned together."""
+    """Settings of the training loop over groups of examples."""
 
     batch_size: Count = 25
-    """Examples in a batch, over all processes, of as many whole groups as fit; a larger group is a
-    batch by itself."""
+    """Number of examples in a batch, over all processes, in whole groups; a larger group is a batch
+    by itself."""
 
 
 class Settings:
     """All settings of a run.
 
     ``Settings({"task": "listops", "model": {"cell": "gru"}})`` has the same names as YAML and the
-    command line; what is not named has its default.
+    command line. Settings that are not given have their defaults.
 
     Arguments:
         values: ``task``, and the sections ``data``, ``model`` and ``training``, each a mapping from
-            names to values; names with a dot may be mappings within mappings.
-        preset: name of the preset the settings come from.
+            names to values. Names with a dot may be nested mappings.
+        preset: name of the preset of the settings.
 
     Attributes:
         task: the task.
@@ -132,8 +136,13 @@ class Settings:
         sections: the options of each section.
 
     Raises:
-        ConfigError: a setting is not read by this task and model, naming the nearest that is; or a
-            value is not one that the setting may have.
+        ConfigError: a setting has no effect with this task and model (the error names the nearest
+            one that has), or a value is not allowed.
+
+    Example:
+        >>> settings = Settings({"task": "regress", "model": {"cell": "gru"}})
+        >>> settings.model["cell"], settings.training.epochs
+        ('gru', 100)
     """
 
     task: Task
@@ -168,7 +177,7 @@ class Settings:
             )
         if self.training.pretrained_lr is not None and not self.is_fine_tuned:
             raise ConfigError(
-                "training.pretrained_lr is not read without data.fine_tune; leave it out"
+                "training.pretrained_lr has no effect without data.fine_tune; leave it out"
             )
         if self.training.schedule == "halve" and not self.monitor.endswith("loss"):
             losses = [name for name in names if name.endswith("loss")]
@@ -184,28 +193,28 @@ class Settings:
 
     @property
     def monitor(self) -> str:
-        """Name of the metric that decides which epoch is the best."""
+        """Name of the metric that determines the best epoch."""
         return self.training.monitor or self.task.metrics[0].name
 
     @property
     def monitored(self) -> Metric:
-        """The metric that decides which epoch is the best."""
+        """The metric that determines the best epoch."""
         return {metric.name: metric for metric in self.task.metrics}[self.monitor]
 
     @property
     def compared(self) -> Metric:
-        """The metric by which runs are compared: the monitored one, or the task's first.
+        """The metric that compares runs: the monitored metric, or the task's first.
 
-        The first where the schedule ``halve`` leaves no choice but to monitor a loss.
+        It is the first one if the schedule ``halve`` requires a loss as the monitored metric.
         """
         return self.task.metrics[0] if self.training.schedule == "halve" else self.monitored
 
     def replace(self, section: str, **values: Any) -> Settings:
-        """The same settings with other values of a section; what is not read any more goes."""
+        """Return the settings with other values of a section; drop those without effect."""
         return Settings(layered(self.to_dict(), {section: values}), preset=self.preset)
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested plain values, as YAML holds them."""
+        """Return the settings as nested plain values, as in YAML."""
         return {
             "preset": self.preset,
             "task": self.task.name,
@@ -213,7 +222,7 @@ class Settings:
         }
 
     def to_yaml(self) -> str:
-        """YAML text, from whose values :class:`Settings` makes the same."""
+        """Return the settings as YAML text."""
         text: str = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
         return text
 
@@ -233,7 +242,7 @@ class Settings:
 
 
 def section_sources(task: Task) -> dict[str, Any]:
-    """The class of each section's settings in a task."""
+    """Return the class of each section's settings in a task."""
     data: Any = task.data
     training = StatefulTraining if task.stateful else TrainingSettings
     if "fine_tune" in options_of(data):
@@ -242,13 +251,13 @@ def section_sources(task: Task) -> dict[str, Any]:
 
 
 def nearest_setting(name: str, task: str, otherwise: str, start: str = "") -> str:
-    """``"did you mean model.hidden_size?"`` for ``hidden_size``; ``otherwise`` if none is similar.
+    """Return ``"did you mean model.hidden_size?"`` for a similar name, else ``otherwise``.
 
     Arguments:
         name: the name of a setting without its section.
         task: the name of the task.
-        otherwise: the text where no setting of the task has a similar name.
-        start: the text before each full name, such as the dashes of a flag.
+        otherwise: the text if no setting of the task has a similar name.
+        start: prefix of each full name, such as the dashes of a flag.
     """
     names = [
         f"{start}{section}.{option}"
@@ -260,22 +269,22 @@ def nearest_setting(name: str, task: str, otherwise: str, start: str = "") -> st
 
 
 def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with a layer of others above them.
+    """Merge settings with a layer that overrides them.
 
-    What the layer says must be read by the task and model that result; what stood below and is not
-    read any more (the rank of a base preset, say, with another aggregator) goes. With other
-    training files, the validation and test files from below do not count.
+    Settings of the layer must have an effect with the resulting task and model. Other settings that
+    no longer have an effect are dropped, such as the rank of a base preset with another aggregator.
+    A layer with other training files also drops the validation and test files.
 
     Arguments:
-        values: settings that stand, nested or flat within their sections.
-        layer: settings above them.
+        values: settings, nested or flat within their sections.
+        layer: settings that override them.
 
     Raises:
-        ConfigError: a setting of the layer is not read, or has a wrong value.
+        ConfigError: a setting of the layer has no effect, or a value is not allowed.
     """
     merged: dict[str, Any] = {**values, **layer}
     if "task" not in merged:
-        raise ConfigError(f"expected a task, one of {', '.join(TASKS)}, got none")
+        raise ConfigError(f"missing task; give one of {', '.join(TASKS)}")
     task = get_task(merged["task"])
     sources = section_sources(task)
     for name in SECTIONS:
@@ -287,12 +296,12 @@ def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, An
 
 
 def _reader(task: Task) -> str:
-    """What errors call the reader of the settings."""
+    """Return the name of the user of the settings in errors."""
     return f"the task {task.name}"
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Mappings within mappings as names with dots; a setting that is a mapping stays together.
+    """Return nested mappings as names with dots; a setting that is a mapping is not split.
 
     Scalars and arrays of NumPy become Python's; see :func:`~dgltrees.settings.values.plain`.
     """
@@ -309,7 +318,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Names with dots as mappings within mappings."""
+    """Return names with dots as nested mappings."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         *outer, last = name.split(".")

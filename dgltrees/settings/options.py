@@ -1,9 +1,10 @@
-"""The arguments of constructors: their names, types, defaults and sentences, read off a class."""
+"""Options: names, types, defaults and descriptions of constructor arguments, read from a class."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
 Choices = Mapping[str, Source | tuple[Source, ...] | None]
-"""What an option's value names: a class, or several; None is a choice without options."""
+"""The values of an option: a class, or several, by name; None for a value without options."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ class Option:
     """One argument of a constructor, as a setting.
 
     Arguments:
-        name: of the argument.
-        type: its annotation, with ranges (:data:`Count` and the others) and ``Literal`` choices.
-        default: its default; None where the constructor has none, for code then decides.
-        sentence: what the docstring of the class says of it.
-        choices: where the value names a part: the classes by name.
+        name: name of the argument.
+        type: its annotation, with ranges such as :data:`Count` and ``Literal`` choices.
+        default: its default; None if the constructor has none and code provides the value.
+        sentence: its description in the docstring of the class.
+        choices: the classes by name, if the value selects a part.
     """
 
     name: str
@@ -56,19 +57,20 @@ class Option:
 
     @property
     def words(self) -> str:
-        """What values there are: ``"a whole number of at least 1, or null"``."""
-        return in_words(self.type, self.choices)
+        """The type as text for the help, without None: ``"integer of at least 1"``."""
+        words = re.sub(r"^null, or |, or null$", "", in_words(self.type, self.choices))
+        return re.sub(r"(^|, or )an? ", r"\1", words)
 
     def parse(self, words: Sequence[str], name: str) -> Any:
-        """The value that words on a command line say.
+        """Convert words of a command line to a value.
 
         Arguments:
-            words: what stands behind the flag; none say true, several are a list. A list of numbers
-                may have commas instead of spaces.
-            name: the option's full name, for errors.
+            words: the words after the flag; no words mean true, several are a list. A list of
+                numbers may have commas instead of spaces.
+            name: full name of the option, for errors.
 
         Raises:
-            ConfigError: there are several words for one value; types are not looked at.
+            ConfigError: there are several words for one value; types are not checked.
         """
         if not words:
             text = "true" if self.takes(bool) else ""
@@ -76,8 +78,8 @@ class Option:
             text = words[0]
         elif not self.takes(list):
             raise ConfigError(
-                f"expected one value of {name}, got {' '.join(words)!r}; put a value with spaces "
-                "in quotes, and two dashes before a flag"
+                f"expected one value of {name}, got {' '.join(words)!r}; quote a value that "
+                "contains spaces, and write flags with two dashes"
             )
         else:
             return [from_text(member_type(self.type), word) for word in words]
@@ -91,11 +93,11 @@ class Option:
         return value
 
     def takes(self, kind: type) -> bool:
-        """Whether values of a plain type are among this option's."""
+        """Return whether the type of the option includes a plain type."""
         return kind in plain_types(self.type)
 
     def check(self, value: Any, section: str) -> None:
-        """Raise ConfigError if ``value`` is not one that this option may have."""
+        """Raise ConfigError if ``value`` is not allowed for this option."""
         wrong = expected(self.type, value, self.choices)
         if wrong is not None:
             name = called(f"{section}.{self.name}")
@@ -104,11 +106,11 @@ class Option:
 
 
 def checked(source: C) -> C:
-    """A class whose constructor refuses values that its annotations exclude.
+    """Make a constructor reject values that its annotations exclude, as a class decorator.
 
-    A class decorator, for ranges (:data:`Count` and the others), ``Literal`` choices and plain
-    types. The constructor then raises ConfigError: ``expected dropout to be a number of at least 0
-    and below 1, got 1.5``.
+    It checks ranges (:data:`Count` and others), ``Literal`` choices and plain types. The
+    constructor then raises ConfigError: ``expected dropout to be a number of at least 0 and below
+    1, got 1.5``.
     """
     init: Callable[..., None] = source.__init__  # type: ignore[misc]
     hashable: Source = source
@@ -133,7 +135,7 @@ def checked(source: C) -> C:
 
 @cache
 def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
-    """The annotations of a constructor; those of a dataclass belong to the modules of its bases."""
+    """Return the annotations of a constructor, those of a dataclass in the modules of its bases."""
     if not is_dataclass(source):
         return get_type_hints(init, include_extras=True)
     hints: dict[str, Any] = {}
@@ -145,37 +147,37 @@ def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
 
 
 def chosen(name: str) -> Any:
-    """The default of an argument that chooses a part, by the part's name in ``parts``."""
+    """Return the name of a part as the default of an argument that selects a part."""
     return name
 
 
 @cache
 def collects(source: Source) -> bool:
-    """Whether a constructor takes ``**options``, and so makes the parts of its object itself."""
+    """Return whether a constructor takes ``**options``, and so builds its parts itself."""
     parameters = inspect.signature(source).parameters.values()
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def fixed_parts(source: Source) -> dict[str, Source]:
-    """The parts of an object that nobody chooses, by argument: its name begins their options'."""
+    """Return the parts that are not a choice, by argument; their options have it as prefix."""
     parts: Mapping[str, Any] = getattr(source, "parts", {})
     return {name: part for name, part in parts.items() if not isinstance(part, Mapping)}
 
 
 @cache
 def options_of(source: Source) -> Mapping[str, Option]:
-    """The arguments of ``source`` as options, by name and in their order.
+    """Return the arguments of ``source`` as options, by name and in order.
 
-    Sentences are those of the class, or of the nearest base class that has one; arguments that are
-    passed on to a base class (``**options``) are among them.
+    Descriptions are taken from the class, or from the nearest base class that has one. Arguments
+    that are passed to a base class (``**options``) are included.
 
     Arguments:
-        source: a class, whose attribute ``parts`` maps names of its arguments to tables of classes,
-            of which the value of the argument names one; or to a class, see :func:`fixed_parts`;
-            or a function.
+        source: a function, or a class. The class attribute ``parts`` maps names of arguments to
+            tables of classes, one of which the value of the argument selects, or to a class, see
+            :func:`fixed_parts`.
 
     Returns:
-        the options; those of parts are not among them, see :meth:`Options.names`.
+        The options, without those of parts.
     """
     parts: Mapping[str, Any] = getattr(source, "parts", {})
     fixed = fixed_parts(source)
@@ -212,7 +214,7 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _constructors(source: Source) -> Iterator[Callable[..., Any]]:
-    """The constructor of a class, and those of its bases that it passes arguments on to."""
+    """Yield the constructor of a class, and those of its bases that receive its arguments."""
     if not inspect.isclass(source):
         yield source
         return
@@ -241,7 +243,7 @@ def _sentences(source: Source) -> dict[str, str]:
 
 
 def _field_sentences(kind: type) -> Iterator[tuple[str, str]]:
-    """The fields of a dataclass with the strings below them, read from its source."""
+    """Yield the fields of a dataclass with the strings below them, read from its source."""
     if "__source__" in kind.__dict__:
         node = kind.__dict__["__source__"].nodes[kind.__name__][0]
     else:

@@ -6,7 +6,7 @@ from typing import Any
 
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
-_LOOP = {"optimizer": "adam", "lr": 0.002, "clip": 5.0, "batch_size": 32, "patience": 10}
+_LOOP = {"optimizer": "adam", "lr": 0.002, "max_grad_norm": 5.0, "batch_size": 32, "patience": 10}
 _PAIRS_LOOP = {**_LOOP, "lr": 0.001}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -53,7 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                  "features": ["word"]},
         "model": {"cell": "child_sum", "hidden_size": 150, "embedding": 150, "readout": "root",
                   "places": False, "pairs": "symmetric", "objective": "ordinal", "head": [50]},
-        "training": {"optimizer": "adam", "lr": 0.001, "clip": 5.0, "batch_size": 25,
+        "training": {"optimizer": "adam", "lr": 0.001, "max_grad_norm": 5.0, "batch_size": 25,
                      "monitor": "pearson", "epochs": 15, "patience": 5},
     },
 }

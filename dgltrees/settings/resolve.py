@@ -1,9 +1,9 @@
-"""Options: the arguments of constructors as settings, with their types, ranges and sentences.
+"""Options: the arguments of constructors as settings, with their types, ranges and descriptions.
 
-A setting is an argument of a constructor: its name, type, default and sentence stand there and
-nowhere else. :func:`options_of` reads them off a class. An argument whose value names another class
-(``aggregator="hosvd"``) is declared in the class attribute ``parts``, and brings the arguments of
-that class with it.
+A setting is an argument of a constructor: its name, type, default and description are defined there
+and nowhere else. :func:`options_of` reads them from a class. An argument whose value selects
+another class (``aggregator="hosvd"``) is declared in the class attribute ``parts``, and adds the
+arguments of that class.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ T = TypeVar("T")
 
 
 class Options(Mapping[str, Any]):
-    """The values of all options that a class and its chosen parts read.
+    """The values of all options of a class and of its selected parts.
 
-    ``Options(TreeModel, {"cell": "lstm", "aggregator": "hosvd", "rank": 3}, "model")`` holds every
-    option of ``TreeModel``, of the cell ``lstm`` and of the aggregator ``hosvd``, those that are
-    not among the values by their defaults, and nothing else.
+    ``Options(TreeModel, {"cell": "lstm", "aggregator": "hosvd", "rank": 3}, "model")`` contains
+    every option of ``TreeModel``, of the cell ``lstm`` and of the aggregator ``hosvd``, with
+    defaults for those that are not among the values.
 
-    A class takes part by optional class attributes: ``parts``, see :func:`options_of`;
-    ``hidden``, names of arguments of it and its parts that code gives and nobody sets; and
-    ``unread``, a static method from the values of its options to those that are not read with
-    these values, and why.
+    A class defines its options by optional class attributes: ``parts``, see :func:`options_of`;
+    ``hidden``, names of arguments of the class and its parts that are not settings; and ``unread``,
+    a static method that maps the values of its options to the names of options without effect, with
+    the reason.
 
     Arguments:
         source: the class.
         values: options by name.
-        section: what stands before an option's name in errors.
-        reader: what reads the options, for errors: ``"the task listops"``.
+        section: prefix of the names of options in errors.
+        reader: the object that uses the options, for errors, such as ``"the task listops"``.
 
     Raises:
-        ConfigError: an option is not read, saying why, or naming the nearest that is; or a value
-            is not one that the option may have.
+        ConfigError: an option has no effect (with the reason, or the nearest option that has one),
+            or a value is not allowed.
     """
 
     def __init__(
@@ -54,19 +54,19 @@ class Options(Mapping[str, Any]):
         }
 
     def of(self, source: Callable[..., T], *, prefix: str = "", **arguments: Any) -> T:
-        """An object of ``source``, made with the values here and with ``arguments`` besides.
+        """Return an object of ``source``, created with these options and with ``arguments``.
 
-        Where an argument chooses a part, the constructor gets the part: of a dataclass an object,
-        of another class a :class:`Part`, of several classes a tuple of these, and the name where
-        there is no class. A constructor with ``**options`` gets the name and the part's options.
+        If an argument selects a part, the constructor receives the part: an object of a dataclass,
+        a :class:`Part` of another class, a tuple of these for several classes, or the name if there
+        is no class. A constructor with ``**options`` receives the name and the options of the part.
 
         Arguments:
             source: a class.
-            prefix: under which its options stand here.
-            arguments: what the options do not say; where both say something these count.
+            prefix: prefix of the names of its options.
+            arguments: further arguments; they override options of the same name.
 
         Raises:
-            ConfigError: the class wants other arguments.
+            ConfigError: the class needs other arguments.
         """
         start = f"{prefix}." if prefix else ""
         below = {
@@ -87,23 +87,23 @@ class Options(Mapping[str, Any]):
         except TypeError as error:
             given = ", ".join({**named, **arguments})
             raise ConfigError(
-                f"expected {getattr(source, '__name__', source)}(...) to take the arguments "
-                f"{given}, and to want no others, got: {error}"
+                f"expected {getattr(source, '__name__', source)}(...) to take exactly the "
+                f"arguments {given}, got: {error}"
             ) from None
         return source(**named, **arguments)
 
     def part(self, name: str) -> Any:
-        """The part that the option ``name`` chooses, as :meth:`of` hands it to a constructor."""
+        """Return the part that the option ``name`` selects, as passed to a constructor."""
         option = self.options[name]
         return self._argument(option, self[name], name[: -len(option.name)])
 
     def source_of(self, name: str) -> Any:
-        """The class that the option ``name`` chooses; None where it has no options."""
+        """Return the class that the option ``name`` selects; None if it has no options."""
         choices = self.options[name].choices
         return None if choices is None else choices[self[name]]
 
     def _argument(self, option: Option, value: Any, start: str) -> Any:
-        """The value of an option for a constructor: the part, where it chooses one."""
+        """Return the value of an option for a constructor: the part, if the option selects one."""
         if option.choices is None or option.choices[value] is None:
             return value
         parts = [
@@ -115,7 +115,7 @@ class Options(Mapping[str, Any]):
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def replace(self, **values: Any) -> Options:
-        """The same options with other values of some; what is not read any more goes."""
+        """Return the same options with some values replaced; values without effect are dropped."""
         merged = overlay(self.source, self.values_by_name, values, self.section, self.reader)
         return Options(self.source, merged, self.section, self.reader)
 
@@ -133,24 +133,24 @@ class Options(Mapping[str, Any]):
 
 
 class Part(Generic[T]):
-    """A part of a model as its constructor gets it, which makes a ``T`` from more arguments.
+    """A part of a model as a constructor receives it: a function from further arguments to a ``T``.
 
     Arguments:
-        options: those of the model.
-        name: the name of the part, as settings have it.
+        options: the options of the model.
+        name: the name of the part in settings.
         source: its class.
-        prefix: under which its options stand in those of the model.
+        prefix: prefix of the names of its options in those of the model.
     """
 
     def __init__(self, options: Options, name: str, source: Callable[..., T], prefix: str) -> None:
         self.options, self.name, self.source, self.prefix = options, name, source, prefix
 
     def __call__(self, **arguments: Any) -> T:
-        """The part, made with its options and with ``arguments``; see :meth:`Options.of`."""
+        """Return the part with its options and ``arguments``; see :meth:`Options.of`."""
         return self.options.of(self.source, prefix=self.prefix, **arguments)
 
     def other(self, option: str, name: str) -> Part[Any]:
-        """The part that ``option`` would choose by another name, with the options they share."""
+        """Return the part of another name for ``option``, with the options that both have."""
         part: Part[Any] = self.options.replace(**{option: name}).part(option)
         return part
 
@@ -162,10 +162,12 @@ def overlay(
     section: str,
     reader: str = "",
 ) -> dict[str, Any]:
-    """The values ``above`` laid over those ``below``, of which what is not read any more goes.
+    """Merge two sets of values; ``above`` overrides ``below``.
+
+    Values of ``below`` that have no effect after the merge are dropped.
 
     Raises:
-        ConfigError: an option of ``above`` is not read, or its value is not one it may have.
+        ConfigError: an option of ``above`` has no effect, or its value is not allowed.
     """
     merged = {**below, **above}
     options = _read_options(source, merged, above, section, reader)
@@ -179,7 +181,7 @@ def _read_options(
     section: str,
     reader: str = "",
 ) -> dict[str, Option]:
-    """The options that are read with these values; those asked for must be among them."""
+    """Return the options that have an effect with these values, which include ``asked``."""
     options, reasons = _resolve(source, values, section)
     for name, value in asked.items():
         if name in options or value is None:  # null takes a value back
@@ -187,24 +189,24 @@ def _read_options(
         full = called(f"{section}.{name}")
         reason = reasons.get(name) or _choice_without(name, options, values, section)
         if reason:
-            raise ConfigError(f"{full} is not read {reason}; leave it out")
+            raise ConfigError(f"{full} has no effect {reason}; leave it out")
         words = name.replace("_", " ")
         described = [each for each, option in options.items() if words in option.sentence.lower()]
-        cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
+        cure = "leave it out (dgltrees train PRESET --help lists all settings)" if reader else ""
         if described:
             cure = f"did you mean {called(f'{section}.{described[0]}')}?"
         below = schema(source)
         if cure and name not in below:
             cure = nearest(name, sorted(below), cure, section=section)
         cure = nearest(name, options, cure, section=section)
-        raise ConfigError(f"{full} is not read by {reader or section}; {cure}")
+        raise ConfigError(f"{full} has no effect in {reader or section}; {cure}")
     return options
 
 
 def _choice_without(
     name: str, options: Mapping[str, Option], values: Mapping[str, Any], section: str
 ) -> str:
-    """The chosen part that does not read an option, and those that do; empty if none does."""
+    """Return the selected part without an option, and the parts with it; empty if there is none."""
     for key, option in options.items():
         prefix = key[: -len(option.name)]
         readers = [
@@ -220,9 +222,9 @@ def _choice_without(
 
 @cache
 def schema(source: Source, prefix: str = "") -> Mapping[str, Option]:
-    """The options that a class and its parts read by name, whatever is chosen.
+    """Return the options of a class and of all its parts by name, for any selection.
 
-    A name has one type in all parts, so that a word of a command line has one value.
+    A name has the same type in all parts, so that a word on the command line has one value.
     """
     found: dict[str, Option] = {}
     queue, seen = [(source, prefix)], set[tuple[Source, str]]()
@@ -240,7 +242,7 @@ def schema(source: Source, prefix: str = "") -> Mapping[str, Option]:
 
 
 def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
-    """The classes that a choice names."""
+    """Return the classes of a choice."""
     if choice is None:
         return ()
     return choice if isinstance(choice, tuple) else (choice,)
@@ -249,15 +251,15 @@ def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
 def _resolve(
     source: Source, values: Mapping[str, Any], section: str
 ) -> tuple[dict[str, Option], dict[str, str]]:
-    """The options read where they have these values, and why others of the parts are not.
+    """Return the options that have an effect with these values, and why others have none.
 
     Arguments:
-        source: the class with which it begins.
+        source: the class.
         values: options by name.
-        section: for errors.
+        section: the section, for errors.
 
     Raises:
-        ConfigError: a value is not one that its option may have.
+        ConfigError: a value is not allowed.
     """
     options: dict[str, Option] = {}
     reasons: dict[str, str] = {}
@@ -288,14 +290,14 @@ def _resolve(
 def nearest(
     name: str, names: Iterable[str], otherwise: str = "", *, section: str = "", number: int = 1
 ) -> str:
-    """``"did you mean model.rank?"``; where no name is alike ``otherwise``, or all ``names``.
+    """Return ``"did you mean model.rank?"``; without a similar name ``otherwise`` or all names.
 
     Arguments:
-        name: a name that there is not.
-        names: those that there are.
-        otherwise: what to say where none of them is alike.
-        section: what stands before each name, with a dot.
-        number: names to suggest, at most.
+        name: a name that does not exist.
+        names: the names that exist.
+        otherwise: the text if no name is similar.
+        section: prefix of each name, before a dot.
+        number: largest number of names to suggest.
     """
     start = f"{section}." if section else ""
     all_names = list(names)

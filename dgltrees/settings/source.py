@@ -1,9 +1,9 @@
 """Definitions read from the source of modules, without importing what those modules import.
 
-Helps, the lists of commands and presets, and errors in their names need the constructors of cells
-and models, and not torch. :func:`read` executes the one definition that is asked for and those
-that it names, and imports none of their modules. A name of another library is an empty object: a
-class leaves such a base out, and a function that is called must not need it.
+Help texts, lists of commands and presets, and errors about names need the constructors of cells and
+models, but not torch. :func:`read` executes one definition and those that it uses, and imports none
+of their modules. A name of another library is a placeholder object: it is ignored as a base class,
+and a function that is called must not need it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dgltrees import registry
 from dgltrees._collector import without_collector
 
 _READABLE = {"dgltrees"}
-"""The packages that are read; with those of places that are asked for."""
+"""The packages whose source is read; :func:`read` adds those of its arguments."""
 _DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -37,7 +37,7 @@ class Elsewhere:
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Elsewhere:
-        """The same object."""
+        """Return the same object."""
         return self
 
     def __getitem__(self, key: Any) -> Elsewhere:
@@ -56,7 +56,7 @@ ELSEWHERE = Elsewhere()
 
 
 class Source(dict[str, Any]):
-    """The names of a module, each defined when it is first asked for.
+    """The names of a module, each defined at its first access.
 
     Arguments:
         module: the module's name.
@@ -118,7 +118,7 @@ class Source(dict[str, Any]):
 
 
 def read(place: str) -> Any:
-    """The object at ``"module:attribute"``, as its source defines it.
+    """Return the object at ``"module:attribute"``, as its source defines it.
 
     Raises:
         ImportError, OSError, SyntaxError, LookupError: there is no such module or name, or no
@@ -131,7 +131,7 @@ def read(place: str) -> Any:
 
 @contextmanager
 def reading_sources() -> Iterator[None]:
-    """Let registries read the objects that are asked for, where torch has not been imported."""
+    """Let registries read objects from source if torch has not been imported."""
     usual = registry.read
     registry.read = _read_entry if "torch" not in sys.modules else usual
     try:
@@ -157,7 +157,7 @@ _source = cache(Source)
 
 
 def _module(name: str) -> Any:
-    """A module by its name: imported if it is already or is Python's, else its source."""
+    """Return an imported module or one of the standard library, or else its source."""
     first = name.partition(".")[0]
     if name in sys.modules or first in sys.stdlib_module_names:
         return importlib.import_module(name)
@@ -173,7 +173,7 @@ def _has_source(module: str) -> bool:
 
 
 def _names(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement defines."""
+    """Yield the names that a statement defines."""
     if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
         yield node.name
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -186,7 +186,7 @@ def _names(node: ast.stmt) -> Iterator[str]:
 
 
 def _names_needed(node: ast.AST) -> Iterator[str]:
-    """The names that executing a statement asks for: not those in the bodies of functions."""
+    """Yield the names that executing a statement needs, without bodies of functions."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield node.id
     for field, value in ast.iter_fields(node):

@@ -29,15 +29,15 @@ TASKS: Registry[Task] = Registry(
 
 
 def get_task(name: str) -> Task:
-    """The task called ``name``.
+    """Return the task with a name.
 
     Raises:
-        ConfigError: there is none, or it is of a paper that is not installed.
+        ConfigError: there is no such task, or it belongs to a paper that is not installed.
     """
     if name not in TASKS:
         missing = missing_paper(name)
         if missing:
-            raise ConfigError(f"the task {name} is of {missing}")
+            raise ConfigError(f"the task {name} belongs to {missing}")
         raise ConfigError(
             f"expected task to be one of {', '.join(TASKS)}, got {name!r}{suggestion(name, TASKS)}"
         )

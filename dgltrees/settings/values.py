@@ -1,4 +1,4 @@
-"""The values of settings: as YAML that a stranger wrote, as words, and as types with a check.
+"""The values of settings: parsed from untrusted YAML and from words, and checked against types.
 
 A type is an annotation: ``int``, ``Count | None``, ``list[Fraction]``, ``Literal["a", "b"]``.
 """
@@ -21,7 +21,7 @@ _DEEPEST = 50
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without aliases, by which a few lines can stand for gigabytes, and of some depth."""
+    """A YAML loader of limited depth and without aliases, which can expand to gigabytes."""
 
     depth = 0
 
@@ -35,7 +35,7 @@ class _Loader(yaml.SafeLoader):
         if self.depth > _DEEPEST:
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
-                problem=f"got more than {_DEEPEST} mappings and lists within each other",
+                problem=f"expected at most {_DEEPEST} nested mappings and lists, got more",
                 problem_mark=event.start_mark,
             )
         self.depth += 1
@@ -49,18 +49,18 @@ class _Loader(yaml.SafeLoader):
             name: Any = self.construct_object(key, deep=True)
             if not isinstance(name, str):
                 raise yaml.MarkedYAMLError(
-                    problem=f"got the name {name!r:.60}, expected a text; put it in quotes",
+                    problem=f"got the name {name!r:.60}, expected a string; put it in quotes",
                     problem_mark=key.start_mark,
                 )
         return super().construct_mapping(node, deep)
 
 
 def load_yaml(text: str) -> Any:
-    """The value of YAML text, of plain types, with texts as names.
+    """Return the value of YAML text; it has plain types, and strings as keys.
 
     Raises:
-        ValueError: with line: the text is no YAML, has aliases or a name that is no text, or is
-            longer or deeper than settings are.
+        ValueError: with line: the text is not YAML, has aliases or keys that are not strings, or is
+            too long or too deeply nested for settings.
     """
     if len(text) > _LONGEST:
         raise ValueError(f"expected at most {_LONGEST:,} characters, got {len(text):,}")
@@ -79,7 +79,7 @@ def load_yaml(text: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as YAML and JSON have it: scalars and arrays of NumPy as Python's, also in lists."""
+    """Return a value as in YAML and JSON: NumPy scalars and arrays as Python's, also in lists."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -89,43 +89,43 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a number may have: in words behind "a number", and as a test."""
+    """The allowed values of a number: as text that follows "a number", and as a test."""
 
     words: str
     holds: Callable[[Any], bool]
 
 
 Count = Annotated[int, Range("of at least 1", lambda value: value >= 1)]
-"""Whole numbers from 1."""
+"""Integers from 1."""
 NonNegativeInt = Annotated[int, Range("of at least 0", lambda value: value >= 0)]
-"""Whole numbers from 0."""
+"""Integers from 0."""
 Seed = Annotated[int, Range("of at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
-"""Seeds of torch's and numpy's generators."""
+"""Seeds of the generators of torch and numpy."""
 Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
 """Numbers above 0, such as a learning rate."""
 NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
 """Numbers from 0, such as the weight of a penalty."""
 Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
-"""Numbers from 0 to below 1, such as a dropout or what is held out: something must be left."""
+"""Numbers from 0 to below 1, such as a dropout probability or a held-out fraction."""
 Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <= value <= 1)]
-"""Numbers from 0 to 1: nothing, a part, or all."""
+"""Numbers from 0 to 1."""
 PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 < value <= 1)]
-"""Numbers above 0 up to 1: a part, or all."""
+"""Numbers above 0 up to 1."""
 
 _LISTS = (list, tuple, Sequence)
 _UNIONS = (Union, UnionType)  # the first of a range or a Literal, and another type
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     bool: ("true or false", lambda value: isinstance(value, bool)),
-    int: ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    int: ("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
     float: ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
-    str: ("a text", lambda value: isinstance(value, str)),
+    str: ("a string", lambda value: isinstance(value, str)),
     dict: ("a mapping", lambda value: isinstance(value, Mapping)),
     list: ("a list", lambda value: isinstance(value, (list, tuple))),
 }
 
 
 def plain_types(kind: Any) -> set[Any]:
-    """The types that an annotation stands for: ``Count | None`` for int and None."""
+    """Return the types of an annotation: int and None for ``Count | None``."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return plain_types(args[0])
@@ -137,7 +137,7 @@ def plain_types(kind: Any) -> set[Any]:
 
 
 def member_type(kind: Any) -> Any:
-    """The type of a list's members."""
+    """Return the type of a list's members."""
     for each in (kind, *get_args(kind)):
         if get_origin(each) in _LISTS:
             return get_args(each)[0]
@@ -145,7 +145,7 @@ def member_type(kind: Any) -> Any:
 
 
 def from_text(kind: Any, text: str) -> Any:
-    """A word as a value of the annotation ``kind``, or as it is, to be refused by a check."""
+    """Convert a word to a value of the annotation ``kind``; unchanged if it is not one."""
     types = plain_types(kind)
     if text in ("null", "None") and type(None) in types:
         return None
@@ -155,7 +155,7 @@ def from_text(kind: Any, text: str) -> Any:
         return text
     value = _from_yaml(text)
     if float in types and not isinstance(value, bool):
-        try:  # YAML takes 1e-3 for a text
+        try:  # 1e-3 is a string in YAML
             return float(value) if isinstance(value, (int, str)) else value
         except ValueError:
             return value
@@ -170,11 +170,11 @@ def _from_yaml(text: str) -> Any:
 
 
 def in_words(kind: Any, choices: Mapping[str, Any] | None = None) -> str:
-    """The values of a type, in words: ``"a whole number of at least 1, or null"``.
+    """Return the values of a type as text: ``"an integer of at least 1, or null"``.
 
     Arguments:
         kind: the type.
-        choices: names that are the only values, whatever ``kind`` says.
+        choices: names that are the only values, whatever ``kind`` is.
     """
     if choices is not None:
         return f"one of {', '.join(choices)}"
@@ -187,32 +187,41 @@ def in_words(kind: Any, choices: Mapping[str, Any] | None = None) -> str:
         names = ["null" if arg is type(None) else in_words(arg) for arg in args]
         return ", or ".join(["a path"] if "a path" in names else names)
     if origin in _LISTS:
-        return f"a list, each {in_words(args[0])}"
+        return _list_in_words(in_words(args[0]))
     if origin is os.PathLike:
         return "a path"
     return _PLAIN.get(origin or kind, ("any value", bool))[0]
 
 
+def _list_in_words(member: str) -> str:
+    """Return ``"a list of integers of at least 1"`` for ``"an integer of at least 1"``."""
+    article, _, words = member.partition(" ")
+    if article not in ("a", "an") or "," in words:
+        return f"a list, each {member}"
+    noun, _, rest = words.partition(" ")
+    return f"a list of {noun}s {rest}".rstrip()
+
+
 def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> str | None:
-    """None if ``value`` is of the annotation ``kind``, else the values that are, in words.
+    """Return None if ``value`` is of the annotation ``kind``, else the allowed values as text.
 
     Arguments:
         kind: a type, ``X | Y``, ``Literal``, ``list[...]``, ``dict`` or a range.
         value: the value.
-        choices: names that are the only values, whatever ``kind`` says.
+        choices: names that are the only values, whatever ``kind`` is.
     """
     return None if _fits(kind, value, choices) else in_words(kind, choices)
 
 
 def choices_of(kind: Any) -> list[str]:
-    """The texts that a type names as choices, such as those of a ``Literal``."""
+    """Return the strings that a type names as choices, such as those of a ``Literal``."""
     if get_origin(kind) is Literal:
         return [arg for arg in get_args(kind) if isinstance(arg, str)]
     return [choice for arg in get_args(kind) for choice in choices_of(arg)]
 
 
 def near_names(name: str, names: Iterable[str], number: int = 1) -> list[str]:
-    """The names that are most similar to one that does not exist, at most ``number``."""
+    """Return the names that are most similar to a name that does not exist, at most ``number``."""
     lower = {each.lower(): each for each in names}
     near = difflib.get_close_matches(name.lower(), lower, n=number, cutoff=0.6)
     if not near and len(name) > 2:
@@ -221,7 +230,7 @@ def near_names(name: str, names: Iterable[str], number: int = 1) -> list[str]:
 
 
 def suggestion(value: object, names: Iterable[str]) -> str:
-    """``"; did you mean lstm?"`` for a value that is similar to a name; empty for others."""
+    """Return ``"; did you mean lstm?"`` for a value similar to a name, else an empty string."""
     near = near_names(value, names) if isinstance(value, str) else []
     return f"; did you mean {near[0]}?" if near else ""
 

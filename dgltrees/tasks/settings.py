@@ -37,9 +37,9 @@ class DataSettings:
     test_fraction: Fraction = 0.0
     """Part of the training examples held out for testing, without test files."""
     seed: Seed = 0
-    """Seed of the random split, and of the examples that ``limit`` chooses."""
-    limit: Count | None = None
-    """Number of training examples to use, chosen at random before the split; by default all."""
+    """Seed of the random split, and of the choice of ``max_train_examples``."""
+    max_train_examples: Count | None = None
+    """Largest number of training examples, chosen at random before the split; default: all."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
@@ -47,8 +47,8 @@ class DataSettings:
         files = {"valid_fraction": "valid", "test_fraction": "test"}
         reasons = {name: f"with data.{role}" for name, role in files.items() if values[role]}
         fractions = [values[name] for name in files if name not in reasons]
-        if values["limit"] is None and not any(fractions):
-            reasons["seed"] = "where no examples are drawn (data.limit) or held out"
+        if values["max_train_examples"] is None and not any(fractions):
+            reasons["seed"] = "where no examples are drawn (data.max_train_examples) or held out"
         return reasons
 
     @property

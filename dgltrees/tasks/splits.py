@@ -167,12 +167,12 @@ def _check_children(forest: Forest, most: int, path: PathLike) -> None:
 def load_splits(task: Task, settings: DataSettings, max_children: int | None = None) -> Splits:
     """Load the training, validation and test examples that the settings describe.
 
-    The seed selects ``limit`` of the training examples. If there are no files for validation or
-    testing, ``valid_fraction`` and ``test_fraction`` of these are held out; the others are for
-    training, except those that the settings leave out. So the parts depend only on the number of
-    examples. Of running text, the first lines are used, and the first of these held out.
-    Examples that belong together (the sentences of a question) stay in one part, which may then be
-    larger than requested.
+    The seed selects ``max_train_examples`` of the training examples. If there are no files for
+    validation or testing, ``valid_fraction`` and ``test_fraction`` of these are held out; the
+    others are for training, except those that the settings leave out. So the parts depend only on
+    the number of examples. Of running text, the first lines are used, and the first of these held
+    out. Examples that belong together (the sentences of a question) stay in one part, which may
+    then be larger than requested.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.
@@ -211,8 +211,8 @@ def split_examples(
     groups = task.groups(train)
     units = rng.permutation(int(groups.max()) + 1)
     order = np.arange(len(train)) if task.stateful else _in_units(groups, units)
-    if settings.limit is not None:
-        order = order[: _whole(groups[order], settings.limit)]
+    if settings.max_train_examples is not None:
+        order = order[: _whole(groups[order], settings.max_train_examples)]
     fraction = 0.0 if read_valid else settings.valid_fraction
     num_valid = _whole(groups[order], round(fraction * len(order)))
     tested = 0 if settings.test else round(settings.test_fraction * len(order))
@@ -222,7 +222,7 @@ def split_examples(
     if not len(learned):
         raise ConfigError(
             f"no training examples are left of {len(train)}; see data.binary, data.max_operators, "
-            f"data.limit, {called('data.valid_fraction')} and data.test_fraction"
+            f"data.max_train_examples, {called('data.valid_fraction')} and data.test_fraction"
         )
     parts = Splits(
         train.select(learned),

@@ -1,1 +1,7 @@
-"""The training loop, run directories, presets, optimizers, and trained runs."""
+"""The training loop, optimizers, run directories and trained models."""
+
+from dgltrees.training.adadelta import Adadelta
+from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.trained import TrainedModel, load
+
+__all__ = ["Adadelta", "RunDirectory", "TrainedModel", "load"]

@@ -130,7 +130,7 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
             is learned any more.
     """
     epoch = f"epoch {progress.epoch + 1}"
-    cure = f"lower {called('training.lr')} or set training.clip"
+    cure = f"lower {called('training.lr')} or set training.max_grad_norm"
     if not math.isfinite(progress.loss):
         raise ConfigError(
             f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"

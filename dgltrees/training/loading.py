@@ -46,7 +46,7 @@ def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
         "depths": data.depths if loop.bucket_by == "depth" else None,
         "batch_size": loop.batch_size,
         "max_nodes": loop.max_nodes,
-        "pool": loop.pool,
+        "bucket_batches": loop.bucket_batches,
         "seed": loop.seed,
     }
     groups = whole_groups(task, data)
@@ -104,26 +104,26 @@ class Loader:
     Arguments:
         task: the task.
         data: the examples.
-        workers: the number of processes that make batches in advance; with 0, batches are made when
-            they are needed.
+        num_workers: the number of processes that make batches in advance; with 0, batches are made
+            when they are needed.
     """
 
-    def __init__(self, task: Task, data: LabeledTrees, workers: int) -> None:
-        self.task, self.data, self.workers = task, data, workers
+    def __init__(self, task: Task, data: LabeledTrees, num_workers: int) -> None:
+        self.task, self.data, self.num_workers = task, data, num_workers
         self.chunks: list[Sequence[NDArray[Any]]] = []
-        if workers and isinstance(data.forest, DiskForest):
+        if num_workers and isinstance(data.forest, DiskForest):
             raise ConfigError(
-                f"expected training.workers 0 with data.scratch, got {workers}; other processes "
-                "would read all trees into memory"
+                f"expected training.num_workers 0 with data.cache_dir, got {num_workers}; other "
+                "processes would read all trees into memory"
             )
-        if workers:
+        if num_workers:
             context: Any = get_context("forkserver")
             context.set_forkserver_preload([__name__])  # imported once, not by every worker
             self.ahead: DataLoader[Any] = DataLoader(
                 _Chunks(task, data),
                 batch_size=None,
                 sampler=self.chunks,
-                num_workers=workers,
+                num_workers=num_workers,
                 collate_fn=_packed,
                 multiprocessing_context=context,
                 persistent_workers=True,
@@ -132,7 +132,7 @@ class Loader:
 
     def __call__(self, order: Sequence[NDArray[Any]]) -> Iterator[tuple[TreeBatch, Tensor]]:
         """Iterate over batches and targets of the examples in each entry of ``order``."""
-        if not self.workers:
+        if not self.num_workers:
             return (self.task.batch(self.data, ids) for ids in order)
         self.chunks[:] = [order[at : at + CHUNK] for at in range(0, len(order), CHUNK)]
         return ((batch, torch.from_numpy(rows)) for chunk in self.ahead for batch, rows in chunk)

@@ -123,7 +123,7 @@ class Trainer:
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
         self.parameters = list(model.parameters())  # a walk over all modules
         self.sampler = training_sampler(settings, splits.train)
-        self.loader = Loader(self.task, splits.train, self.settings.workers)
+        self.loader = Loader(self.task, splits.train, self.settings.num_workers)
         if self.settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve needs validation examples, got none")
         self.labeled = self.task.labeled(splits.train)  # (R,)
@@ -199,7 +199,7 @@ class Trainer:
             leave=False,
             disable=hidden if self.fabric.is_global_zero else True,
         )
-        every = self.settings.checkpoint_steps
+        every = self.settings.save_every_n_steps
         finite = torch.tensor(state.step, device=self.fabric.device)  # steps with a finite loss
         for (batch, targets), ids, (_, counts) in bar:
             if self.settings.schedule == "linear":
@@ -266,9 +266,10 @@ class Trainer:
         self.optimizer.zero_grad()
         fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.parameters))
         _fill_gradients(self.parameters)
-        if self.settings.clip is not None:
+        bound = self.settings.max_grad_norm
+        if bound is not None:
             fabric.clip_gradients(
-                self.model, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
+                self.model, self.optimizer, max_norm=bound, error_if_nonfinite=False
             )
         self.optimizer.step()
         return losses.detach()

@@ -143,7 +143,7 @@ def _check_size(settings: TrainingSettings, predicts: bool) -> None:
     """
     cores = os.cpu_count() or 1
     most = max(16, 4 * cores)
-    for name in ("threads", "workers"):
+    for name in ("threads", "num_workers"):
         value = getattr(settings, name)
         if value is not None and value > most and not (predicts and name != "threads"):
             raise ConfigError(

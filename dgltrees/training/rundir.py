@@ -48,8 +48,8 @@ FORMAT = 4
 _FREE = {
     "preset",
     *(f"data.{name}" for name in ("dir", *ROLES)),
-    *(f"training.{name}" for name in ("epochs", "patience", "checkpoint_steps", "accelerator")),
-    "training.workers",
+    *(f"training.{name}" for name in ("epochs", "patience", "save_every_n_steps", "accelerator")),
+    "training.num_workers",
 }
 
 # Which training found in the data if the command does not say it.
@@ -124,7 +124,7 @@ class RunDirectory:
             before, value = started.get(key), requested.get(key)
             if key in _INFERRED and value is None:
                 continue  # from the data, which are the same
-            if key == "data.scratch" and value is not None and before is not None:
+            if key == "data.cache_dir" and value is not None and before is not None:
                 continue  # which folder it is makes no difference
             if key not in free and value != before:
                 raise ConfigError(

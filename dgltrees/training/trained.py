@@ -418,7 +418,7 @@ def _in_memory(settings: Settings) -> Any:
     """The settings of data that are read into memory, whatever training did."""
     if settings.data.trees_folder is None:
         return settings.data
-    return settings.replace("data", scratch=None).data
+    return settings.replace("data", cache_dir=None).data
 
 
 def load(path: PathLike) -> TrainedModel:

@@ -160,7 +160,7 @@ def choose_columns(
         chosen = list(inferred.values()) if wanted is None else [inferred[name] for name in asked]
     if not chosen:
         raise TreeError(
-            "expected trees with at least one input column beside the target, got none; "
+            "expected trees with at least one input column in addition to the target, got none; "
             f"see {called('data.features')}"
         )
     return tuple(chosen)

@@ -82,7 +82,7 @@ def examples_on_disk(parts: Iterable[LabeledTrees], folder: PathLike) -> Labeled
             pass
     except OSError as error:
         raise ConfigError(
-            f"expected data.scratch to be a folder for temporary files, got {folder}: "
+            f"expected data.cache_dir to be a folder for temporary files, got {folder}: "
             f"{error.strerror}"
         ) from None
     columns: dict[str, list[NDArray[Any]]] = {}

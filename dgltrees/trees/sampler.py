@@ -18,18 +18,18 @@ class BatchSampler:
     """Sampler of batches of examples; the same seed and epoch give the same batches.
 
     The time of a batch grows with its nodes and with the depth of its deepest tree. So the examples
-    are shuffled, divided into pools of several batches, sorted by depth and size within each pool,
-    and cut into batches. The batches of all pools are then shuffled.
+    are shuffled, divided into buckets of several batches, sorted by depth and size within each
+    bucket, and cut into batches. The batches of all buckets are then shuffled.
 
     Arguments:
         sizes: ``(E,)`` the number of nodes of each example.
-        depths: ``(E,)`` the depth of each example; without it pools are sorted by size only.
+        depths: ``(E,)`` the depth of each example; without it buckets are sorted by size only.
         weights: ``(E,)`` the number of examples that each example counts as; default: 1.
         batch_size: the largest number of examples in a batch. An example that counts as more is a
             batch of its own.
         max_nodes: the largest number of nodes in a batch. A larger example is a batch of its own.
         shuffle: if False, the examples are cut into batches in their order, unsorted.
-        pool: the number of batches in a pool; with 1 every batch is a random sample.
+        bucket_batches: the number of batches in a bucket; with 1 every batch is a random sample.
         seed: the seed of the random numbers, which is used together with the epoch.
 
     Raises:
@@ -50,12 +50,16 @@ class BatchSampler:
         batch_size: int | None = None,
         max_nodes: int | None = None,
         shuffle: bool = True,
-        pool: int = 50,
+        bucket_batches: int = 50,
         seed: int = 0,
     ) -> None:
         if batch_size is None and max_nodes is None:
             raise ConfigError("expected batch_size or max_nodes, got neither; give one")
-        limits = (("batch_size", batch_size), ("max_nodes", max_nodes), ("pool", pool))
+        limits = (
+            ("batch_size", batch_size),
+            ("max_nodes", max_nodes),
+            ("bucket_batches", bucket_batches),
+        )
         for name, value in limits:
             if value is not None and value < 1:
                 raise ConfigError(f"expected {name} to be at least 1, got {value}")
@@ -63,7 +67,7 @@ class BatchSampler:
         self.depths = np.zeros_like(self.sizes) if depths is None else np.asarray(depths)
         self.weights = None if weights is None else np.asarray(weights, dtype=np.int64)
         self.batch_size, self.max_nodes = batch_size, max_nodes
-        self.shuffle, self.pool, self.seed, self.epoch = shuffle, pool, seed, 0
+        self.shuffle, self.bucket_batches, self.seed, self.epoch = shuffle, bucket_batches, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch whose batches :meth:`batches` returns.
@@ -90,17 +94,17 @@ class BatchSampler:
             return self._cut(ids)
         rng = np.random.Generator(np.random.PCG64([self.seed, self.epoch]))
         ids = rng.permutation(ids)
-        pool_of = np.arange(len(ids)) // self._pool_size()
-        if self.pool > 1:
-            ids = ids[np.lexsort((self.sizes[ids], self.depths[ids], pool_of))]
+        bucket_of = np.arange(len(ids)) // self._bucket_size()
+        if self.bucket_batches > 1:
+            ids = ids[np.lexsort((self.sizes[ids], self.depths[ids], bucket_of))]
         batches = self._cut(ids)
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def _pool_size(self) -> int:
-        """Return the number of examples in a pool."""
+    def _bucket_size(self) -> int:
+        """Return the number of examples in a bucket."""
         if self.batch_size is not None:
-            return max(1, int(self.batch_size * self.pool / _mean(self.weights)))
-        return max(1, int((self.max_nodes or 1) / _mean(self.sizes))) * self.pool
+            return max(1, int(self.batch_size * self.bucket_batches / _mean(self.weights)))
+        return max(1, int((self.max_nodes or 1) / _mean(self.sizes))) * self.bucket_batches
 
     def _cut(self, ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Cut ``ids`` into consecutive batches, each as large as the limits allow."""

@@ -1,4 +1,4 @@
-"""Schema of data: further data are encoded in the same way as the training data."""
+"""Schema of data: further data are encoded like the training data."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_runs_of_the_command_line_are_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], preset: str
 ) -> None:
     path = str(SAMPLES / "plans" / "train.jsonl")
-    why = explained(quick(preset, {"limit": None}), path, tmp_path, capsys)
+    why = explained(quick(preset, {"max_train_examples": None}), path, tmp_path, capsys)
     if preset == "classify-nodes":
         run = load(tmp_path / "run")
         leaf = int(np.flatnonzero(why.forest.degree == 0)[0])

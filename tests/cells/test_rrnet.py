@@ -454,5 +454,5 @@ def test_fields_that_the_cell_does_not_take(
 def test_settings_that_the_cell_does_not_take() -> None:
     with pytest.raises(ConfigError, match="expected merge to be one of mlp, average, got 'sum'"):
         make(merge="sum")
-    with pytest.raises(ConfigError, match="hidden_size to be a whole number of .* 1, got 0"):
+    with pytest.raises(ConfigError, match="hidden_size to be an integer of .* 1, got 0"):
         RRNetCell(M, 0)

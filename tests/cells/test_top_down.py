@@ -113,7 +113,7 @@ def test_errors() -> None:
         run_cell(cell, batch, {**ndata, "left": left, "etype": wrong})
     with pytest.raises(TreeError, match=r"one edge into a node, .* batch\.reversed\(\)"):
         run_cell(top_down(), FOREST.batch(), ndata)
-    with pytest.raises(ConfigError, match="layers to be a whole number of at least 1, got 0"):
+    with pytest.raises(ConfigError, match="layers to be an integer of at least 1, got 0"):
         top_down(layers=0)
-    with pytest.raises(ConfigError, match="left_size to be a whole number of .* 0, got -1"):
+    with pytest.raises(ConfigError, match="left_size to be an integer of .* 0, got -1"):
         top_down(left_size=-1)

@@ -147,7 +147,7 @@ def test_errors_of_settings(digits: Path, arguments: dict[str, Any], message: st
 
 
 def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"digits.mrg: expected a tree 12, got a file of 10 trees"):
+    with pytest.raises(TreeError, match=r"digits.mrg: expected trees from 0 to 9, got 12"):
         draw_file(digits, trees="0,12")
     with pytest.raises(TreeError, match="at most 3 nodes to draw as SVG, got 5"):
         draw_file(digits, style="svg", svg_limit=3)

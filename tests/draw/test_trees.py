@@ -93,7 +93,7 @@ def test_no_trees() -> None:
     [
         ({"values": [1.0, 2.0]}, "one entry for each of the 9 nodes, got shape (2,)"),
         ({"values": ["a"] * 9}, "values that are numbers"),
-        ({"predictions": np.zeros((9, 5))}, "9 nodes or the 2 trees, got shape (9, 5); of class"),
+        ({"predictions": np.zeros((9, 5))}, "9 nodes or the 2 trees, got shape (9, 5); for class"),
         ({"targets": [1, 2, 3]}, "targets to have one entry for each of the 9 nodes or the 2"),
         ({"labels": "word"}, "one of ['op', 'value'], or one label per node, got 'word'"),
         ({"labels": ["a"]}, "labels to have one entry for each of the 9 nodes, got shape (1,)"),

@@ -189,7 +189,7 @@ def test_a_chain_is_written(tmp_path: Path) -> None:
 def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     one = Forest.build([-1], columns={"children": [1]})
     for examples, message in (
-        (LabeledTrees(one), "expected 'children' for the children alone"),
+        (LabeledTrees(one), "expected 'children' only for the children"),
         (
             LabeledTrees(Forest.build([-1]), {"time": np.ones(1)}),
             "got the example columns time; name",

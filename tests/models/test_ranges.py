@@ -31,11 +31,11 @@ def trees(**options: Any) -> TreeEncoder:
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (lambda **o: MLP(4, 3, **o), {"dropout": 1.0}, "a number of at least 0 and below 1"),
     (lambda **o: MLP(4, 3, **o), {"init": "zeros"}, "one of kaiming, xavier, uniform"),
-    (lambda **o: PairHead(4, 3, **o), {"hidden": 0}, "a whole number of at least 1"),
-    (lambda **o: WordEmbedding("word", size=4, **o), {"rows": 0}, "a whole number of at least 1"),
+    (lambda **o: PairHead(4, 3, **o), {"hidden": 0}, "an integer of at least 1"),
+    (lambda **o: WordEmbedding("word", size=4, **o), {"rows": 0}, "an integer of at least 1"),
     (trees, {"compile": "no"}, "true or false"),
-    (lambda **o: SequenceEncoder(WORDS, 4, **o), {"layers": 0}, "a whole number of at least 1"),
-    (lambda **o: TransformerEncoder(WORDS, 4, **o), {"heads": 0}, "a whole number of at least 1"),
+    (lambda **o: SequenceEncoder(WORDS, 4, **o), {"layers": 0}, "an integer of at least 1"),
+    (lambda **o: TransformerEncoder(WORDS, 4, **o), {"heads": 0}, "an integer of at least 1"),
 ]
 
 

@@ -56,8 +56,8 @@ def anchors(page: Path) -> list[str]:
     return [re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings]
 
 
-def test_the_readme_names_every_builder_of_custom_trees() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_guide_names_every_builder() -> None:
+    text = (ROOT / "docs/howto/convert.md").read_text(encoding="utf-8")
     names = [name for name in builders.__all__ if name.startswith(("from_", "to_"))]
     assert [name for name in names if f"{name}(" not in text] == []
     calls = re.findall(r"`((?:from|to)_\w+)\(([^`]*)\)`", text)

@@ -27,7 +27,7 @@ def small(preset: str, tmp_path: Path) -> Settings:
     settings = load_preset(preset)
     task, data = settings.task.name, dict[str, Any]()
     if task in ("tree-lm", "parser"):
-        data = {**SENTENCES, "limit": 4, "min_freq": 1}
+        data = {**SENTENCES, "max_train_examples": 4, "min_freq": 1}
     if task == "sst-phrases":  # with words in upper case
         text = (SAMPLES / "sst" / "train.txt").read_text(encoding="utf-8")
         (tmp_path / "train.txt").write_text(text.replace(" the)", " The)"), encoding="utf-8")

@@ -17,4 +17,6 @@ FILES = {"listops-sum-c25": "listops/test.tsv", "sst-tree": "sst/dev.txt"}
 def test_runs_of_the_command_line_are_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], preset: str
 ) -> None:
-    explained(quick(preset, {"limit": None}), str(SAMPLES / FILES[preset]), tmp_path, capsys)
+    explained(
+        quick(preset, {"max_train_examples": None}), str(SAMPLES / FILES[preset]), tmp_path, capsys
+    )

@@ -20,6 +20,7 @@ from dgltrees.settings.tasks import TASKS, get_task
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 PAGES += [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "datasets/README.md"]
+PAGES += sorted(ROOT.glob("datasets/results/*.yaml"))
 LONGEST = {"README.md": 150, "CONTRIBUTING.md": 150, "CHANGELOG.md": 30}
 """Lines of a page, at most."""
 NO_VERBS = re.compile(

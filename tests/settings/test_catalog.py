@@ -54,7 +54,7 @@ def test_other_training_files_put_aside_those_of_the_base(tmp_path: Path) -> Non
 def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
     path = tmp_path / "loop.yaml"
     path.write_text(f"base: {path}\n")
-    with pytest.raises(ConfigError, match="builds on itself"):
+    with pytest.raises(ConfigError, match="extends itself"):
         preset_values(str(path))
 
 
@@ -62,31 +62,31 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (b"# a\nb: \xc3\n", "wrong.yaml:2: expected UTF-8 text, got the byte 0xc3"),
-        ("model: [", "wrong.yaml is no file of settings: expected YAML"),
-        ("- 1\n", "as a mapping"),
+        ("model: [", "wrong.yaml is not a file of settings: expected YAML"),
+        ("- 1\n", "to contain a mapping"),
         ("a: &a [1]\nb: *a\n", r"YAML: line 2: got the alias \*a, expected the value itself"),
         ("a: &a [*a]\n", r"got the alias \*a"),
         ("task: classify\nmodel: &m {head: *m}\n", r"got the alias \*m"),
-        ("[" * 100_000, "got more than 50 mappings and lists within each other"),
-        ("{a: " * 100_000, "got more than 50 mappings and lists within each other"),
-        ("- " * 100_000, "got more than 50 mappings and lists within each other"),
+        ("[" * 100_000, "expected at most 50 nested mappings and lists"),
+        ("{a: " * 100_000, "expected at most 50 nested mappings and lists"),
+        ("- " * 100_000, "expected at most 50 nested mappings and lists"),
         ("a: " + "x" * 1_000_001, "at most 1,000,000 characters"),
         ("a: 2020-13-45\n", "expected YAML: month must be in 1..12"),
-        (f"a: {'1' * 5000}\n", "no file of settings|expected a task"),
-        ("? [a]\n: 1\n", r"expected YAML: line 1: got the name \['a'\], expected a text"),
+        (f"a: {'1' * 5000}\n", "not a file of settings|missing task"),
+        ("? [a]\n: 1\n", r"expected YAML: line 1: got the name \['a'\], expected a string"),
         (
             "task: classify\ntraining: {1: 2}\n",
-            "line 2: got the name 1, expected a text; put it",
+            "line 2: got the name 1, expected a string; put it",
         ),
-        ("training:\n &chs:\n", "line 2: got the name None, expected a text"),
+        ("training:\n &chs:\n", "line 2: got the name None, expected a string"),
         ("a: 1\nb: 'c\n", "line 3: while scanning a quoted scalar, found unexpected end"),
         ("a: 1\nb: \1\n", r"line 2: the character '\\x01' is not allowed"),
         ("a: !!python/object/apply:os.system [ls]\n", "could not determine a constructor"),
-        ("task: classify\nmodel:\n  size: 3\n", "wrong.yaml: model.size is not read"),
-        ("model:\n  rank: 3\n", "expected a task, one of .*classify, .*, got none"),
+        ("task: classify\nmodel:\n  size: 3\n", "wrong.yaml: model.size has no effect"),
+        ("model:\n  rank: 3\n", "missing task; give one of .*classify,"),
         ("base: classify-pear\n", "no preset 'classify-pear'; did you mean classify-pairs"),
-        ("base: rank\npaper: [a]\n", "expected paper in .*wrong.yaml to be a text, got .'a'"),
-        ("task: [a]\n", "expected task in .*wrong.yaml to be a text, got .'a'"),
+        ("base: rank\npaper: [a]\n", "expected paper in .*wrong.yaml to be a string, got .'a'"),
+        ("task: [a]\n", "expected task in .*wrong.yaml to be a string, got .'a'"),
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_file_on_itself_has_no_description(tmp_path: Path) -> None:
 
 def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "mine.yaml")
-    with pytest.raises(ConfigError, match=r"cannot open .*mine.yaml: it is no file"):
+    with pytest.raises(ConfigError, match=r"cannot open .*mine.yaml: it is not a file"):
         preset_values(str(tmp_path / "mine.yaml"))
 
 
@@ -129,7 +129,7 @@ def without_nti(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("snli", f"preset 'snli' is of {NTI}"),
+        ("snli", f"preset 'snli' belongs to {NTI}"),
         ("rankk", "no preset 'rankk'; did you mean rank? (dgltrees presets lists all)"),
     ],
 )
@@ -173,15 +173,15 @@ def test_presets_of_another_package(install: Callable[[str], None]) -> None:
 
 def test_of_two_presets_of_one_name_the_first_stays(install: Callable[[str], None]) -> None:
     install("{'classify': {'task': 'rank'}, 'classify-nodes': {'task': 'rank'}}")
-    with pytest.warns(UserWarning, match="the second one is left out") as warned:
+    with pytest.warns(UserWarning, match="the second one is ignored") as warned:
         names = preset_names()
     assert len(names) == len(set(names))
     assert {str(each.message) for each in warned} == {
         f"the preset {name!r} is in 'core' of the package dgltrees and in 'mine' of the "
-        "package other; the second one is left out"
+        "package other; the second one is ignored"
         for name in ("classify", "classify-nodes")
     }
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="is ignored"):
         assert load_preset("classify-nodes").task.name == "classify-nodes"
 
 
@@ -190,7 +190,7 @@ def test_an_entry_that_has_no_presets_is_left_out(
     install: Callable[[str], None], source: str
 ) -> None:
     install(source)
-    with pytest.warns(UserWarning, match="'mine' in dgltrees.presets as .* no mapping of names"):
+    with pytest.warns(UserWarning, match="'mine' in dgltrees.presets as .* not a mapping of names"):
         names = preset_names()
     assert "classify" in names
     assert "mine" not in names
@@ -199,10 +199,10 @@ def test_an_entry_that_has_no_presets_is_left_out(
 @pytest.mark.parametrize(
     ("values", "listed", "message"),
     [
-        ("{'model': {}}", False, "expected a task, one of"),
+        ("{'model': {}}", False, "missing task; give one of"),
         ("{'base': 3}", False, "expected base in mine to name a preset, got 3"),
-        ("{'base': 'mine', 'task': 'classify'}", True, "mine builds on itself: mine -> mine"),
-        ("{'base': 'classify', 'model': {'ranks': 3}}", True, "preset mine: model.ranks is not"),
+        ("{'base': 'mine', 'task': 'classify'}", True, "mine extends itself: mine -> mine"),
+        ("{'base': 'classify', 'model': {'ranks': 3}}", True, "preset mine: model.ranks has no"),
         ("{'base': 'classify', 'modle': {}}", True, "unknown setting modle"),
     ],
 )

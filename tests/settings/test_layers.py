@@ -32,7 +32,8 @@ def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
     settings = settings_of("sick-relatedness", flags)
     assert (settings.model["embedding"], settings.model["hidden_size"]) == (5, 150)
     assert settings.training.optimizer == "sgd"
-    assert settings.training.pool == Settings({"task": "regress-pairs"}).training.pool
+    default = Settings({"task": "regress-pairs"}).training.bucket_batches
+    assert settings.training.bucket_batches == default
 
 
 def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
@@ -85,7 +86,7 @@ def test_other_training_files_put_aside_the_preset_files() -> None:
 
 def test_what_a_layer_makes_unread_goes() -> None:
     """The cell of a preset is not in the way of another encoder."""
-    message = r"^model.cell of the preset sick-relatedness is not read with these settings"
+    message = r"^model.cell of the preset sick-relatedness has no effect with these settings"
     with pytest.warns(UserWarning, match=message):
         settings = settings_of("sick-relatedness", Layer({"model.encoder": ["lstm"]}))
     assert "cell" not in settings.model
@@ -94,20 +95,20 @@ def test_what_a_layer_makes_unread_goes() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"model": {"hiden_size": 3}}, r"model\.hiden_size is not read.*model\.hidden_size\?"),
+        ({"model": {"hiden_size": 3}}, r"model\.hiden_size has no effect.*model\.hidden_size\?"),
         ({"modle": {}}, r"unknown setting modle; did you mean model\?"),
         ({"task": "listop"}, r"task to be one of .*, got 'listop'"),
         (
             {"model": {"cell": "lstm", "rank": 3}},
-            r"not read with model\.aggregator sum, but with hosvd, canonical,",
+            r"no effect with model\.aggregator sum, but with hosvd, canonical,",
         ),
-        ({"model": {"cell": "nary", "rank": 3}}, r"not read with model\.cell nary, but with rnn,"),
-        ({"data": {"supervise": "x"}}, r"data\.supervise is not read by the task classify; leave"),
-        ({"training": {"learning_rate": 1}}, r"learning_rate is not read .* mean training\.lr\?"),
+        ({"model": {"cell": "nary", "rank": 3}}, r"no effect with model\.cell nary, but with rnn,"),
+        ({"data": {"supervise": "x"}}, r"data\.supervise has no effect in the task"),
+        ({"training": {"learning_rate": 1}}, r"learning_rate has no effect .* mean training\.lr\?"),
         ({"training": {"precision": "8"}}, r"training\.precision to be one of 32-true, .*got '8'"),
-        ({"training": {"devices": 2}}, r"training\.devices is not read by the task classify"),
+        ({"training": {"devices": 2}}, r"training\.devices has no effect in the task classify"),
         ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
-        ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
+        ({"model": {"head": [0]}}, r"model\.head to be a list of integers of at least 1"),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
         (
             {"model": {"cell": "lsmt"}},
@@ -115,12 +116,12 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ),
         ({"model": {"readout": "maen"}}, r"got 'maen'; did you mean mean\?"),
         ({"model": 3}, r"expected model to be a mapping of settings, got 3"),
-        ({"data": {"seed": "x"}}, r"data\.seed to be a whole number of at least 0 .*got 'x'"),
-        ({"data": {"valid": "v", "valid_fraction": 0.2}}, r"is not read with data\.valid; leave"),
-        ({"training": {"epochs": 1.5}}, r"training\.epochs to be a whole number of at least 1"),
+        ({"data": {"seed": "x"}}, r"data\.seed to be an integer of at least 0 .*got 'x'"),
+        ({"data": {"valid": "v", "valid_fraction": 0.2}}, r"has no effect with data\.valid; leave"),
+        ({"training": {"epochs": 1.5}}, r"training\.epochs to be an integer of at least 1"),
         ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, .*, which .*classify"),
         ({"training": {"schedule": "halve"}}, r"training\.monitor to be loss with .*schedule halv"),
-        ({"training": {"pool": 1, "bucket_by": "size"}}, r"bucket_by is not read with .*pool 1"),
+        ({"training": {"bucket_batches": 1, "bucket_by": "size"}}, r"no effect with .*batches 1"),
     ],
 )
 def test_wrong_settings(values: dict[str, Any], message: str) -> None:
@@ -131,7 +132,7 @@ def test_wrong_settings(values: dict[str, Any], message: str) -> None:
 
 def test_a_layer_is_refused_for_what_it_says_alone() -> None:
     with pytest.raises(
-        ConfigError, match=r"model\.delta is not read with model\.objective squared, but with huber"
+        ConfigError, match=r"model\.delta has no effect with model\.objective squared, but"
     ):
         layered({"task": "regress", "model": {"objective": "squared"}}, {"model": {"delta": 3}})
     squared = {"task": "regress", "model": {"objective": "squared", "delta": 3}}

@@ -49,18 +49,18 @@ class Sampling:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Layer(0), "expected size to be a whole number of at least 1, got 0"),
-        (lambda: Layer(size=1.5), "expected size to be a whole number of at least 1, got 1.5"),
-        (lambda: Layer(True), "expected size to be a whole number of at least 1, got True"),
-        (lambda: Layer(np.int64(-2)), "expected size to be a whole number of .*, got -2"),
+        (lambda: Layer(0), "expected size to be an integer of at least 1, got 0"),
+        (lambda: Layer(size=1.5), "expected size to be an integer of at least 1, got 1.5"),
+        (lambda: Layer(True), "expected size to be an integer of at least 1, got True"),
+        (lambda: Layer(np.int64(-2)), "expected size to be an integer of .*, got -2"),
         (lambda: Layer(1, "map"), "expected kind to be one of mlp, dot, got 'map'"),
         (lambda: Layer(1, dropout=1), "expected dropout to be a number of at least 0 and below 1"),
         (lambda: Layer(1, dropout="0.5"), "expected dropout to be a number .*, got '0.5'"),
-        (lambda: Layer(1, hidden=[3, 0]), "expected hidden to be a list, each a whole number"),
+        (lambda: Layer(1, hidden=[3, 0]), "expected hidden to be a list of integers"),
         (lambda: Layer(1, bias=1), "expected bias to be true or false, got 1"),
-        (lambda: Wider(0), "expected size to be a whole number of at least 1, got 0"),
+        (lambda: Wider(0), "expected size to be an integer of at least 1, got 0"),
         (lambda: Sampling(1.0), "expected temperature to be a number of at least 0 and below 1"),
-        (lambda: Sampling(top_k=0), "expected top_k to be a whole number of at least 1, or null"),
+        (lambda: Sampling(top_k=0), "expected top_k to be an integer of at least 1, or null"),
     ],
 )
 def test_values_that_annotations_exclude_are_refused(make: Callable[[], Any], message: str) -> None:
@@ -77,7 +77,9 @@ def test_other_values_pass_as_they_are() -> None:
 
 
 def test_a_class_of_a_table_that_wants_other_arguments_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"expected Wider\(...\) to take the arguments size, x,"):
+    with pytest.raises(
+        ConfigError, match=r"expected Wider\(...\) to take exactly the arguments size, x,"
+    ):
         Options(Wider, {"size": 3}, "model").of(Wider, x=1)
 
 

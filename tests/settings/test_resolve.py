@@ -104,12 +104,12 @@ def test_the_options_of_a_part_that_nobody_chooses_have_its_name_before_them() -
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rate": 0.3}, "model.rate is not read with model.loss none, but with decay; leave"),
-        ({"schedule.rate": 0.3}, "not read with model.schedule.decay none, but with slow"),
-        ({"inputs": "x"}, "model.inputs is not read by model"),
-        ({"dropuot": 0.3}, "model.dropuot is not read by model; did you mean model.dropout?"),
+        ({"rate": 0.3}, "model.rate has no effect with model.loss none, but with decay; leave"),
+        ({"schedule.rate": 0.3}, "no effect with model.schedule.decay none, but with slow"),
+        ({"inputs": "x"}, "model.inputs has no effect in model"),
+        ({"dropuot": 0.3}, "model.dropuot has no effect in model; did you mean model.dropout?"),
         ({"layer": "deep"}, "expected model.layer to be one of plain, wide, got 'deep'"),
-        ({"size": 0}, "expected model.size to be a whole number of at least 1, got 0"),
+        ({"size": 0}, "expected model.size to be an integer of at least 1, got 0"),
     ],
 )
 def test_options_that_are_not_read_are_refused(values: dict[str, Any], message: str) -> None:

@@ -104,7 +104,7 @@ def test_sources_have_the_options_of_what_they_define(
         ("train regress --model.cell lstm --model.aggregator hosvd --help", "--model.rank"),
         ("trian", "did you mean train?"),
         ("train regres --out x", "no preset 'regres'"),
-        ("train regress --out x --model.cel lstm", "model.cel is not read by the task regress"),
+        ("train regress --out x --model.cel lstm", "model.cel has no effect in the task regress"),
         ("train regress --otu x", "has no flag --otu; did you mean --out?"),
     ],
 )

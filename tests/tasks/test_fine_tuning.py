@@ -58,7 +58,7 @@ def test_a_run_holds_what_it_needs_and_goes_on_where_it_ended(
 def assert_holds_what_it_needs(
     settings: Settings, source: Path, encoder: Path, tmp_path: Path
 ) -> None:
-    settings = settings.replace("training", epochs=2, checkpoint_steps=1, batch_size=5)
+    settings = settings.replace("training", epochs=2, save_every_n_steps=1, batch_size=5)
     train(settings, tmp_path / "run")
     train(settings.replace("training", epochs=1), tmp_path / "halves")
     shutil.copytree(encoder, tmp_path / "elsewhere")
@@ -152,11 +152,11 @@ def test_estimators(encoder: Path, tmp_path: Path) -> None:
     [
         (
             {"data": {"pretrained": None, "fine_tune": True}},
-            "data.fine_tune is not read without data.pretrained",
+            "data.fine_tune has no effect without data.pretrained",
         ),
         (
             {"data": {"fine_tune": False}},
-            "training.pretrained_lr is not read without data.fine_tune",
+            "training.pretrained_lr has no effect without data.fine_tune",
         ),
         ({"data": {"frozen_layers": 2}}, "data.frozen_layers to be below 2"),
     ],

@@ -18,12 +18,12 @@ from dgltrees.settings.layers import Settings
             {"readout": "leaf"},
             "readout to be one of root, mean, .*, attention, got",
         ),
-        ("classify-nodes", {"readout": "mean"}, "readout is not read by the task classify-nodes"),
-        ("rank", {"log_target": True}, "log_target is not read by the task rank"),
+        ("classify-nodes", {"readout": "mean"}, "readout has no effect in the task classify-nodes"),
+        ("rank", {"log_target": True}, "log_target has no effect in the task rank"),
         (
             "classify",
             {"max_children": 3},
-            "max_children is not read with model.cell child_sum",
+            "max_children has no effect with model.cell child_sum",
         ),
     ],
 )
@@ -41,7 +41,7 @@ def assert_model_refused(task: str, model: dict[str, Any], message: str) -> None
 @pytest.mark.parametrize(
     ("task", "data", "message"),
     [
-        ("classify", {"max_operators": 2}, r"data\.max_operators is not read by the task classify"),
+        ("classify", {"max_operators": 2}, r"data\.max_operators has no effect in the task"),
         ("classify", {"valid_fraction": 1.5}, r"data\.valid_fraction to be a number of at least 0"),
         (
             "classify",
@@ -51,7 +51,7 @@ def assert_model_refused(task: str, model: dict[str, Any], message: str) -> None
         (
             "classify-nodes",
             {"frozen_layers": 1},
-            r"data\.frozen_layers is not read without data\.fine_tune",
+            r"data\.frozen_layers has no effect without data\.fine_tune",
         ),
     ],
 )

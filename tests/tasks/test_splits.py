@@ -128,7 +128,7 @@ def test_the_trees_of_a_group_stay_together(tmp_path: Path, limit: int | None) -
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     task = get_task("rank")
     fractions = {"valid_fraction": 0.2, "test_fraction": 0.2, "group": "group"}
-    splits = _split("rank", train=str(path), **fractions, limit=limit)
+    splits = _split("rank", train=str(path), **fractions, max_train_examples=limit)
     counts = [task.groups(part).max() + 1 for part in splits.all]
     sizes = [len(part) for part in splits.all]
     if limit is None:

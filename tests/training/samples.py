@@ -53,7 +53,7 @@ def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> S
     if preset in PLANS and "train" not in data:
         data = {**PLANS[preset], "baselines": False, **data}
     layer = {
-        "data": {"dir": str(SAMPLES), "limit": 40, **data},
+        "data": {"dir": str(SAMPLES), "max_train_examples": 40, **data},
         "training": {"epochs": 1, "accelerator": "cpu", "threads": 1, **training},
     }
     return Settings(layered(preset_values(preset), layer))

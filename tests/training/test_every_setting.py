@@ -25,7 +25,7 @@ from dgltrees.trees import Forest, LabeledTrees
 from tests.training.samples import PLANS, quick, with_model
 
 # These change result.json, or where trees are, not what they are: see tests/tasks/custom_trees.
-REPORT = {"data.baselines", "data.scratch"}
+REPORT = {"data.baselines", "data.cache_dir"}
 WORDS = {"hidden_size": 4, "embedding": 4}
 
 
@@ -43,7 +43,7 @@ def representatives(names: Iterable[str]) -> list[str]:
 
 def small(preset: str, data: dict[str, Any], **model: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    settings = quick(preset, {"limit": 12, **data}, batch_size=6)
+    settings = quick(preset, {"max_train_examples": 12, **data}, batch_size=6)
     sizes = {name: value for name, value in WORDS.items() if name in settings.model}
     sizes.update({"head": [4]} if settings.model.get("head") else {})
     return with_model(settings, **sizes, **model)
@@ -58,7 +58,7 @@ def another(option: Option, value: Any, tmp_path: Path) -> list[Any]:
             return [choice for choice in get_args(kind) if choice != value]
     if isinstance(value, bool) or option.takes(bool):
         return [not value]
-    if option.name in ("dir", "train", "valid", "test", "vectors", "pretrained", "scratch"):
+    if option.name in ("dir", "train", "valid", "test", "vectors", "pretrained", "cache_dir"):
         return [str(tmp_path / "none")]
     if option.takes(list):
         return [[3], [3, 3]]

@@ -85,7 +85,7 @@ def survives_kills(settings: Settings, tmp_path: Path, rng: random.Random) -> No
     run = tmp_path / "run-0"
     loop: dict[str, Any] = {"epochs": 2, "patience": None}
     if not settings.task.stateful:  # it is resumed at the beginning of an epoch
-        loop["checkpoint_steps"] = 1
+        loop["save_every_n_steps"] = 1
     settings = Settings(layered(settings.to_dict(), {"training": loop}))
     train(settings, tmp_path / "whole", bar=False)
     kills, runs = 0, 1
@@ -105,8 +105,9 @@ def survives_kills(settings: Settings, tmp_path: Path, rng: random.Random) -> No
 def test_kills_change_nothing_while_cells_are_compiled(tmp_path: Path) -> None:
     """Whatever is in the cache: none is ever filled by another process."""
     rng = random.Random(0)
-    words = [*CLASSIFY, "--training.compile", "--training.epochs", "3", "--data.limit", "40"]
-    words += ["--training.checkpoint_steps", "1", "--training.accelerator", "cpu"]
+    words = [*CLASSIFY, "--training.compile", "--training.epochs=3"]
+    words += ["--data.max_train_examples=40", "--training.accelerator=cpu"]
+    words += ["--training.save_every_n_steps=1"]
     caches = itertools.count()
 
     def start(run: Path) -> subprocess.Popen[bytes]:

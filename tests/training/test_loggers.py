@@ -20,7 +20,7 @@ from tests.training.samples import quick
 
 
 def settings(**training: Any) -> Settings:
-    made = quick("classify", {"limit": 30})
+    made = quick("classify", {"max_train_examples": 30})
     return made.replace("training", logger="csv", epochs=3, patience=None, **training)
 
 

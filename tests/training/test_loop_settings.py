@@ -24,13 +24,13 @@ BASE: dict[str, Any] = {
     "lr": 0.3,
     "optimizer_options": {},
     "weight_decay": 0.0,
-    "clip": None,
+    "max_grad_norm": None,
     "epochs": 2,
     "patience": None,
     "monitor": None,
     "schedule": "constant",
     "batch_size": 4,
-    "checkpoint_steps": None,
+    "save_every_n_steps": None,
 }
 STANDSTILL = {"lr": 1e-12, "epochs": 3}  # no epoch is better than the first
 
@@ -39,22 +39,22 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "lr": (0.1, {}),
     "optimizer_options": ({"momentum": 0.9}, {}),
     "weight_decay": (0.5, {}),
-    "clip": (1e-3, {}),
+    "max_grad_norm": (1e-3, {}),
     "epochs": (3, {}),
     "patience": (1, STANDSTILL),
     "monitor": ("loss", {}),
     "schedule": ("linear", {}),
     "batch_size": (3, {}),
     "max_nodes": (20, {}),
-    "pool": (1, {}),
+    "bucket_batches": (1, {}),
     "bucket_by": ("size", {}),
     "seed": (1, {}),
-    "checkpoint_steps": (1, {}),
+    "save_every_n_steps": (1, {}),
     "accelerator": ("gpu", {}),
     "precision": ("64-true", {}),
     "compile": (True, {}),
     "threads": (2, {}),
-    "workers": (1, {}),
+    "num_workers": (1, {}),
     "deterministic": (False, {}),
     "logger": ("csv", {}),
 }
@@ -65,7 +65,7 @@ PRESETS = ("classify", "classify-nodes")  # of trees, and of nodes
 
 def settings_of(preset: str, **training: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    settings = with_model(quick(preset, {"limit": 30}), hidden_size=4, embedding=4)
+    settings = with_model(quick(preset, {"max_train_examples": 30}), hidden_size=4, embedding=4)
     named = {**BASE, **training}
     read = {name: value for name, value in named.items() if name in settings.sections["training"]}
     return settings.replace("training", **read)

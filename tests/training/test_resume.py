@@ -28,7 +28,7 @@ _TRAIN = str(PLANS_FILE)
 
 
 def _settings(**training: Any) -> Settings:
-    loop = {"epochs": 3, "batch_size": 8, "checkpoint_steps": 2, **training}
+    loop = {"epochs": 3, "batch_size": 8, "save_every_n_steps": 2, **training}
     return with_model(quick("classify", **loop), hidden_size=6, dropout=0.3)
 
 
@@ -85,14 +85,14 @@ def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 def test_workers_change_nothing(whole: Path, tmp_path: Path) -> None:
-    train_killed(_settings(workers=2), tmp_path / "run", after=3)
-    train(_settings(workers=2), tmp_path / "run")
+    train_killed(_settings(num_workers=2), tmp_path / "run", after=3)
+    train(_settings(num_workers=2), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")
 
 
 def test_killed_by_the_system(tmp_path: Path) -> None:
     """A process that is killed without warning leaves a directory to go on from."""
-    settings = _settings(epochs=40, patience=None, checkpoint_steps=1)
+    settings = _settings(epochs=40, patience=None, save_every_n_steps=1)
     settings.save(tmp_path / "settings.yaml")
     argv = [sys.executable, "-m", "dgltrees", "train", str(tmp_path / "settings.yaml")]
     process = subprocess.Popen([*argv, "--out", str(tmp_path / "run")], stdout=subprocess.DEVNULL)
@@ -307,7 +307,7 @@ def test_a_damaged_run_is_not_used(
         ("resume.safetensors", _cut),
         ("resume.safetensors", lambda p: p.write_bytes(b"{}")),
         ("resume.safetensors", lambda p: save_file({}, p)),
-        ("vocabulary/Table.txt", _flip),  # which is not read to go on
+        ("vocabulary/Table.txt", _flip),  # which has no effect to go on
     ],
 )
 def test_a_damaged_run_is_not_resumed(

@@ -27,7 +27,7 @@ Fill = Callable[[Path], Any]
 
 
 def _settings(**training: Any) -> Settings:
-    loop = {"batch_size": 8, "workers": 0, **training}
+    loop = {"batch_size": 8, "num_workers": 0, **training}
     return with_model(quick("classify", **loop), hidden_size=4)
 
 
@@ -133,7 +133,7 @@ def test_a_loss_that_is_not_finite_stops_before_it_is_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: float
 ) -> None:
     """The last good state stays, and the same command says the same."""
-    settings, step = _settings(checkpoint_steps=2, epochs=2), Trainer._step
+    settings, step = _settings(save_every_n_steps=2, epochs=2), Trainer._step
     calls = 0
 
     def broken(self: Trainer, *args: Any) -> Any:
@@ -155,7 +155,7 @@ def test_a_directory_that_was_moved_is_not_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
 ) -> None:
     """Where it was moved to, the run goes on."""
-    settings, step = _settings(checkpoint_steps=2, epochs=2), Trainer._step
+    settings, step = _settings(save_every_n_steps=2, epochs=2), Trainer._step
     calls = itertools.count()
 
     def moving(self: Trainer, *args: Any) -> Any:

@@ -42,8 +42,8 @@ def test_epochs_differ_and_repeat() -> None:
 
 
 def test_the_trees_of_a_batch_have_similar_depths() -> None:
-    def mean_range(pool: int) -> float:
-        batches = BatchSampler(SIZES, depths=DEPTHS, batch_size=20, pool=pool)
+    def mean_range(bucket_batches: int) -> float:
+        batches = BatchSampler(SIZES, depths=DEPTHS, batch_size=20, bucket_batches=bucket_batches)
         return float(np.mean([np.ptp(DEPTHS[batch]) for batch in batches]))
 
     assert mean_range(50) < mean_range(1) / 2
@@ -75,7 +75,7 @@ NODES = _RNG.integers(1, 30, len(GROUPS))
     "options",
     [
         {"batch_size": 16},
-        {"batch_size": 16, "pool": 1},
+        {"batch_size": 16, "bucket_batches": 1},
         {"batch_size": 16, "depths": NODES // 4},
         {"max_nodes": 200},
         {"batch_size": 12, "max_nodes": 150, "shuffle": False},

@@ -75,7 +75,7 @@ def test_columns_and_kinds_can_be_chosen(
         ({"name": "number"}, "column 'name' to hold a number, which data.features says, got names"),
         ({"v": "number"}, "column 'v' to hold a number, which data.features says, got a vector"),
         ({"number": "text"}, "column 'number' to hold texts, got numbers"),
-        ([], "at least one input column beside the target"),
+        ([], "at least one input column in addition to the target"),
     ],
 )
 def test_a_wrong_choice_of_columns_is_named(wanted: Any, message: str) -> None:

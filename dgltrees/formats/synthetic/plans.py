@@ -1,10 +1,10 @@
-"""Made-up query plans, with the seconds that they take: trees with names and numbers at each node.
+"""Synthetic query plans and the seconds that they take: trees with strings and numbers.
 
-A plan joins one to ``max_tables`` tables, in any shape. A table's scan gives some of its rows, by
-reading all of them or by an index; a join is by hash, by merge or by a nested loop, which runs its
-second input once for every row of the first. So the seconds depend on what stands below what, and
-not on the nodes alone. A node's ``Plan Rows`` are an estimate, off by a factor of 1/2 to 2; the
-seconds come from the true rows. None of it is measured.
+A plan joins one to ``max_tables`` tables, in any shape. The scan of a table returns some of its
+rows: it reads all rows or uses an index. A join is by hash, by merge or by a nested loop, which
+runs its second input once for every row of the first. So the seconds depend on the structure of the
+tree, not only on its nodes. The ``Plan Rows`` of a node are an estimate, wrong by a factor of 1/2
+to 2; the seconds are computed from the true rows, not measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dgltrees.formats.synthetic import draws
 from dgltrees.settings.values import Count, NonNegativeInt, Seed
 
 VERSION = 1
-"""Increased whenever the same settings give other bytes."""
+"""Incremented whenever the same settings give other bytes."""
 
 TABLES = {"orders": 150_000, "lines": 600_000, "parts": 20_000, "customers": 15_000, "nations": 25}
 JOINS = ("Hash Join", "Merge Join", "Nested Loop")
@@ -44,10 +44,10 @@ def make_plans(
     alternatives: Count = 1,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write made-up query plans with their seconds, as JSON Lines.
+    """Write synthetic query plans with their seconds, as JSON Lines.
 
     Each line has a ``plan`` with its inputs under ``Plans``, the ``seconds`` that it takes, and its
-    ``speed``, fast or slow; where queries have several plans, the name of its ``query`` too.
+    ``speed``, fast or slow. If queries have several plans, it also has the name of its ``query``.
 
     Arguments:
         out: folder to write to, new or empty.
@@ -55,9 +55,8 @@ def make_plans(
         valid: plans in the validation file.
         test: plans in the test file.
         seed: the same seed gives the same bytes on every machine.
-        max_tables: tables of a plan at most.
-        alternatives: plans of each query: of the same tables and rows of these, scanned and joined
-            in other ways.
+        max_tables: the largest number of tables of a plan.
+        alternatives: plans of each query: the same tables and rows, with other scans and joins.
         overwrite: write to a folder that holds files; those of an older data set are removed.
 
     Returns:
@@ -72,7 +71,7 @@ def make_plans(
         raise ConfigError(f"max_tables: expected 1 table or more, got {max_tables}")
     if alternatives < 1 or any(size % alternatives for size in sizes):
         raise ConfigError(
-            f"alternatives: expected 1 or more, by which train, valid and test can be divided, got "
+            f"alternatives: expected 1 or more, a divisor of train, valid and test, got "
             f"{alternatives} with {', '.join(map(str, sizes))}"
         )
     folder = draws.check_folder(out, overwrite)
@@ -103,9 +102,9 @@ def load_plans(
     """Return synthetic query plans and the seconds that they take, as scikit-learn's ``load_*`` do.
 
     A plan is a nested dictionary with its inputs under ``Plans``, as PostgreSQL prints it. The
-    seconds are computed by a formula from the whole tree, and not measured: a nested loop runs its
+    seconds are computed by a formula from the whole tree, not measured: a nested loop runs its
     second input once for every row of the first. They range over several orders of magnitude. Equal
-    arguments give equal plans on every machine. ``dgltrees make-data plans`` writes them to files.
+    arguments give equal plans on every machine. ``dgltrees make-data plans`` writes plans to files.
 
     =============== ===========================================================================
     key of a node   value
@@ -124,10 +123,10 @@ def load_plans(
         as_frame: add a pandas DataFrame with a row per plan as ``frame``.
 
     Returns:
-        A :class:`sklearn.utils.Bunch` with ``data``, a list of dictionaries; ``target``, the
+        a :class:`sklearn.utils.Bunch` with ``data``, a list of dictionaries; ``target``, the
         seconds ``(n_samples,)``; ``feature_names``, the keys of the nodes; ``target_names``;
         ``frame``, None without ``as_frame``; and ``DESCR``, this description. With ``return_X_y``
-        ``data`` and ``target`` only.
+        only ``data`` and ``target``.
 
     Raises:
         ConfigError: ``n_samples`` is below 1, or ``random_state`` is not an integer of at least 0.
@@ -166,13 +165,13 @@ def load_plans(
 
 
 Part = tuple[dict[str, Any], float, float]
-"""A plan, the rows that it really gives, and its seconds."""
+"""A plan, its true number of rows, and its seconds."""
 
 
 def _records(
     rng: random.Random, queries: int, max_tables: int = MAX_TABLES, alternatives: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Draw the records of some queries, with the name of the query where it has several plans."""
+    """Draw the records of some queries, with the name of the query if it has several plans."""
     for query in range(queries):
         tables = 1 + draws.below(rng, max_tables)
         if alternatives == 1:
@@ -185,7 +184,7 @@ def _records(
 
 
 def _record(rng: random.Random, parts: list[Part]) -> dict[str, Any]:
-    """Return the plan of the scans joined, with its seconds and speed."""
+    """Join scans to a plan; return it with its seconds and speed."""
     while len(parts) > 1:  # any two inputs, in any order
         first, second = (parts.pop(draws.below(rng, len(parts))) for _ in range(2))
         parts.append(_join(rng, *first, *second))
@@ -196,7 +195,7 @@ def _record(rng: random.Random, parts: list[Part]) -> dict[str, Any]:
 
 
 def _table(rng: random.Random) -> tuple[str, float]:
-    """A table, and how many of its rows a query wants."""
+    """Draw a table and the number of its rows that a query selects."""
     table = list(TABLES)[draws.below(rng, len(TABLES))]
     return table, max(1.0, TABLES[table] * rng.random() ** 3)
 

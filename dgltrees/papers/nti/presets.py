@@ -11,7 +11,7 @@ _NO_GLOVE = {"vectors": None, "lower": True, "min_freq": 2}
 _SIZES = {"hidden_size": 300, "embedding": 300, "fixed_words": True, "head": [1024],
           "init": "uniform"}
 _SMALL = {"hidden_size": 100, "embedding": 100, "fixed_words": False}
-_LOOP = {"optimizer": "adam", "lr": 0.001, "weight_decay": 0.00003, "clip": 40}
+_LOOP = {"optimizer": "adam", "lr": 0.001, "weight_decay": 0.00003, "max_grad_norm": 40}
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Table 1                       no attention     global attention            tree attention
@@ -130,8 +130,8 @@ PRESETS: dict[str, dict[str, Any]] = {
                  **_GLOVE},
         "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", **_SIZES,
                   "input_dropout": 0.2, "dropout": 0.2},
-        "training": {"optimizer": "adam", "lr": 0.001, "clip": 40, "batch_size": 4, "epochs": 10,
-                     "patience": None, "monitor": "map"},
+        "training": {"optimizer": "adam", "lr": 0.001, "max_grad_norm": 40, "batch_size": 4,
+                     "epochs": 10, "patience": None, "monitor": "map"},
     },
     "wikiqa-lstm": {
         "about": "A sequential LSTM in place of both encoders of Table 2's NTI, of the same sizes.",

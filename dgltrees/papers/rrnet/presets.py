@@ -20,7 +20,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"train": ["mee/train4.tsv", "mee/train5.tsv"],
                  "valid": ["mee/valid4.tsv", "mee/valid5.tsv"]},
         "model": {"encoder": "rrnet", "hidden_size": 128, "embedding": 64, "layer_norm": True},
-        "training": {"optimizer": "adam", "lr": 0.003, "clip": 1.0, "batch_size": 128,
+        "training": {"optimizer": "adam", "lr": 0.003, "max_grad_norm": 1.0, "batch_size": 128,
                      "schedule": "linear", "epochs": 16, "patience": None},
     },
     "mee-lstm": {
@@ -69,8 +69,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "test_fraction": 0.1,
                  "max_operators": 6},
         "model": {"encoder": "rrnet", "hidden_size": 62, "embedding": 32, "head": [100]},
-        "training": {"optimizer": "adam", "lr": 0.002, "clip": 1.0, "batch_size": 64, "epochs": 8,
-                     "patience": None},
+        "training": {"optimizer": "adam", "lr": 0.002, "max_grad_norm": 1.0, "batch_size": 64,
+                     "epochs": 8, "patience": None},
     },
     "lrt-lstm": {
         "about": "The LSTM of Figure 2, of as many parameters as lrt-rrnet.",
@@ -110,8 +110,8 @@ PRESETS: dict[str, dict[str, Any]] = {
                              "reward": "log_likelihood", "detach": True, "weight": 0.001,
                              "discount": 0.95}},
         "training": {"optimizer": "adam", "lr": 0.003,
-                     "optimizer_options": {"betas": [0.0, 0.999]}, "clip": 1.0, "batch_size": 64,
-                     "epochs": 40, "patience": 5, "monitor": "loss"},
+                     "optimizer_options": {"betas": [0.0, 0.999]}, "max_grad_norm": 1.0,
+                     "batch_size": 64, "epochs": 40, "patience": 5, "monitor": "loss"},
     },
     "ptb-lstm": {
         "about": ("An LSTM of the same size in the same loop. It has no layer normalisation, and "
@@ -133,7 +133,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": ("The model of ptb in small, for some minutes on one CPU core: a third of the "
                   "text, d = 200, no\nlayer normalisation and little dropout."),
         "base": "ptb", "paper": None,
-        "data": {"limit": 14000},
+        "data": {"max_train_examples": 14000},
         "model": {"hidden_size": 200, "embedding": 200, "layer_norm": False, "dropout": 0.1,
                   "output_dropout": 0.2},
         "training": {"epochs": 4},

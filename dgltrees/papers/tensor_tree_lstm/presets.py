@@ -95,7 +95,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "the paper's AdaDelta\nso that a few minutes are enough."),
         "base": "listops", "paper": None,
         "model": {"aggregator": "hosvd", "hidden_size": 20, "rank": 3},
-        "training": {"optimizer": "adam", "lr": 0.004, "clip": 5.0, "batch_size": 100,
+        "training": {"optimizer": "adam", "lr": 0.004, "max_grad_norm": 5.0, "batch_size": 100,
                      "epochs": 16, "patience": None},
     },
     "listops-demo-sum": {

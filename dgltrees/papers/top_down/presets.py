@@ -17,7 +17,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "task": "tree-lm", "paper": "Zhang et al. 2016, Table 2",
         "data": {**_EWT, "min_freq": 2, "max_words": 150},
         "model": {"hidden_size": 300, "embedding": 150},
-        "training": {"optimizer": "sgd", "lr": 1.0, "clip": 5.0, "schedule": "halve",
+        "training": {"optimizer": "sgd", "lr": 1.0, "max_grad_norm": 5.0, "schedule": "halve",
                      "monitor": "loss", "patience": None, "epochs": 50, "batch_size": 64,
                      "bucket_by": "size"},
     },
@@ -78,8 +78,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {**_EWT, "min_freq": 2, "lower": True, "max_words": 100},
         "model": {"hidden_size": 200, "embedding": 100, "layers": 2, "dropout": 0.33},
         "training": {"optimizer": "adam", "lr": 0.002, "optimizer_options": {"betas": [0.9, 0.9]},
-                     "clip": 5.0, "monitor": "las", "epochs": 30, "patience": 5, "batch_size": 32,
-                     "max_nodes": 2000, "bucket_by": "size"},
+                     "max_grad_norm": 5.0, "monitor": "las", "epochs": 30, "patience": 5,
+                     "batch_size": 32, "max_nodes": 2000, "bucket_by": "size"},
     },
     "edge-classifier": {
         "about": ("Classifiers that add edges to trees, for a language model that generates "

@@ -98,7 +98,7 @@ class CustomTreesTask(Task):
         """The examples of a file in any format; see :meth:`Task.stream`.
 
         The columns of training files are told from the whole file, or where there is a
-        ``data.scratch`` from its first part; it may then lack columns in some parts, not in all.
+        ``data.cache_dir`` from its first part; it may then lack columns in some parts, not in all.
         """
         read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
         unread = [] if labeled else [name for name in target_names(settings) if name not in read]
@@ -109,7 +109,7 @@ class CustomTreesTask(Task):
             path, settings, file_format=file_format, trees=trees, any_values=unread
         )
         if training:
-            parts = iter([gather(parts)]) if settings.scratch is None else large_parts(parts)
+            parts = iter([gather(parts)]) if settings.cache_dir is None else large_parts(parts)
         seen: set[str] = set()
         for raw in parts:
             data = self.examples(raw, settings, vocabs, path, labeled=labeled)

@@ -186,6 +186,7 @@ def _flags(names: list[str | None], column: str, error: RowError) -> NDArray[np.
 
 
 CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, metrics=METRICS)
+"""The task ``classify``: a class of each tree."""
 CLASSIFY_PAIRS = ClassesTask(
     "classify-pairs", ClassesData, PairClassesModel, {}, metrics=METRICS, arity=2
 )

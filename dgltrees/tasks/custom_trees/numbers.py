@@ -149,6 +149,7 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
 
 
 REGRESS = NumbersTask("regress", CustomTreesData, NumbersModel, {}, metrics=METRICS)
+"""The task ``regress``: a number of each tree, or several."""
 REGRESS_PAIRS = NumbersTask(
     "regress-pairs", CustomTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
 )

@@ -267,3 +267,4 @@ def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTre
 
 
 RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)
+"""The task ``rank``: the order of the trees of a group."""

@@ -201,7 +201,7 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesDat
     Of a file that is read in parts, its end tells whether one is missing.
     """
     seen = {*forest.columns}
-    if settings.scratch is not None:
+    if settings.cache_dir is not None:
         seen |= {each.name for each in schema.inputs}
     check_columns_seen(seen, schema, settings)
 
@@ -217,7 +217,7 @@ def check_columns_seen(
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
     if settings.features is None and (names - {*seen} or others):
-        first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
+        first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
             f"{', '.join(sorted(seen))}; name those to read with {called('data.features')}",

@@ -39,23 +39,23 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     default vectors of their words are learned."""
     format: str | None = None
     """Format of the files; by default told by the ending of their names or their first line."""
-    scratch: str | None = None
-    """Folder for temporary files in which the trees are while a model is trained, for more trees
-    than fit into memory; by default they are in memory. Columns are then told by the first 10,000
-    trees."""
+    cache_dir: str | None = None
+    """Folder for temporary files with the trees during training, for data sets larger than memory;
+    default: the trees are in memory. With a folder, the kinds of columns are inferred from the
+    first 10,000 trees."""
     baselines: bool = True
     """Report beside the result what linear and boosted models over bags of nodes reach."""
 
     @property
     def trees_folder(self) -> str | None:
-        """The setting ``scratch``."""
-        return self.scratch
+        """The setting ``cache_dir``."""
+        return self.cache_dir
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """An encoder that is trained reads texts of other lengths in each part of the trees."""
         reasons = PretrainedSettings.unread(values)
-        return {**reasons, "scratch": "with data.fine_tune"} if values["fine_tune"] else reasons
+        return {**reasons, "cache_dir": "with data.fine_tune"} if values["fine_tune"] else reasons
 
 
 @dataclass(frozen=True)

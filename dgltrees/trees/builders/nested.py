@@ -106,6 +106,7 @@ def _label(value: Any) -> str:
 
 
 JSON_KINDS = ("object", "array", "string", "number", "boolean", "null")
+"""The kinds of JSON values, the vocabulary of the column ``kind`` of :func:`from_json`."""
 
 
 _TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')

@@ -92,8 +92,8 @@ def from_objects(
 
     Warns:
         UserWarning: every tree is a single node although dictionaries have lists of dictionaries,
-            as with a wrong ``children``; or keys are not read by default, since their values make
-            no column.
+            as with a wrong ``children``; or keys are left out by default, because their values do
+            not form a column.
 
     Example:
         >>> plan = {"op": "join", "inputs": [{"op": "scan", "rows": 10}, {"op": "scan"}]}

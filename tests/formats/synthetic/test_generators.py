@@ -62,8 +62,8 @@ NOTHING = "train, valid and test are all 0: "
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("plans", {"alternatives": 0}, "alternatives: expected 1 or more, by which"),
-        ("plans", {"alternatives": 3}, "alternatives: expected 1 or more, by which"),
+        ("plans", {"alternatives": 0}, "alternatives: expected 1 or more, a divisor of train"),
+        ("plans", {"alternatives": 3}, "alternatives: expected 1 or more, a divisor of train"),
         ("plans", {"train": 0, "valid": 0, "test": 0}, NOTHING),
     ],
 )

@@ -15,7 +15,7 @@ from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
 
 
 def test_what_a_layer_makes_unread_goes() -> None:
-    with pytest.warns(UserWarning, match=r"model\..*, .* of the preset sick is not read"):
+    with pytest.warns(UserWarning, match=r"model\..*, .* of the preset sick has no effect"):
         lstm = settings_of("sick", Layer({"model.encoder": ["lstm"]})).model
     assert not {"cell", "leaves", "trees"} & {*lstm}
 
@@ -38,7 +38,7 @@ class WideLSTM(SequenceEncoder):
 def test_a_package_adds_an_encoder_of_sentences(tmp_path: Path) -> None:
     entries = {"sentence_encoders": {"wide": "small.wide:WideLSTM"}}
     (install(tmp_path, "small", entries) / "wide.py").write_text(WIDE)
-    data = ["--data.dir", str(SAMPLES), "--data.limit=20", "--data.vectors=null"]
+    data = ["--data.dir", str(SAMPLES), "--data.max_train_examples=20", "--data.vectors=null"]
     argv = ["train", "snli", *data, "--model.encoder=wide", "--model.width=3", *QUICK]
     (done,) = outputs(
         tmp_path, [*argv, "--model.fixed_words=false", "--model.embedding=4", "--out", "run"]

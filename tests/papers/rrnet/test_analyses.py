@@ -107,7 +107,7 @@ def test_drawings(
     assert "expected a folder without tree-0.svg, got" in message.err
     assert (out / "tree-0.svg").read_text() == "mine"
     assert main([*argv, "--out", str(out), "--limit", "0"]) == 2
-    assert "expected --limit to be a whole number of at least 1, got 0" in capsys.readouterr().err
+    assert "expected --limit to be an integer of at least 1, got 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("operations", ["gold", "random"])

@@ -36,7 +36,7 @@ def test_presets_that_need_a_paper_go_with_it() -> None:
 def test_a_missing_base_is_named(name: str) -> None:
     with pytest.raises(ConfigError) as error:
         preset_values(name)
-    assert str(error.value) == f"preset sick-rrnet: base: preset 'sick' is of {NTI}"
+    assert str(error.value) == f"preset sick-rrnet: base: preset 'sick' belongs to {NTI}"
 
 
 def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as error:
         load_preset("lrt-tree")
     paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
-    assert str(error.value) == f"preset lrt-tree: the task lrt is of {paper}"
+    assert str(error.value) == f"preset lrt-tree: the task lrt belongs to {paper}"
 
 
 def test_every_setting_of_the_loop_makes_a_difference(
@@ -70,7 +70,7 @@ def test_a_model_of_given_trees_names_the_file_without_trees(
 ) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("a dog runs\ta dog sleeps\n")
-    sick = ["--data.dir", str(SAMPLES), "--data.limit", "12", "--model.embedding=4"]
+    sick = ["--data.dir", str(SAMPLES), "--data.max_train_examples", "12", "--model.embedding=4"]
     out = str(tmp_path / "run")
     assert main(["train", "sick-rrnet-trees", *sick, *_QUICK, "--out", out]) == 0
     capsys.readouterr()

@@ -52,7 +52,7 @@ def test_a_run_of_another_task_is_told_before_its_files(
 
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.dir", str(SAMPLES)]
-    quick = ["--training.epochs=1", "--data.limit=30"]
+    quick = ["--training.epochs=1", "--data.max_train_examples=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
     assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
@@ -71,7 +71,7 @@ def test_sweep(capsys: Capture, tmp_path: Path) -> None:
 
 def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Capture) -> None:
     argv = ["train", "listops-hosvd-c20-r3", "--help", "--model.aggregator"]
-    message = "model.rank of the preset listops-hosvd-c20-r3 is not read with these settings"
+    message = "model.rank of the preset listops-hosvd-c20-r3 has no effect with these settings"
     with pytest.warns(UserWarning, match=message):
         assert main([*argv, "sum"]) == 0
     assert main([*argv, "canonical"]) == 0  # without a warning, which is an error here
@@ -84,8 +84,8 @@ def test_settings_of_other_aggregators_and_tasks_are_refused(
     argv = ["train", "listops-sum-c25", "--data.dir", str(SAMPLES), *_QUICK]
     out = ["--out", str(tmp_path / "run")]
     for flag, message in (
-        ("data.min_freq=0", "data.min_freq is not read by the task listops"),
-        ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
+        ("data.min_freq=0", "data.min_freq has no effect in the task listops"),
+        ("model.rank=3", "model.rank has no effect with model.aggregator sum, but with hosvd"),
         ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
     ):
         assert message in fails(capsys, *argv, f"--{flag}", *out)

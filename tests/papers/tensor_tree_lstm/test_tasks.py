@@ -29,7 +29,7 @@ from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
     [
         (assert_model_refused, {"readout": "leaf"}, "readout to be one of root, mean, attention,"),
         (assert_model_refused, {"digits": "binary"}, "digits to be one of thermometer, one_hot, g"),
-        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators is not read by the task"),
+        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators has no effect"),
         (assert_data_refused, {"valid_fraction": 1.5}, "valid_fraction to be a number of at least"),
         (
             assert_metric_refused,
@@ -62,7 +62,7 @@ def test_accuracy_is_of_roots_and_of_nodes() -> None:
 
 
 def test_lrt_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
-    train(quick("lrt-sum-c5", {"limit": None}), tmp_path / "run")
+    train(quick("lrt-sum-c5", {"max_train_examples": None}), tmp_path / "run")
     loaded = load(tmp_path / "run")
     examples = loaded.metadata["examples"]
     assert examples["valid"] == 13  # a tenth of 130 pairs of 0 to 12 operators
@@ -83,7 +83,7 @@ def test_a_task_with_operators_needs_a_cell_with_operators(tmp_path: Path) -> No
 def test_more_children_than_the_model_has_places_for_are_refused(tmp_path: Path) -> None:
     wide = tmp_path / "wide.txt"
     wide.write_text("1:354(364($))\n2:354(" + "364($) " * 60 + ")\n")
-    settings = quick("inex", {"limit": None})
+    settings = quick("inex", {"max_train_examples": None})
     train(settings, tmp_path / "bounded")
     message = r"wide.txt: tree 1, node 0: expected at most 32 children, .*got one at position 32"
     with pytest.raises(TreeError, match=message):

@@ -18,7 +18,7 @@ from tests.trees.dependencies import HEADS, SENTENCE, forest_of
 def tree_lm_settings(model: dict[str, Any] | None = None, **sections: Any) -> Settings:
     """Three epochs of a small language model."""
     data = {"train": str(SENTENCES), "valid": str(SENTENCES), "lower": True}
-    loop = {"optimizer": "sgd", "lr": 1.0, "clip": 5.0, "epochs": 3, "batch_size": 4}
+    loop = {"optimizer": "sgd", "lr": 1.0, "max_grad_norm": 5.0, "epochs": 3, "batch_size": 4}
     loop = {**loop, "monitor": "loss", "patience": None, "schedule": "halve", "bucket_by": "size"}
     return Settings(
         {

@@ -86,7 +86,7 @@ def test_errors(
         return capsys.readouterr().err
 
     out = tmp_path / "out"
-    assert "--k to be a whole number of at least 1, got 0" in fails(
+    assert "--k to be an integer of at least 1, got 0" in fails(
         "parse", parser_run, "--input", SENTENCES, "--out", out, "--k", 0
     )
     lists = write(tmp_path, SENTENCES.read_text(encoding="utf-8").replace("-2", "-1"))
@@ -138,7 +138,7 @@ def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["sample", "x", "--number", "many"], "--number to be a whole number"),
+        (["sample", "x", "--number", "many"], "--number to be an integer"),
         (["sample", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
         (["sample", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
         (["cloze", "x", "--questions", "none", "--out", "x"], "expected a run directory"),

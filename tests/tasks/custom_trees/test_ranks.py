@@ -174,7 +174,7 @@ def test_places_in_a_group_are_from_0_to_1() -> None:
 def test_a_killed_run_goes_on_to_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str
 ) -> None:
-    chosen = settings({"baselines": False}, batch_size=8, checkpoint_steps=1)
+    chosen = settings({"baselines": False}, batch_size=8, save_every_n_steps=1)
     chosen = chosen.replace("model", objective=objective)
     train(chosen, tmp_path / "whole")
     step, calls = Trainer._step, list[None]()

@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError, TreeError
 
 
 class WindowSampler:
-    """The batches of a text, whose windows continue those of the batch before.
+    """A sampler of windows of a text; each batch continues the windows of the previous one.
 
     The text is divided into streams whose lengths differ by at most one token, and each stream into
     windows. A batch has one window per stream. The last window of a stream has the remaining
@@ -43,7 +43,7 @@ class WindowSampler:
         """Do nothing: all epochs have the same batches."""
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """The batches; each is ``(B, T)``, the indices of its tokens, -1 after a stream's end."""
+        """Return the batches: the indices of their tokens, ``(B, T)``, -1 after a stream's end."""
         begins, ends = self.offsets[:-1, None], self.offsets[1:, None]  # (B, 1)
         shortest, longest = int((ends - begins).min()), int((ends - begins).max())
         cuts = [*range(0, shortest, self.window), longest]

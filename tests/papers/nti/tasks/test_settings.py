@@ -22,7 +22,7 @@ from tests.tasks.test_model_settings import (
 @pytest.mark.parametrize(
     ("task", "model", "message"),
     [
-        ("sst-tree", {"readout": "mean"}, "readout is not read by the task sst-tree"),
+        ("sst-tree", {"readout": "mean"}, "readout has no effect in the task sst-tree"),
         ("nli", {"encoder": "gru"}, "encoder to be one of nti, .*lstm, .*, got 'gru'"),
         ("nli", {"leaves": "gru"}, "leaves to be one of identity, linear, .*, got 'gru'"),
         ("nli", {"interaction": "some"}, "interaction to be one of none, .*, got 'some'"),
@@ -31,10 +31,10 @@ from tests.tasks.test_model_settings import (
             {"interaction": "matching", "attention": "self"},
             "attention to be one of global, tree, tree_code, got 'self'",
         ),
-        ("nli", {"attention": "tree"}, "attention is not read with model.interaction none, but"),
-        ("nli", {"encoder": "lstm", "interaction": "matching"}, "interaction is not .* with nti"),
-        ("sst-phrases", {"interaction": "matching"}, "interaction is not read by the task sst-phr"),
-        ("wikiqa", {"interaction": "node_by_node"}, "interaction is not read by the task wikiqa"),
+        ("nli", {"attention": "tree"}, "attention has no effect with model.interaction none, but"),
+        ("nli", {"encoder": "lstm", "interaction": "matching"}, "interaction has no .* with nti"),
+        ("sst-phrases", {"interaction": "matching"}, "interaction has no effect in the task"),
+        ("wikiqa", {"interaction": "node_by_node"}, "interaction has no effect in the task wikiqa"),
     ],
 )
 def test_settings_of_models_that_do_not_go_together(
@@ -47,13 +47,13 @@ def test_settings_of_models_that_do_not_go_together(
     ("task", "data", "message"),
     [
         ("sst-tree", {"supervise": "leaf"}, r"supervise to be one of nodes, root, got 'leaf'"),
-        ("nli", {"truncate": True}, r"data\.truncate is not read without data\.max_words"),
+        ("nli", {"truncate": True}, r"data\.truncate has no effect without data\.max_words"),
         (
             "nli",
             {"vocabulary_from_all_splits": True},
-            r"data\.vocabulary_from_all_splits is not read without data\.vectors",
+            r"data\.vocabulary_from_all_splits has no effect without data\.vectors",
         ),
-        ("nli", {"supervise": "root"}, r"data\.supervise is not read by the task nli"),
+        ("nli", {"supervise": "root"}, r"data\.supervise has no effect in the task nli"),
     ],
 )
 def test_settings_of_data_that_do_not_go_together(
@@ -80,7 +80,7 @@ def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | 
     (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
     task = get_task("wikiqa")
     fractions = {"valid_fraction": 0.2, "test_fraction": 0.2}
-    settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, limit=limit)
+    settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, max_train_examples=limit)
     splits = load_splits(task, settings)
     counts = [task.groups(part).max() + 1 for part in splits.all]
     sizes = [len(part) for part in splits.all]

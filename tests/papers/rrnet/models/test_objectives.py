@@ -207,5 +207,5 @@ def test_it_is_part_of_the_state() -> None:
 
 
 def test_a_memory_holds_something() -> None:
-    with pytest.raises(ConfigError, match="capacity to be a whole number of at least 1, got 0"):
+    with pytest.raises(ConfigError, match="capacity to be an integer of at least 1, got 0"):
         Replay(0)

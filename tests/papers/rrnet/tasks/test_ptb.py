@@ -116,7 +116,9 @@ def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path: Path) -> None:
 
 
 def test_the_limit_takes_the_first_lines_and_validation_the_first_of_them(path: Path) -> None:
-    train, valid = load_splits(PTB, PTB.data(train=str(path), limit=20, valid_fraction=0.25)).all
+    train, valid = load_splits(
+        PTB, PTB.data(train=str(path), max_train_examples=20, valid_fraction=0.25)
+    ).all
     lines = [
         " ".join(part.forest.vocabs["word"].decode(part.forest.tree(i).columns["word"])[:-1])
         for part in (valid, train)
@@ -171,7 +173,7 @@ def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
 def settings(preset: str = "ptb-small", **training: Any) -> Settings:
     loop = {"epochs": 3, "batch_size": 6, "patience": None, **training}
     small = {"hidden_size": 8, "embedding": 8}
-    return with_model(quick(preset, {"limit": 80, "window": 8}, **loop), **small)
+    return with_model(quick(preset, {"max_train_examples": 80, "window": 8}, **loop), **small)
 
 
 def files(run: Path) -> tuple[list[dict[str, Any]], list[dict[str, Tensor]]]:
@@ -217,7 +219,7 @@ def test_training_is_resumed_at_the_beginning_of_an_epoch(
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 def test_workers_change_nothing(tmp_path: Path) -> None:
     train(settings(epochs=1), tmp_path / "here")
-    train(settings(epochs=1, workers=1), tmp_path / "there")
+    train(settings(epochs=1, num_workers=1), tmp_path / "there")
     assert_same(tmp_path / "here", tmp_path / "there")
 
 

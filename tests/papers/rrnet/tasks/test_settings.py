@@ -28,7 +28,7 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"layers": 2},
-            "layers is not read with model.encoder rrnet, but with lstm, bilstm",
+            "layers has no effect with model.encoder rrnet, but with lstm, bilstm",
         ),
         (
             "mee",
@@ -40,9 +40,9 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"policy": {"agent": "dqn"}},
-            "agent is not read with model.policy.operations gold",
+            "agent has no effect with model.policy.operations gold",
         ),
-        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns gold, but"),
+        ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction has .*ns gold, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
         (
             "mee",
@@ -52,27 +52,27 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"policy": {**_POLICY, "agent": "reinforce", "entrpy": 1.0}},
-            r"entrpy is not read by the task mee; did you mean model\.policy\.entropy",
+            r"entrpy has no effect in the task mee; did you mean model\.policy\.entropy",
         ),
         ("lrt-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
         ("ptb", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, got 'nti'"),
         (
             "ptb",
             {"encoder": "lstm", "layer_norm": True},
-            "layer_norm is not read with model.encoder lstm",
+            "layer_norm has no effect with model.encoder lstm",
         ),
         (
             "ptb",
             {"policy": {"operations": "recur", "consume": "recur"}},
-            "consume is not read with model.policy.operations recur",
+            "consume has no effect with model.policy.operations recur",
         ),
         (
             "ptb",
             {"policy": {"supervised_fraction": 0.5}},
-            "supervised_fraction is not read by the task ptb",
+            "supervised_fraction has no effect in the task ptb",
         ),
         ("ptb", {"policy": {"reward": "accuracy"}}, "reward to be one of likely, log_likelihood"),
-        ("ptb", {"policy": {"agent": "dqn", "replay": 10}}, "replay is not read by the task ptb"),
+        ("ptb", {"policy": {"agent": "dqn", "replay": 10}}, "replay has no effect in the task ptb"),
     ],
 )
 def test_settings_of_models_that_do_not_go_together(
@@ -84,7 +84,7 @@ def test_settings_of_models_that_do_not_go_together(
 @pytest.mark.parametrize(
     ("task", "data", "message"),
     [
-        ("ptb", {"lower": True}, r"data\.lower is not read by the task ptb"),
+        ("ptb", {"lower": True}, r"data\.lower has no effect in the task ptb"),
     ],
 )
 def test_settings_of_data_that_do_not_go_together(
@@ -105,7 +105,7 @@ def test_nested_sections_round_trip() -> None:
     [
         (
             {"task": "ptb", "training": {"max_nodes": 9}},
-            r"max_nodes is not read by the task ptb; l",
+            r"max_nodes has no effect in the task ptb; l",
         ),
         (
             {"task": "mee", "model": {"policy": {"epsilon": 1}}},
@@ -120,12 +120,12 @@ def test_wrong_settings(values: dict[str, Any], message: str) -> None:
 
 
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (lambda **o: NumberDecoder(4, **o), {"digits": 2.5}, "a whole number of at least 1"),
+    (lambda **o: NumberDecoder(4, **o), {"digits": 2.5}, "an integer of at least 1"),
     (Reinforce, {"discount": 1.5}, "a number of at least 0 and at most 1"),
     (QLearning, {"epsilon": -1}, "a number of at least 0 and at most 1"),
-    (Replay, {"capacity": 0}, "a whole number of at least 1"),
+    (Replay, {"capacity": 0}, "an integer of at least 1"),
     (lambda **o: Policy(3, 4, **o), {"detach": "no"}, "true or false"),
-    (lambda **o: RRNetEncoder(WORDS, RRNetCell(4, 3), **o), {"max_open": 0}, "a whole number of "),
+    (lambda **o: RRNetEncoder(WORDS, RRNetCell(4, 3), **o), {"max_open": 0}, "an integer of "),
     (lambda **o: LSTMStream(WORDS, 3, **o), {"dropout": 1.0}, "a number of at least 0 and below"),
 ]
 

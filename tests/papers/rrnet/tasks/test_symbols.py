@@ -147,7 +147,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run of an RRNet on its own copy of the sample, and its result."""
     folder = tmp_path_factory.mktemp("lrt")
     shutil.copytree(SAMPLES / "lrt", folder / "data" / "lrt")
-    settings = quick("lrt-rrnet", {"limit": None, "dir": str(folder / "data")}, epochs=2)
+    settings = quick(
+        "lrt-rrnet", {"max_train_examples": None, "dir": str(folder / "data")}, epochs=2
+    )
     result = train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
     return load(folder / "run"), result
 

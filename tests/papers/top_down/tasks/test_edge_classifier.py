@@ -31,7 +31,8 @@ def decisions(nodes: int) -> Forest:
 def test_the_preset_trains(tmp_path: Path) -> None:
     for name, nodes in (("train", 600), ("valid", 200)):
         decisions(nodes).save(tmp_path / name)
-    data = {"train": str(tmp_path / "train"), "valid": str(tmp_path / "valid"), "limit": None}
+    files = {name: str(tmp_path / name) for name in ("train", "valid")}
+    data = {**files, "max_train_examples": None}
     settings = quick("edge-classifier", data, batch_size=32, lr=0.1, epochs=3)
     settings = with_model(settings, hidden_size=4, hidden=[16], dropout=0.0)
     result = train(settings, tmp_path / "run", bar=False)["valid"]

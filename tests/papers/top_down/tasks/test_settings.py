@@ -8,7 +8,7 @@ import pytest
 
 from tests.tasks.test_model_settings import assert_metric_refused, assert_model_refused
 
-_NO_TREE = "is not read with model.language_model sequence, but with tree; leave it out"
+_NO_TREE = "has no effect with model.language_model sequence, but with tree; leave it out"
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,11 @@ _NO_TREE = "is not read with model.language_model sequence, but with tree; leave
         (
             "tree-lm",
             {"end": True},
-            "end is not read with model.language_model tree, but with sequence",
+            "end has no effect with model.language_model tree, but with sequence",
         ),
         ("tree-lm", {"stops": True, "language_model": "sequence"}, f"stops {_NO_TREE}"),
         ("tree-lm", {"labels": True, "language_model": "sequence"}, f"labels {_NO_TREE}"),
-        ("tree-lm", {"noise": 3}, "noise is not read with model.objective nll, but with nce"),
+        ("tree-lm", {"noise": 3}, "noise has no effect with model.objective nll, but with nce"),
     ],
 )
 def test_settings_of_models_that_do_not_go_together(

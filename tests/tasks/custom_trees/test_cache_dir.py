@@ -63,24 +63,24 @@ def by_name(data: LabeledTrees) -> list[Any]:
 @pytest.mark.parametrize("task", TARGETS)
 def test_trees_on_disk_are_those_in_memory(tmp_path: Path, task: str) -> None:
     chosen = plans(tmp_path, task, test_fraction=0.3)
-    disk = chosen.replace("data", scratch=str(tmp_path / "scratch"))
+    disk = chosen.replace("data", cache_dir=str(tmp_path / "cache"))
     memory, parts = (load_splits(each.task, each.data) for each in (chosen, disk))
     assert isinstance(parts.train.forest, DiskForest)
     assert [*map(by_name, parts.all)] == [*map(by_name, memory.all)]
     ours, others = (part.forest.batch(range(9)) for part in (parts.train, memory.train))
     assert ours.src.tolist() == others.src.tolist()
     assert ours.dst.tolist() == others.dst.tolist()
-    assert not [*(tmp_path / "scratch").iterdir()]
+    assert not [*(tmp_path / "cache").iterdir()]
 
 
 @pytest.mark.filterwarnings("ignore:baselines are of")
 def test_a_run_on_disk_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
-    chosen = plans(tmp_path, "regress", scratch=str(tmp_path / "scratch"))
+    chosen = plans(tmp_path, "regress", cache_dir=str(tmp_path / "cache"))
     whole = train(chosen, tmp_path / "whole")
     train(chosen.replace("training", epochs=1), tmp_path / "stopped")
-    with pytest.raises(ConfigError, match="data.scratch = .*, asked was None"):
-        train(chosen.replace("data", scratch=None), tmp_path / "stopped")
-    other = chosen.replace("data", scratch=str(tmp_path / "other"))
+    with pytest.raises(ConfigError, match="data.cache_dir = .*, asked was None"):
+        train(chosen.replace("data", cache_dir=None), tmp_path / "stopped")
+    other = chosen.replace("data", cache_dir=str(tmp_path / "other"))
     assert train(other, tmp_path / "stopped") == whole
     assert whole["baselines"]["linear"]["valid"]["mae"] > 0
 
@@ -91,7 +91,7 @@ def test_a_run_on_disk_is_the_run_in_memory_where_the_first_part_has_all_names(
     monkeypatch.setattr(reading, "_PART_TREES", 1000)
     monkeypatch.setattr(baselines, "_MOST_EXAMPLES", 1000)
     chosen = plans(tmp_path, "classify")
-    disk = chosen.replace("data", scratch=str(tmp_path / "scratch"))
+    disk = chosen.replace("data", cache_dir=str(tmp_path / "cache"))
     assert train(disk, tmp_path / "disk") == train(chosen, tmp_path / "memory")
 
 
@@ -102,7 +102,7 @@ def test_parquet_shards_train_on_disk(tmp_path: Path) -> None:
     write_parquet(data, tmp_path / "plans.parquet")
     shard = str(tmp_path / "*.parquet")
     chosen = settings("regress", path, train=shard, tree_path=None, children_key="children")
-    chosen = chosen.replace("data", target="seconds", scratch=str(tmp_path), baselines=False)
+    chosen = chosen.replace("data", target="seconds", cache_dir=str(tmp_path), baselines=False)
     assert train(chosen, tmp_path / "run")["valid"]["mae"] > 0
 
 
@@ -112,21 +112,21 @@ BAD = {
         {},
         "columns of the first training 20 trees.*new",
     ),
-    "a folder that is a file": (lambda records: [], {"scratch": "0.jsonl"}, "data.scratch"),
-    "workers": (lambda records: [], {}, "training.workers 0 with data.scratch"),
+    "a folder that is a file": (lambda records: [], {"cache_dir": "0.jsonl"}, "data.cache_dir"),
+    "workers": (lambda records: [], {}, "training.num_workers 0 with data.cache_dir"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_cannot_be_on_disk_is_one_error(tmp_path: Path, case: str) -> None:
     change, data, message = BAD[case]
-    chosen = plans(tmp_path, "regress", scratch=str(tmp_path / "scratch"))
+    chosen = plans(tmp_path, "regress", cache_dir=str(tmp_path / "cache"))
     with (tmp_path / "1.jsonl").open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(record) + "\n" for record in change(PLANS))
     if data:
-        chosen = chosen.replace("data", scratch=str(tmp_path / data["scratch"]))
+        chosen = chosen.replace("data", cache_dir=str(tmp_path / data["cache_dir"]))
     if case == "workers":
-        chosen = chosen.replace("training", workers=1)
+        chosen = chosen.replace("training", num_workers=1)
     with pytest.raises((ConfigError, TreeError), match=message):
         train(chosen, tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()
