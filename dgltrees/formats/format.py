@@ -213,7 +213,7 @@ def complete_layout(
         return layout
     some = list(records)
     found = nested_lists(some, layout.paths, layout.children_key, recursive=recursive)
-    if found is None and layout == replace(layout, children_key=None, tree_path=None):
+    if found is None and {*layout.paths} <= {_PLAN} and layout.children_key in (None, _PLANS):
         roots = [each.get(_PLAN) for each in some if isinstance(each, Mapping)]
         if any(isinstance(root, Mapping) and _OF_PLANS in root for root in roots):
             found = _PLAN, _PLANS
@@ -249,13 +249,13 @@ TABLES = (".csv", ".parquet", ".arrow", ".feather")
 FORMATS: Registry[Format] = Registry(
     "formats",
     {
-        "json-records": "dgltrees.formats.jsonl:JSON_RECORDS",
         "jsonl": "dgltrees.formats.jsonl:JSONL",
         "nodes": "dgltrees.formats.nodes:NODES",
         "arrow": "dgltrees.formats.arrow:ARROW",
         "rows": "dgltrees.formats.tables:ROWS",
         "forest": "dgltrees.formats.folders:FOREST",
         "folder": "dgltrees.formats.folders:FOLDER",
+        "json-records": "dgltrees.formats.jsonl:JSON_RECORDS",
         "json": "dgltrees.formats.documents:JSON",
         "xml": "dgltrees.formats.documents:XML",
         "python": "dgltrees.formats.documents:PYTHON",

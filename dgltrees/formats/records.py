@@ -141,7 +141,7 @@ class Records:
             raise self.error(
                 f"expected nodes with their children under {self.layout.children_key!r}, got lists "
                 f"of objects only under {', '.join(map(repr, sorted(self._other_lists)))}; "
-                "name the key of the children",
+                "set children_key to that of the children",
                 min(self._other_lists.values()),
             )
 

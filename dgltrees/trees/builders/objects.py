@@ -229,6 +229,7 @@ def nested_lists(
         ('plan', 'inputs')
     """
     nodes: Counter[tuple[str, str]] = Counter()
+    repeated: set[tuple[str, str]] = set()
     for record in records:
         stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
         while stack:
@@ -238,29 +239,33 @@ def nested_lists(
             path = ".".join(place)
             for key, member in value.items():
                 if isinstance(member, list):
-                    below = _nodes_below(member, key, recursive)
-                    if below and children in (None, key) and (not paths or path in paths):
-                        nodes[path, key] += below
+                    if children in (None, key) and (not paths or path in paths):
+                        below = _nodes_below(member, key)
+                        nodes[path, key] += len(below)
+                        if any(key in node for node in below):
+                            repeated.add((path, key))
                     member = member[0] if len(member) == 1 else None  # a list of one root
                 if isinstance(member, Mapping) and "." not in key:
                     stack.append(((*place, key), member))
-    if not nodes:
+    found = [each for each, count in nodes.items() if count and (each in repeated or not recursive)]
+    if not found:
         return None
-    return max(nodes, key=lambda each: (nodes[each], -each[0].count("."), not each[0]))
+    depths = {each: each[0].count(".") + bool(each[0]) for each in found}
+    return max(found, key=lambda each: (nodes[each], each in repeated, -depths[each]))
 
 
-def _nodes_below(members: list[Any], key: str, recursive: bool) -> int:
-    """Return the number of objects in lists under one key."""
-    count, stack = 0, [members]
+def _nodes_below(members: list[Any], key: str) -> list[Mapping[str, Any]]:
+    """Return the objects in lists under one key."""
+    nodes: list[Mapping[str, Any]] = []
+    stack = [members]
     while stack:
         for node in stack.pop():
             if isinstance(node, Mapping):
-                count += 1
-                recursive = recursive and key not in node
+                nodes.append(node)
                 children = node.get(key)
                 if isinstance(children, list):
                     stack.append(children)
-    return 0 if recursive else count
+    return nodes
 
 
 def _warn_of_single_nodes(roots: Sequence[Any]) -> None:

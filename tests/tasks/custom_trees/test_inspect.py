@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, inspect_trees
 from dgltrees.cli import main
-from dgltrees.formats import RecordLayout
-from dgltrees.formats.guess import guess_layout
+from dgltrees.draw.files import draw_file
+from dgltrees.formats import FORMATS, RecordLayout, read
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.summary import summarize_column
 from tests.training.samples import SAMPLES
@@ -111,7 +112,10 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
 @pytest.mark.parametrize(
     ("records", "layout"),
     [
-        ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout()),
+        (
+            [{"name": "a", "children": [{"name": "b"}]}],
+            RecordLayout(children_key="children"),
+        ),
         (
             [{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}],
             RecordLayout(children_key="kids"),
@@ -121,13 +125,33 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
             RecordLayout(tree_path="a.b", children_key="kids"),
         ),
         ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout(children_key="x")),
+        (
+            [{"time": 1, "operator": [{"children": [{"children": []}]}]}],
+            RecordLayout(tree_path="operator", children_key="children"),
+        ),
+        (
+            [{"Plan": {"Node Type": "Result"}, "Execution Time": 1}],
+            RecordLayout(tree_path="Plan", children_key="Plans"),
+        ),
         ([{"name": "a"}], RecordLayout()),
     ],
 )
+@pytest.mark.filterwarnings("ignore:lists of objects")
 def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: RecordLayout) -> None:
+    """By inspect, read and draw; a field that is given stays."""
     path = tmp_path / "trees.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert guess_layout(path, "jsonl") == layout
+    assert FORMATS["jsonl"].complete_layout(path, RecordLayout()) == layout
+    assert inspect_trees(path).layout == layout
+    trees = read(path)
+    assert repr(trees) == repr(read(path, layout=layout))
+    for key in ("tree_path", "children_key"):
+        some = replace(RecordLayout(), **{key: getattr(layout, key)})
+        assert FORMATS["jsonl"].complete_layout(path, some) == layout
+    document = tmp_path / "trees.json"
+    document.write_text(json.dumps(records, indent=1))
+    assert repr(read(document, "json-records")) == repr(trees)
+    assert draw_file(document, format="json-records", trees="0") == draw_file(path, trees="0")
 
 
 def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
@@ -135,7 +159,8 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     path.write_text(
         'id,json\n1,"[{""Plan"": {""Plans"": [{}]}, ""Time"": 3}]"\n2,"{""Plan"": {}}"\n'
     )
-    assert guess_layout(path, "rows") == RecordLayout(tree_path="json.Plan", children_key="Plans")
+    layout = FORMATS["rows"].complete_layout(path, RecordLayout())
+    assert layout == RecordLayout(tree_path="json.Plan", children_key="Plans")
     assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
 
 
@@ -170,7 +195,7 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     )
     ids = inspect_trees(forest).warnings
     assert any("'query' is the same in all nodes of a tree" in each for each in ids)
-    assert any("nothing stands beside" in each for each in ids)
+    assert any("no column to predict" in each for each in ids)
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None
