@@ -246,7 +246,7 @@ class ParameterCount(TypedDict):
 
 
 def count_parameters(cell: BaseCell) -> ParameterCount:
-    """Count the parameters of a cell in two ways.
+    """Count the parameters of a cell, of one aggregation and in total.
 
     Arguments:
         cell: the cell.

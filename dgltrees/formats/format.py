@@ -169,8 +169,8 @@ class Format:
         if not self.text and isinstance(path, (str, os.PathLike)) and not in_file(path):
             able = ", ".join(name for name, form in FORMATS.items() if form.text)
             raise ConfigError(
-                f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
-                f"be read, and not: {self.description}"
+                f"expected a file, got {os.fspath(path)}; only these formats can be read from it: "
+                f"{able}"
             )
         check_chunk_size(trees)
         check_layout(layout, self.layout, self.description)
@@ -179,8 +179,8 @@ class Format:
         for name in options:
             if name not in able_to:
                 raise ConfigError(
-                    f"expected options that this format reads ({', '.join(able_to) or 'none'}), "
-                    f"got {name}; leave it out, or name another format than this: "
+                    f"expected options of this format ({', '.join(able_to) or 'none'}), got "
+                    f"{name}; leave it out, or name another format than this one: "
                     f"{self.description}"
                 )
         files = files_of(path)
@@ -238,8 +238,8 @@ def check_layout(layout: RecordLayout, read: Collection[str], description: str) 
     if other:
         reads = ", ".join(read) or "none"
         raise ConfigError(
-            f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
-            f"leave it out, or name another format than this: {description}"
+            f"expected a layout with fields of this format ({reads}), got {', '.join(other)}; "
+            f"leave it out, or name another format than this one: {description}"
         )
 
 

@@ -125,8 +125,8 @@ class Records:
         lists = [n for n, names in vocabs.items() if any(v.startswith('[{"') for v in names.names)]
         if lists:
             warnings.warn(
-                f"lists of objects under {', '.join(map(repr, lists))} are read as names; children "
-                f"are under {self.layout.children_key!r}",
+                f"lists of objects under {', '.join(map(repr, lists))} are read as strings; the "
+                f"key of the children is {self.layout.children_key!r}",
                 stacklevel=2,
             )
 

@@ -160,7 +160,8 @@ class ColumnTypes:
         kind, first = self._kinds[name]
         return TreeError(
             f"expected column {name!r} to hold {kind}, as in line {first}, got {value}; correct "
-            "it, leave a missing value out, or list an input column among those of names",
+            "it, leave a missing value out, or read an input column as strings with "
+            "categorical_columns",
             file=self.path,
             line=line,
         )

@@ -161,7 +161,7 @@ def test_records_that_are_no_trees(
 def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_text('{"children": [{"x": 1}]}\n{"Plans": [{"x": 2}]}\n')
-    with pytest.warns(UserWarning, match="under 'Plans' are read as names; children are under 'ch"):
+    with pytest.warns(UserWarning, match="under 'Plans' are read as strings; the key of the ch"):
         assert read(path, "jsonl").forest.sizes.tolist() == [2, 1]
 
 

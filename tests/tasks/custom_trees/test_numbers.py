@@ -173,7 +173,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
-        "layout of what this format reads .* got depth",
+        "layout with fields of this format .* got depth",
     ),
     "format that there is not": (
         *("regress", {"target": "seconds", "format": "yaml"}, lambda rs: rs),
