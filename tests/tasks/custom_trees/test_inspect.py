@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError, Forest, TreeError, inspect_trees
+from dgltrees import ConfigError, Forest, TreeError, inspect_trees, load_plans
 from dgltrees.cli import main
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS, RecordLayout, read
@@ -20,6 +20,7 @@ from dgltrees.trees.summary import summarize_column
 from tests.training.samples import SAMPLES
 
 PLANS = SAMPLES / "plans" / "train.jsonl"
+NAMES = ["Node Type", "Plan Rows", "Plan Width", "speed", "Table"]
 QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.baselines false"
 
 
@@ -81,6 +82,36 @@ def test_the_proposed_command_trains(
     assert (program, words[:2]) == ("dgltrees", ["train", task])
     assert main([*words, *QUICK.split()]) == 0
     assert (tmp_path / "runs" / Path(file).stem / "weights.safetensors").exists()
+
+
+def test_times_are_proposed_without_what_is_measured_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before classes; columns nearly equal to the target are left out by either kind of list."""
+    plans, seconds = load_plans(40, return_X_y=True)
+    records = []
+    for plan, each in zip(plans, seconds.tolist()):
+        measured = {"Actual Rows": 3, "Actual Loops": 1, "cpu": 1000 * each}
+        node = {**plan, **measured, "speed": "s" if each > 0.1 else "f"}
+        times = {"Planning Time": 0.1, "Execution Time": each}
+        records.append({"Plan": node, **times, "slow": str(each > 0.1), "ok": "yes"})
+    (tmp_path / "plans.json").write_text("\n".join(json.dumps([r], indent=2) for r in records))
+    monkeypatch.chdir(tmp_path)
+    found = inspect_trees("plans.json")
+    assert found.target == "Execution Time"
+    assert any("leaves them out: Actual Rows, Actual Loops, cpu" in each for each in found.warnings)
+    assert not any("'ok'" in each for each in found.warnings)
+    words = shlex.split(found.command)[1:]
+    target = ["--data.target", found.target, "--data.features", *NAMES]
+    target += ["--model.log_target", "true"]
+    assert words[:-2] == ["train", "regress", "--data.train", "plans.json", *target]
+    slow = inspect_trees("plans.json", target="slow", features={"Table": "none"})
+    assert "--data.features.speed none --data.features.Table none" in slow.command
+    assert inspect_trees("plans.json", features=["cpu"]).command.count("cpu") == 1
+    assert main([*words, *QUICK.split()]) == 0
+    capsys.readouterr()
+    assert main(["predict", "runs/plans", "--input", "plans.json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(records)
 
 
 def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
