@@ -132,7 +132,10 @@ class Format:
         layout: RecordLayout = RecordLayout(),
         **options: Any,
     ) -> LabeledTrees:
-        """Read all examples of a file, ``trees`` at a time; see :meth:`chunks`.
+        """Read all examples of a file, ``trees`` at a time.
+
+        Arguments:
+            path, trees, layout, options: see :meth:`chunks`.
 
         Returns:
             one data set of all examples.
@@ -270,7 +273,18 @@ FORMATS: Registry[Format] = Registry(
 
 
 def format_by_suffix(path: PathLike) -> str | None:
-    """Return the name of the format with the suffix of a file; None if there is none."""
+    """Look up the format with the suffix of a file.
+
+    Arguments:
+        path: the file; its content is not read.
+
+    Returns:
+        a name in :data:`FORMATS`, or None.
+
+    Example:
+        >>> format_by_suffix("trees.conllu")
+        'conllu'
+    """
     return next((name for name, form in FORMATS.items() if _ends(path, form)), None)
 
 

@@ -46,8 +46,7 @@ slot of the child, as an index into a row of its parent."""
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """An input tensor with a row for each ``"node"``, ``"edge"`` or ``"type"``, or (``"none"``) one
-    row."""
+    """An input tensor with a row per ``"node"``, ``"edge"`` or ``"type"``; ``"none"``: one row."""
 
     number: int
     rows: str

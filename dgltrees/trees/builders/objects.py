@@ -68,7 +68,7 @@ def from_objects(
             at leaves; None in it is a missing child, whose position stays empty. A list of getters,
             such as ``["left", "right"]``, has one for each child.
         columns: the names of columns, which are getters too; or a mapping from names to getters;
-            default: all keys of dictionaries except for the children, and none of other objects.
+            default: all keys of dictionaries except the children, and none of other objects.
         vocabs: vocabularies of columns of strings to use.
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
             of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
