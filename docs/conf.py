@@ -100,3 +100,4 @@ def setup(app: Sphinx) -> None:
     generate.write()
     app.connect("config-inited", without_execution)
     app.connect("missing-reference", references.resolve)
+    app.connect("autodoc-process-docstring", references.arguments, priority=400)

@@ -79,8 +79,8 @@ def restrict_spans(
 ) -> tuple[Ints, Ints]:
     """Compute the spans of the same subtrees after some of the tokens are removed.
 
-    If the parentheses of a text are tokens too, a left- or right-branching tree has no bracket in
-    common with the true tree. Without these tokens, the trees can be compared as usual.
+    If parentheses are tokens too, a left- or right-branching tree has no bracket in common with the
+    true tree. Without these tokens, the trees can be compared as usual.
 
     Arguments:
         spans, sizes: as in :func:`bracket_scores`.

@@ -31,7 +31,7 @@ from dgltrees.trees.words import END, UNKNOWN, recode
 def stream_running_text(
     path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[LabeledTrees]:
-    """Yield the lines of a text as chains of words, ``trees`` lines at a time.
+    """Yield the lines of a file as chains of words, ``trees`` lines at a time.
 
     Words are separated by spaces; the word ``<eos>`` follows the last one of a line. Lines without
     words are skipped. Node column: ``word``. There are no example columns.

@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError, TreeError
 
 
 class WindowSampler:
-    """A sampler of windows of a text; each batch continues the windows of the previous one.
+    """A sampler of windows of one long text; each batch continues the previous windows.
 
     The text is divided into streams whose lengths differ by at most one token, and each stream into
     windows. A batch has one window per stream. The last window of a stream has the remaining
@@ -33,8 +33,8 @@ class WindowSampler:
                 raise ConfigError(f"expected {name} to be at least 1, got {value}")
         if tokens < 2 * streams:
             raise TreeError(
-                f"expected a text of at least {2 * streams} tokens, 2 per stream, got {tokens}; "
-                "use fewer streams (training.batch_size) or a longer text"
+                f"expected at least {2 * streams} tokens, 2 per stream, got {tokens}; use fewer "
+                "streams (training.batch_size) or more text"
             )
         self.offsets = np.arange(streams + 1) * tokens // streams  # (B + 1,)
         self.window = window

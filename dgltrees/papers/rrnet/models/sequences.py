@@ -76,8 +76,8 @@ def with_tokens(batch: TreeBatch, steps: Steps) -> TreeBatch:
 
     Arguments:
         batch: sentences with a node per token.
-        steps: their operations, of which only RECUR consumes a token. After the last token ids are
-            -1 and numbers 0.
+        steps: their operations; only RECUR consumes a token. After the last token ids are -1 and
+            numbers 0.
     """
     operations, sizes = batch.on_host(steps.operations).numpy(), steps.sizes.numpy()
     token = torch.from_numpy(token_at(operations, sizes, batch.sizes.numpy())).to(batch.device)

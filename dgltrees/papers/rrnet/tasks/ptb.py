@@ -32,7 +32,7 @@ from dgltrees.trees import LabeledTrees, TreeBatch
 from dgltrees.trees.segments import within
 
 STREAMS = 10
-"""The number of streams of a text in evaluation; each starts without context."""
+"""The number of streams in evaluation; each starts without context."""
 
 _NO_EDGES = torch.empty(0, dtype=torch.long)
 
