@@ -119,7 +119,9 @@ def command_line() -> Iterator[str]:
 def command_help(command: object, name: str) -> Iterator[str]:
     """Yield the usage, the description and the arguments of a command."""
     docstring = docstring_parser.parse(inspect.getdoc(command) or "", GOOGLE)
-    about, _, example = (docstring.short_description or "").partition(": ")
+    about, example = docstring.short_description or "", ""
+    if f": {name} " in about:
+        about, example = about.split(": ", 1)
     yield "```text"
     yield help_text(command, name).partition("\n")[0]
     if example:
