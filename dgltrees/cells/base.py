@@ -108,7 +108,7 @@ class BaseCell(nn.Module, ABC):
     group_by: str | None = None
     """The node field whose equal values are adjacent in :meth:`reduce` and :meth:`update`."""
     slots: int | None = None
-    """The width of each mailbox, with each child at its position; None: the number of children."""
+    """The width of each mailbox, with each child at its position; None if it varies."""
     downward: ClassVar[bool] = False
     """Whether edges lead from parents to children."""
     ordered: bool = True

@@ -95,7 +95,8 @@ def plan_pieces(
 
     Arguments:
         batch, shards, types, slots: as of :func:`plan_levels`.
-        rows: the most nodes of a piece; children in pieces before it are *given*, and more rows.
+        rows: the largest number of nodes of a piece, without its *given* children in earlier
+            pieces.
     """
     whole = _nodes_of(batch, shards, types, slots)
     order = np.lexsort((whole.level, whole.shard))
