@@ -132,8 +132,10 @@ def test_wrong_settings(values: dict[str, Any], message: str) -> None:
 
 def test_a_layer_is_refused_for_what_it_says_alone() -> None:
     with pytest.raises(
-        ConfigError, match=r"model\.delta has no effect with model\.objective squared, but"
+        ConfigError, match=r"model\.huber_delta has no effect with model\.objective squared, but"
     ):
-        layered({"task": "regress", "model": {"objective": "squared"}}, {"model": {"delta": 3}})
-    squared = {"task": "regress", "model": {"objective": "squared", "delta": 3}}
+        layered(
+            {"task": "regress", "model": {"objective": "squared"}}, {"model": {"huber_delta": 3}}
+        )
+    squared = {"task": "regress", "model": {"objective": "squared", "huber_delta": 3}}
     assert layered(squared, {})["model"] == {"objective": "squared"}

@@ -164,8 +164,8 @@ class ClassesObjective:
 class HuberSettings:
     """The Huber loss."""
 
-    delta: Positive = 1.0
-    """Error, in deviations of the training targets, beyond which the loss is linear."""
+    huber_delta: Positive = 1.0
+    """Error, in standard deviations of the training targets, beyond which the loss is linear."""
 
 
 @dataclass(frozen=True)
