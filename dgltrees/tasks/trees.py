@@ -58,14 +58,14 @@ class TreeModel:
 class HeadSettings:
     """The layers between a state and the classes."""
 
-    head: list[Count] = field(default_factory=list)
-    """Sizes of the hidden layers between a state and the classes."""
+    head_hidden_sizes: list[Count] = field(default_factory=list)
+    """Sizes of the hidden layers between the vector of a tree or node and the output."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
 
     def mlp(self, size: int, outputs: int, init: Init) -> MLP:
         """The head: vectors ``(..., size)`` to logits ``(..., outputs)``."""
-        return MLP(size, outputs, self.head, dropout=self.head_dropout, init=init)
+        return MLP(size, outputs, self.head_hidden_sizes, dropout=self.head_dropout, init=init)
 
 
 @dataclass(frozen=True)

@@ -282,7 +282,7 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
     encoder = model.part("encoder")(inputs=inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
-    targets = model.of(head, size=size, hidden=model["head"], dropout=dropout, **sizes)
+    targets = model.of(head, size=size, hidden=model["head_hidden_sizes"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)
 
 
