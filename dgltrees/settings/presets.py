@@ -52,7 +52,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                  "tree_path": ["first", "second"], "target": "relatedness_score",
                  "features": ["word"]},
         "model": {"cell": "child_sum", "hidden_size": 150, "embedding": 150, "readout": "root",
-                  "places": False, "pairs": "symmetric", "objective": "ordinal",
+                  "sibling_positions": False, "pairs": "symmetric", "objective": "ordinal",
                   "head_hidden_sizes": [50]},
         "training": {"optimizer": "adam", "lr": 0.001, "max_grad_norm": 5.0, "batch_size": 25,
                      "monitor": "pearson", "epochs": 15, "patience": 5},

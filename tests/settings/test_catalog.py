@@ -164,9 +164,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_presets_of_another_package(install: Callable[[str], None]) -> None:
-    install(
-        "{'mine': {'base': 'sick-relatedness', 'about': 'Mine.', 'model': {'head_hidden_sizes': [3]}}}"
-    )
+    model = {"head_hidden_sizes": [3]}
+    install(str({"mine": {"base": "sick-relatedness", "about": "Mine.", "model": model}}))
     assert "mine" in preset_names()
     preset_values("mine")["model"]["head_hidden_sizes"].append(4)
     assert load_preset("mine").model["head_hidden_sizes"] == [3]
