@@ -36,8 +36,8 @@ class TreeModel:
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
     bidirectional: bool = False
     """Run a second cell from the root down too, over the states of the first, and read both."""
-    checkpoint: bool = False
-    """Compute levels again in the backward pass, which takes longer and less memory."""
+    activation_checkpointing: bool = False
+    """Save memory: compute the levels of the trees again in the backward pass, which is slower."""
 
     def encoder(self, inputs: Input, **cell: Any) -> TreeEncoder | BidirectionalEncoder:
         """The encoder of trees.
@@ -47,7 +47,9 @@ class TreeModel:
             cell: more arguments of the cell, such as ``operators``.
         """
         up = TreeEncoder(
-            inputs, self.cell(input_size=inputs.size, **cell), checkpoint=self.checkpoint
+            inputs,
+            self.cell(input_size=inputs.size, **cell),
+            activation_checkpointing=self.activation_checkpointing,
         )
         if not self.bidirectional:
             return up
