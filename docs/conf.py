@@ -93,3 +93,4 @@ def setup(app: Sphinx) -> None:
     """Write the pages that are generated, before Sphinx looks for pages."""
     generate.write()
     app.connect("missing-reference", references.resolve)
+    app.connect("autodoc-process-docstring", references.arguments, priority=400)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import docstring_parser
 import generate
 from docutils.nodes import Element, Node
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.napoleon.docstring import GoogleDocstring
+from torch import nn
+
+from dgltrees.settings import options_of
+from dgltrees.settings.options import GOOGLE, collects
 
 PUBLIC = {
     id(generate.public(name)): name for group in generate.API.values() for name in group["names"]
@@ -82,3 +87,24 @@ def returns(docstring: GoogleDocstring, **options: Any) -> list[tuple[str, str, 
     """Return no name, no type and the lines of a section Returns."""
     lines = docstring._dedent(docstring._consume_to_next_section())
     return [("", "", lines)] if lines else []
+
+
+def arguments(
+    app: Sphinx, what: str, name: str, value: Any, options: dict[str, Any], lines: list[str]
+) -> None:
+    """Add the arguments that a module passes on to its base classes (``**options``)."""
+    if what != "class" or not issubclass(value, nn.Module) or not collects(value):
+        return
+    parsed = docstring_parser.parse("\n".join(lines), GOOGLE).params
+    own = {each for param in parsed for each in param.arg_name.split(", ")}
+    others = {key: each for key, each in options_of(value).items() if key not in own}
+    lines[:] = [line for line in lines if not line.startswith("    options: the other arguments")]
+    rows = [f"    {key}: {each.sentence}" for key, each in others.items()]
+    if "Arguments:" in lines:
+        at = lines.index("Arguments:") + 1
+    else:
+        sections = [
+            lines.index(each) for each in ("Shapes:", "Raises:", "Example:") if each in lines
+        ]
+        at, rows = min(sections, default=len(lines)), ["Arguments:", *rows, ""] if rows else []
+    lines[at:at] = rows

@@ -215,7 +215,7 @@ def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     assert (tmp_path / "sweep" / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "sweep" / rows[0]["name"] / "seed-1" / "run.json").exists()
     assert main(["sweep", "classify", "rank", "--out", str(tmp_path / "both")]) == 2
-    assert "by one metric, got accuracy and " in capsys.readouterr().err
+    assert "one metric to compare by, got accuracy and " in capsys.readouterr().err
 
 
 def test_make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
     ("argv", "message"),
     [
         (["trian"], "no command 'trian'; did you mean train?"),
-        (["train"], "missing PRESET of dgltrees train: a preset's name"),
+        (["train"], "missing PRESET of dgltrees train: name of a preset"),
         (["show", "regress-pear"], "mean regress-pairs or regress"),
         (["show", "foo"], "no preset 'foo'; a file of settings ends in .yaml"),
         (["show", "none.yaml"], "cannot read the settings: expected a file at none.yaml, found"),
@@ -302,9 +302,12 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         ),
         (
             ["sweep", "classify", "--grid", "model.rank=3", "model.rank=5", "--out", "x"],
-            "every setting and value of --grid once, got 'model.rank=5' too",
+            "every setting and value of --grid once, got 'model.rank=5'",
         ),
-        (["sweep", "classify", "--grid", "rank=3", "--out", "x"], "section before it, model.rank,"),
+        (
+            ["sweep", "classify", "--grid", "rank=3", "--out", "x"],
+            "a setting with its section, model.rank,",
+        ),
         (["sweep", "classify", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
         (
             ["train", "classify", "--modle.cell", "3"],

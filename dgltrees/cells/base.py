@@ -108,7 +108,7 @@ class BaseCell(nn.Module, ABC):
     group_by: str | None = None
     """The node field whose equal values are adjacent in :meth:`reduce` and :meth:`update`."""
     slots: int | None = None
-    """The width of each mailbox, with each child at its position; None: the number of children."""
+    """The width of each mailbox, with each child at its position; None if it varies."""
     downward: ClassVar[bool] = False
     """Whether edges lead from parents to children."""
     ordered: bool = True
@@ -246,7 +246,7 @@ class ParameterCount(TypedDict):
 
 
 def count_parameters(cell: BaseCell) -> ParameterCount:
-    """Count the parameters of a cell in two ways.
+    """Count the parameters of a cell, of one aggregation and in total.
 
     Arguments:
         cell: the cell.

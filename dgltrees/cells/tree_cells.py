@@ -21,7 +21,8 @@ class TreeRNN(TreeCell):
     .. math:: h_v = \tanh(f(x_v, h_{v_1}, \dots, h_{v_L}))
 
     where f is any aggregator. Recurrent dropout acts on the states of the children, the arguments
-    of f, because the cell has no memory. The arguments are those of :class:`TreeCell`.
+    of f, because the cell has no memory. The arguments are those of :class:`TreeCell` and of the
+    aggregator, such as ``rank``.
 
     Shapes:
         ``x`` (N, m), with operators ``op`` (N,) in; ``h`` (N, c) out.
@@ -89,7 +90,8 @@ class TreeLSTM(TreeCell):
 
     Recurrent dropout acts only on u, so that the memory is kept (Semeniuta et al., 2016). With
     layer normalisation, the pre-activations of i, o, u and f are normalised, and so is the argument
-    c of the last equation. The arguments are those of :class:`TreeCell`.
+    c of the last equation. The arguments are those of :class:`TreeCell` and of the aggregator, such
+    as ``rank``.
 
     Shapes:
         ``x`` (N, m), with operators ``op`` (N,) in; ``h`` and ``c``, each (N, c), out.
@@ -167,7 +169,7 @@ class TreeGRU(TreeCell):
     has the mean over the children, not their sum, so that h stays within [-1, 1] in trees of any
     size; this is a choice of this package. Recurrent dropout acts only on u (Semeniuta et al.,
     2016). Layer normalisation acts on the pre-activations of z, u and r. The arguments are those of
-    :class:`TreeCell`.
+    :class:`TreeCell` and of the aggregator, such as ``rank``.
 
     Shapes:
         ``x`` (N, m), with operators ``op`` (N,) in; ``h`` (N, c) out.

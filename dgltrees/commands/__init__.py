@@ -1,1 +1,1 @@
-"""What stands behind the command line where a function of another room is not enough."""
+"""Implementation of the command-line commands."""

@@ -16,7 +16,7 @@ from dgltrees.tasks.custom_trees.inspect import inspect_trees
 
 
 class MakeData(Mapping[str, Callable[..., None]]):
-    """The generators as commands, which print the paths that they have written."""
+    """The generators as commands, which print the paths of the files that they write."""
 
     def __getitem__(self, name: str) -> Callable[..., None]:
         generator = GENERATORS[name]
@@ -64,20 +64,21 @@ def inspect(
     features: list[str] | dict[str, str] | None = None,
     layout: RecordLayout = RecordLayout(),
 ) -> None:
-    """Look at a file of trees, and print what to type next: inspect FILE.
+    """Summarise a file of trees and print a training command for it: inspect FILE.
 
-    Prints the shapes of the trees, what each column holds, what could be predicted, what looks
-    wrong, one of the trees, and the command that trains on them. Where trees and children stand in
-    JSON is guessed by its first records, unless --tree_path or --children_key says it.
+    Prints the shapes of the trees, the kind of each column, possible targets, suspicious values,
+    one of the trees, and the command that trains on them. In JSON, the path to the trees and the
+    key of their children are inferred from the first records, unless --tree_path or --children_key
+    is given.
 
     Arguments:
-        path: the file or folder of trees to look at, or a pattern such as 'src/*.py'.
-        format: the file's format; by default inferred from its ending or first line.
-        trees: how many trees to look at, from the first on; null for all. Memory grows with them.
-        target: the column to predict; by default one is proposed.
-        group: the column of groups within which the target orders the trees.
-        features: columns that are inputs; default: all columns except the target.
-        layout: where the trees stand in the file.
+        path: file or folder of trees, or a pattern such as 'src/*.py'.
+        format: format of the file; by default inferred from its suffix or first line.
+        trees: number of trees to read, from the first; null reads all and needs memory for them.
+        target: column to predict; by default one is proposed.
+        group: column of the groups within which the target orders the trees.
+        features: input columns; by default all columns except the target.
+        layout: location of the trees in the file.
     """
     found = inspect_trees(
         path,

@@ -1,4 +1,4 @@
-"""Commands that look inside a model: explain and similar."""
+"""Commands that analyse a model: explain and similar."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def explain(
     by: str = "nodes",
     out: str | None = None,
 ) -> None:
-    """Show which nodes and columns a prediction hangs on: explain DIR --input FILE --tree 3.
+    """Show how nodes and columns contribute to a prediction: explain DIR --input FILE --tree 3.
 
     Prints the tree with the contribution of each node to the prediction, by integrated gradients
-    over its columns. The contributions sum to the difference from a tree without any input.
-    ``--by subtrees`` shows the decrease of the prediction if a node and its descendants have no
-    input.
+    over its columns. The contributions sum to the difference from a tree without any input. ``--by
+    subtrees`` shows the decrease of the prediction if a node and its descendants have no input.
 
     Arguments:
         run: the run directory of a model of trees.
         input: files of trees, in a format of the run's task.
-        tree: number of the tree, or pair, from 0.
-        target: class to explain, by default the predicted one; or the flag or number of several.
-        node: node whose prediction to explain, where the model predicts nodes; by default the root.
-        by: what the nodes show, nodes, subtrees or the name of a column.
-        out: picture to write, .svg, or text, .txt; by default the text is printed.
+        tree: index of the tree, or pair, from 0.
+        target: class to explain, by default the predicted class; for several targets, the name of
+            one of them.
+        node: node whose prediction is explained, if the model predicts nodes; by default the root.
+        by: numbers to show at the nodes: nodes, subtrees, or the name of a column.
+        out: drawing (.svg) or text (.txt) to write; by default the text is printed.
     """
     explanation = explain_prediction(load(run), input, tree, target=target, node=node)
     if out is not None:
@@ -61,19 +61,19 @@ def similar(
     of: Literal["phrases", "sentences"] | None = None,
     out: str | None = None,
 ) -> None:
-    """Find phrases or trees that a model takes for similar: similar DIR --input FILE --query TEXT.
+    """Find the most similar phrases or trees: similar DIR --input FILE --query TEXT.
 
-    Writes one JSON line per query, with its nearest texts, or of custom trees their numbers, and
+    Writes one JSON line per query, with its nearest texts (or, for custom trees, their indices) and
     their cosines.
 
     Arguments:
-        run: the run directory of a model that makes trees over plain sentences, or of a model of
-            custom trees.
-        input: files of the run's task, in which is searched.
-        query: texts to compare with, with spaces between words; or numbers of trees of the input,
+        run: the run directory of a model of custom trees, or of a model that builds trees over
+            plain sentences.
+        input: files of the run's task, which are searched.
+        query: texts to compare with, with spaces between words; or indices of trees of the input,
             from 0.
-        number: neighbours per query.
-        of: search phrases, as by default, or whole sentences; not read where trees are compared.
+        number: number of neighbours per query.
+        of: search phrases (the default) or whole sentences; has no effect for custom trees.
         out: file to write; by default standard output.
     """
     loaded = load(run)
@@ -86,8 +86,8 @@ def similar(
         rows = most_similar(loaded, input, query, number=number, of=of or "phrases")
     elif of is not None or not all(each.isdecimal() for each in query):
         raise ConfigError(
-            "expected --query to be numbers of trees, and no --of, since the run compares trees, "
-            f"got {' '.join(query)}{f' and {of}' if of else ''}"
+            "expected --query to be indices of trees, and no --of, for a model of custom trees, "
+            f"got {' '.join(query)}{f' and --of {of}' if of else ''}"
         )
     else:
         rows = similar_trees(loaded, input, [int(each) for each in query], number=number)

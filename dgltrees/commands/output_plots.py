@@ -1,4 +1,4 @@
-"""Pictures of what a trained model says: confusion of classes or ranks, predicted numbers."""
+"""Plots of predictions: confusion of classes or ranks, predicted against true numbers."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
 
 
 def draw_outputs(folder: Path, task: Task, data: LabeledTrees, outputs: Columns) -> None:
-    """Draw ``confusion.png``, ``predicted.png`` or ``ranks.png`` in the folder of a run.
+    """Plot ``confusion.png``, ``predicted.png`` or ``ranks.png`` in the folder of a run.
 
-    Several flags have no picture.
+    There is no plot for binary targets.
 
     Arguments:
-        folder: of the run.
+        folder: folder of the run.
         task: its task.
-        data: examples with targets; rows without one are left out.
-        outputs: what the model says of them.
+        data: examples with targets; rows without a target are ignored.
+        outputs: the outputs of the model for them.
     """
     targets = task.targets(data)
     if isinstance(task, NumbersTask):
@@ -55,14 +55,14 @@ def ranks_within_groups(
     groups: NDArray[np.int64],
     path: Path,
 ) -> None:
-    """Draw at which rank of its group the tree of each true rank is put.
+    """Plot the predicted ranks of trees within their groups against the true ranks.
 
-    Trees of equal targets have the first rank among them. Ranks from 10 on are one.
+    Trees with equal targets have the first of their ranks. Ranks from 10 are one category.
 
     Arguments:
-        targets, scores: ``(n,)``, the higher the better.
+        targets, scores: ``(n,)``, higher is better.
         groups: ``(n,)`` the group of each tree.
-        path: the picture, written whole or not at all; its ending is the format.
+        path: the plot, written atomically; its suffix determines the format.
     """
     predicted = rank_within(scores, groups, -np.arange(len(scores)))
     true = rank_within(targets, groups, np.zeros(len(targets), np.int64))
@@ -84,15 +84,16 @@ def confusion(
     *,
     what: str = "class",
 ) -> None:
-    """Draw how often each class is taken for each other one.
+    """Plot the confusion matrix of predicted classes.
 
-    Cells are shares of their row's true class. Of more than 30 classes the most frequent are drawn.
+    Cells are fractions of the true class of their row. At most 30 classes are shown, the most
+    frequent ones.
 
     Arguments:
         true, predicted: ``(n,)`` classes.
-        names: of the classes.
-        path: the picture, written whole or not at all; its ending is the format.
-        what: what a class is, at the scale of colors.
+        names: names of the classes.
+        path: the plot, written atomically; its suffix determines the format.
+        what: label of a class in the color scale.
     """
     counts = np.zeros((len(names), len(names)), np.int64)
     np.add.at(counts, (true, predicted), 1)
@@ -122,14 +123,14 @@ def confusion(
 def predicted_against_true(
     true: NDArray[Any], predicted: NDArray[Any], names: Sequence[str], path: Path
 ) -> None:
-    """Draw predicted over true numbers, a panel per target, with the line where they are equal.
+    """Plot predicted against true numbers, in one panel per target, with the diagonal.
 
-    Axes are logarithmic where all numbers are positive and some are far larger than most.
+    Axes are logarithmic if all numbers are positive and some are far larger than most.
 
     Arguments:
-        true, predicted: ``(n, K)`` numbers; NaN where there is no true one.
-        names: of the K targets.
-        path: the picture, written whole or not at all; its ending is the format.
+        true, predicted: ``(n, K)`` numbers; NaN for an unknown target.
+        names: names of the K targets.
+        path: the plot, written atomically; its suffix determines the format.
     """
     count = len(names)
     figure = new_figure(figsize=(4.5 * count, 4.2))

@@ -1,7 +1,7 @@
-"""Pictures of runs: learning curves, and metrics against parameters.
+"""Plots of runs: learning curves, and metrics against parameters.
 
-They need matplotlib, the extra ``plots``. Where it is missing, every function here writes one line
-to standard error instead of a picture.
+They need matplotlib, the extra ``plots``. Without it, every function here writes one line to
+standard error instead of a plot.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
 
 
 def has_matplotlib() -> bool:
-    """Whether the extra ``plots`` is installed."""
+    """Return whether the extra ``plots`` is installed."""
     return find_spec("matplotlib") is not None
 
 
@@ -37,7 +37,7 @@ def save_curve(
     *,
     separate_losses: bool = False,
 ) -> None:
-    """Draw the learning curves of the run in ``folder``, or of its seeds, to ``curve.png`` there.
+    """Plot the learning curves of the run in ``folder``, or of its seeds, to ``curve.png`` there.
 
     The arguments are those of :func:`learning_curve`.
     """
@@ -53,15 +53,15 @@ def learning_curve(
     *,
     separate_losses: bool = False,
 ) -> None:
-    """Draw the losses and a validation metric of every epoch of ``runs``, one colour per run.
+    """Plot the losses and a validation metric per epoch, with one colour per run.
 
     Arguments:
         runs: run directories.
-        path: the picture, written whole or not at all; its ending is the format.
-        metrics: the first that a run has on validation data is drawn, and its baseline as a dotted
-            line, at its value in the last epoch.
-        separate_losses: whether training and validation loss have a scale each, because they are
-            different quantities: the loss of a policy is part of the training loss alone.
+        path: the plot, written atomically; its suffix determines the format.
+        metrics: the first metric that a run has on validation data is plotted, and the last value
+            of its baseline as a dotted line.
+        separate_losses: use separate scales for training and validation loss, because they are
+            different quantities (only the training loss includes the loss of a policy).
 
     Raises:
         ConfigError: no run has an epoch.
@@ -100,17 +100,17 @@ def learning_curve(
 
 
 def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, path: Path) -> None:
-    """Draw a metric over the number of parameters on a logarithmic axis.
+    """Plot a metric against the number of parameters, on a logarithmic axis.
 
     Figures 4 and 5 of Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor
     Decomposition" (2020).
 
     Arguments:
         rows: the rows of a sweep, each with ``group`` (one line and colour each), ``parameters``,
-            ``parameters_of`` (what these are counted of, the same in all rows), and under the name
+            ``parameters_of`` (the parts that are counted, the same in all rows), and under the name
             of the metric its ``mean`` and ``deviation``.
         metric: the metric.
-        path: the picture, written whole or not at all; its ending is the format.
+        path: the plot, written atomically; its suffix determines the format.
     """
     figure = new_figure(figsize=(6, 4))
     if figure is None:
@@ -133,7 +133,7 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, pa
 
 
 def new_figure(**options: Any) -> Figure | None:
-    """A figure that needs no display and leaves pyplot alone; None without matplotlib."""
+    """Return a figure that needs no display and does not use pyplot; None without matplotlib."""
     if not has_matplotlib():
         print(NO_PICTURE, file=sys.stderr)
         return None
@@ -146,7 +146,7 @@ def new_figure(**options: Any) -> Figure | None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure whole or not at all; the ending of the path is the format."""
+    """Write a figure atomically; the suffix of the path determines the format."""
     picture = io.BytesIO()
     figure.savefig(picture, format=path.suffix.lstrip(".") or "png", dpi=150)
     with replacing(path, "wb") as file:
@@ -154,7 +154,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def _plot(axes: Axes, history: Sequence[dict[str, Any]], name: str, **style: Any) -> None:
-    """A curve of ``name`` over the epochs that have it; of a single epoch, a point."""
+    """Plot ``name`` over the epochs that have it; for a single epoch, a point."""
     lines = [line for line in history if name in line]
     marker = "o" if len(lines) == 1 else ""
     epochs = [line["epoch"] for line in lines]
@@ -166,7 +166,7 @@ def _plot_metric(
     histories: Mapping[str, Sequence[dict[str, Any]]],
     metric: Metric,
 ) -> None:
-    """The curves of a metric, and dotted lines at the last value of its baseline."""
+    """Plot the curves of a metric, and dotted lines at the last value of its baseline."""
     label, baseline = f"validation {metric.title}", f"valid_{metric.baseline}"
     for number, (run, history) in enumerate(histories.items()):
         _plot(axes, history, f"valid_{metric.name}", color=f"C{number}", label=run)

@@ -11,7 +11,7 @@ from dgltrees.settings.source import reading_sources
 
 
 def presets() -> None:
-    """List the presets: task, model, size and rank of each, and the paper's table that has it."""
+    """List the presets with task, model, size, rank, and the table of the paper."""
     rows = [("preset", "task", "model", "size", "rank", "paper")]
     with reading_sources():
         for name in preset_names():
@@ -29,10 +29,10 @@ def presets() -> None:
 
 
 def show(preset: str) -> None:
-    """Print the settings of a preset as YAML, ready to be edited: show PRESET.
+    """Print the settings of a preset as YAML: show PRESET.
 
     Arguments:
-        preset: a preset's name, or a .yaml file of settings.
+        preset: name of a preset, or a .yaml file of settings.
     """
     with reading_sources():
         text = load_preset(preset).to_yaml()

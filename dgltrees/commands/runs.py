@@ -1,4 +1,4 @@
-"""Commands that use a trained run: evaluate, predict, encode."""
+"""Commands that use a trained model: evaluate, predict, encode."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from dgltrees.training.trained import load
 
 
 def evaluate(run: str, *, test: list[str] | None = None, dir: str | None = None) -> None:
-    """Print the metrics of a run on test files: evaluate DIR --test FILE.
+    """Print the metrics of a trained model on test files: evaluate DIR --test FILE.
 
-    One JSON object. Next to the metrics of the run's task, ``majority_accuracy`` is the accuracy of
-    always predicting the class that is most frequent in training, ``loss`` the mean over all rows
-    with a class, ``examples`` their number, and ``joint_loss``, if ``train-edge-classifier`` has
-    been run, -log P(S, T) per word.
+    Prints one JSON object. In addition to the metrics of the task, ``majority_accuracy`` is the
+    accuracy of always predicting the most frequent class of the training examples, ``loss`` the
+    mean over all rows with a target, and ``examples`` their number. After
+    ``train-edge-classifier``, ``joint_loss`` is -log P(S, T) per word.
 
     Arguments:
         run: the run directory.
-        test: test files; by default the run's own, or what it has held out (data.test_fraction).
-        dir: folder of the data sets; by default the run's.
+        test: test files; by default those of the run, or its held-out examples
+            (data.test_fraction).
+        dir: folder of the data sets; by default that of the run.
     """
     loaded = load(run)
     report = loaded.evaluate(test, dir)
@@ -45,20 +46,19 @@ def predict(
     out: str | None = None,
     batch_size: Count = 1_000,
 ) -> None:
-    """Print predictions of a run as JSON lines: predict DIR --input FILE.
+    """Print predictions of a trained model as JSON Lines: predict DIR --input FILE.
 
-    Labels are not needed, and do not matter where there are any. A line is printed as soon as its
-    batch is predicted. Under ``torchrun --nproc-per-node 4 -m dgltrees predict ...`` each process
-    takes every fourth file and writes its own part of ``--out``, such as ``out-2-of-4.jsonl``,
-    whose lines name the ``file`` and count its examples.
+    Labels are not needed, and are ignored. Each batch is printed as soon as it is predicted. Under
+    ``torchrun --nproc-per-node 4 -m dgltrees predict ...`` each process predicts every fourth file
+    and writes its own part of ``--out``, such as ``out-2-of-4.jsonl``. Its lines name the ``file``
+    and count its examples.
 
     Arguments:
         run: the run directory.
         input: files of trees or sentences, patterns of files, or - for standard input.
-        format: their format, one that the run's task reads; by default their names or first lines
-            tell it.
-        out: file to write, once all is predicted; by default standard output.
-        batch_size: examples to read at a time; with 1, each line is answered at once.
+        format: format of the files; by default inferred from their names or first lines.
+        out: file to write, after the last prediction; by default standard output.
+        batch_size: number of examples to read at a time; with 1, each line is answered immediately.
     """
     loaded = load(run)
     files = loaded.files(input, flag="--input")
@@ -87,16 +87,16 @@ def encode(
 ) -> None:
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
 
-    A Parquet file has the columns ``example``, the number from 0, and ``vector``, a list.
-    Under ``torchrun``, each process takes some of the files and writes its own part, as in
-    ``dgltrees predict``.
+    A Parquet file has the columns ``example``, the index from 0, and ``vector``, a list. Under
+    ``torchrun``, each process encodes some of the files and writes its own part, as in ``dgltrees
+    predict``.
 
     Arguments:
         run: the run directory.
         input: files of trees or sentences, patterns of files, or - for standard input.
-        out: .npy or .parquet file to write, one row per example.
+        out: .npy or .parquet file to write, with one row per example.
         format: see ``dgltrees predict``.
-        batch_size: examples to read at a time.
+        batch_size: number of examples to read at a time.
     """
     write = writer_of_vectors(out)
     loaded = load(run)
@@ -105,18 +105,16 @@ def encode(
 
 
 def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str | None]:
-    """The files that this process takes of those of all, and the file that it writes."""
+    """Return the files of this process, and the file that it writes."""
     rank, count = process_rank(), process_count()
     if count == 1:
         return files, out
     if out is None:
-        raise ConfigError(
-            "expected --out with several processes, each of which writes a part of it"
-        )
+        raise ConfigError("missing --out: with several processes, each writes a part of a file")
     if len(files) < count:
         raise ConfigError(
-            f"expected a file or more for each of {count} processes, got {len(files)}; split the "
-            "input, or start fewer"
+            f"expected at least one file for each of {count} processes, got {len(files)}; split "
+            "the input, or start fewer processes"
         )
     name = Path(out)
     return files[rank::count], str(name.with_name(f"{name.stem}-{rank}-of-{count}{name.suffix}"))
@@ -127,7 +125,7 @@ def _same_file(one: PathLike, other: PathLike) -> bool:
 
 
 def write_lines(rows: Iterable[dict[str, Any]], out: str | None) -> None:
-    """Write dictionaries as JSON lines, to a file, or each at once to standard output."""
+    """Write dictionaries as JSON Lines to a file, or one by one to standard output."""
     lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) for row in rows)
     if out in (None, STANDARD_INPUT):
         for line in lines:

@@ -59,7 +59,7 @@ def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
                 if each.rpartition(".")[2] == flag
             ]
             raise ConfigError(
-                "expected a setting with its section before it, "
+                "expected a setting with its section, "
                 f"{' or '.join(full) or 'such as training.epochs'}, got {flag!r}"
             )
         options = known[section]

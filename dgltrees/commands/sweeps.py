@@ -1,4 +1,4 @@
-"""A grid of settings and seeds, each point a run that can be gone on with."""
+"""Sweeps: grids of settings and seeds, which can be resumed and extended."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import check_folder_of_runs
 
 ONE_AGGREGATION, THE_CELL = "one aggregation", "the cell"
-"""What the parameters of a row are those of: one map as a paper's table counts it, or all."""
+"""The parts whose parameters a row counts: one aggregation, as in the paper, or the cell."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One place of the grid: the name of its folder, and its settings."""
+    """One point of the grid: the name of its folder, and its settings."""
 
     name: str
     settings: Settings
 
 
 def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[str]]]]:
-    """Every combination of ``SETTING=VALUE,VALUE ...``: the parts of its name, and its settings.
+    """Return every combination of ``SETTING=VALUE,VALUE ...``, as parts of a name and settings.
 
     Raises:
-        ConfigError: an entry has another form, or a setting or a value is there twice.
+        ConfigError: an entry has another form, or a setting or value occurs twice.
     """
     axes, seen = [], set()
     for entry in grid:
@@ -42,7 +42,7 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
         if not equals or not all(values.split(",")):
             raise ConfigError(f"expected --grid SETTING=VALUE,VALUE, got {entry!r}")
         if setting in seen or len(set(values.split(","))) < len(values.split(",")):
-            raise ConfigError(f"expected every setting and value of --grid once, got {entry!r} too")
+            raise ConfigError(f"expected every setting and value of --grid once, got {entry!r}")
         seen.add(setting)
         axes.append([(setting, value) for value in values.split(",")])
     return [
@@ -55,42 +55,39 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
 
 
 def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
-    """Train every point with every seed in ``out/POINT/seed-N``; one row a point.
+    """Train every point with every seed in ``out/POINT/seed-N``.
 
-    Points are compared by :attr:`~dgltrees.settings.layers.Settings.compared`, and their
-    parameters are counted alike: as in the paper's tables where these count all points, else those
-    of the cell.
+    Points are compared by :attr:`~dgltrees.settings.layers.Settings.compared`. Their parameters are
+    counted as in the paper's tables if these count every point, else those of the cell are counted.
 
-    The rows are also in ``out/table.json`` and, as :func:`table` shows them, ``out/table.txt``,
-    rewritten after every point, behind those of earlier sweeps into this folder. All data are read
-    and all models built before any is trained.
+    The rows are also written to ``out/table.json`` and, formatted by :func:`table`, to
+    ``out/table.txt``, after every point, following those of earlier sweeps into this folder. All
+    data are read and all models are built before any model is trained.
 
     Returns:
-        the rows of the table.
+        The rows of the table, one per point.
 
     Raises:
-        ConfigError: ``out`` holds something else, or points that are measured or counted
-            differently; two points have the same name, their tasks are measured differently, or a
+        ConfigError: ``out`` contains something else, or points with another metric or count of
+            parameters; two points have the same name, their tasks have different metrics, or a
             setting cannot be used.
     """
     check_folder_of_runs(out)
     names = [point.name for point in points]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"the grid has the point {name} twice; take one of them out")
+            raise ConfigError(f"expected different points in the grid, got {name} twice")
     metrics = list(dict.fromkeys(point.settings.compared for point in points))
     if len(metrics) > 1:
         several = [metric.name for metric in metrics]
         raise ConfigError(
-            f"a sweep compares by one metric, got {' and '.join(several)}; set training.monitor"
+            f"expected one metric to compare by, got {' and '.join(several)}; set training.monitor"
         )
     counts = []
     for point in points:  # the last one's mistakes are found before the first is trained
         ready = prepare(point.settings)
         if ready.splits.valid is None:
-            raise ConfigError(
-                "a sweep compares on validation examples; set data.valid_fraction or data.valid"
-            )
+            raise ConfigError("missing validation examples; set data.valid_fraction or data.valid")
         counts.append(ready.task.parameters(ready.model))
     one_aggregation = all(count["aggregator"] is not None for count in counts)
     rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if one_aggregation else THE_CELL)
@@ -117,29 +114,29 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
 
 
 def _earlier_rows(out: Path, metric: Metric, counted: str) -> list[dict[str, Any]]:
-    """The rows of the sweeps that are in a folder already."""
+    """Return the rows of earlier sweeps in a folder."""
     path = out / "table.json"
     if not path.exists():
         return []
     with checking(path):
         rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        alike = all(metric.name in row and row["parameters_of"] == counted for row in rows)
-    if not alike:
+        same = all(metric.name in row and row["parameters_of"] == counted for row in rows)
+    if not same:
         raise ConfigError(
-            f"{path} has points that are not compared by {metric.name} and the parameters of "
-            f"{counted}, as these are; name another folder"
+            f"expected the points in {path} to be compared by {metric.name} and the parameters of "
+            f"{counted}, got others; choose another folder"
         )
     return rows
 
 
 def table(rows: Sequence[dict[str, Any]], metric: Metric) -> str:
-    """The rows as text: name, parameters, metric ± deviation.
+    """Return the rows as text: name, parameters, metric ± deviation.
 
-    Where every row has the count of the paper's tables, it stands before that of the cell.
+    If every row has the count of the paper's tables, it precedes that of the cell.
 
     Arguments:
-        rows: as :func:`run_points` returns them.
-        metric: the metric of the rows; values are shown times its ``scale``.
+        rows: the result of :func:`run_points`.
+        metric: the metric of the rows; values are multiplied by its ``scale``.
     """
     width = max(len(row["name"]) for row in rows) + 2
     counts = {"cell_parameters": "(cell)"}

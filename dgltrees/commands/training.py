@@ -1,4 +1,4 @@
-"""Commands that train: one run, several seeds, a grid."""
+"""Commands that train: one run, several seeds, or a grid."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def train(
 ) -> None:
     """Train a model: train PRESET --out DIR.
 
-    Prints a line per epoch to standard error: the training loss and a validation metric, with
-    ``*`` at the best epoch so far. OUT/metrics.jsonl has all metrics of each epoch. OUT/result.json
-    has the best epoch, its metrics and the numbers of parameters; unless standard output is a
-    terminal, it is printed there too. If matplotlib is installed, OUT also has plots: the learning
-    curve, and for custom trees a confusion matrix or a predicted-vs-true plot. The same command
-    resumes a run that was stopped. ``dgltrees train PRESET --help`` lists the settings of a preset.
+    Prints a line per epoch to standard error: the training loss and a validation metric, with ``*``
+    at the best epoch so far. OUT/metrics.jsonl has all metrics of each epoch. OUT/result.json has
+    the best epoch, its metrics and the numbers of parameters; unless standard output is a terminal,
+    it is printed there too. If matplotlib is installed, OUT also has plots: the learning curve, and
+    for custom trees a confusion matrix or a predicted-vs-true plot. The same command resumes a
+    stopped run. ``dgltrees train PRESET --help`` lists the settings of a preset.
 
     Arguments:
-        preset: a preset's name (``dgltrees presets`` lists them), or a .yaml file of settings.
-        out: the run directory; a run that has started there is resumed.
+        preset: name of a preset (``dgltrees presets`` lists them), or a .yaml file of settings.
+        out: the run directory; a run that was started there is resumed.
         seeds: train once per seed, in OUT/seed-N.
-        layer: settings above those of the preset.
+        layer: settings that override those of the preset.
     """
     settings = settings_of(preset, layer)
     draws = isinstance(settings.task, CustomTreesTask) and plots.has_matplotlib()
@@ -64,17 +64,17 @@ def sweep(
 ) -> None:
     """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.
 
-    Prints a table of means and deviations of the metric that training.monitor names, and draws it
-    against the number of parameters: of one aggregation, as the tensor Tree-LSTMs' paper counts
-    them, where it counts all points, else of the cell. The same command goes on with a sweep that
-    was stopped; with other presets or settings in --grid, it adds their points to the table.
+    Prints a table of means and standard deviations of the metric training.monitor, and plots it
+    against the number of parameters: those of the aggregator as counted in the paper if all points
+    have them, otherwise those of the cell. The same command resumes a stopped sweep. With other
+    presets or settings in --grid, it adds their points to the table.
 
     Arguments:
         presets: one or several presets, or .yaml files of settings.
         out: folder of the runs, the table and the plot.
         grid: settings and their values, SETTING=VALUE,VALUE ...; every combination is trained.
         seeds: seeds of every point of the grid; by default 0.
-        layer: settings above those of the presets.
+        layer: settings that override those of the presets.
     """
     points = []
     for preset in presets:
@@ -97,7 +97,7 @@ def sweep(
 
 
 def _save_curve(folder: str, settings: Settings) -> None:
-    """Draw the learning curves of the run, or runs, in a folder."""
+    """Plot the learning curves of the run, or runs, in a folder."""
     metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
     apart = settings.task.separate_losses(settings.model)
     plots.save_curve(folder, metrics, separate_losses=apart)

@@ -147,8 +147,8 @@ def _cast(
             except arrow.ArrowException as error:
                 raise TreeError(
                     f"expected column {name!r} to hold values that fit into {kind}, got: "
-                    f"{' '.join(str(error).split())}; leave it out, or list it among the columns "
-                    "of names",
+                    f"{' '.join(str(error).split())}; leave it out, or read it as strings "
+                    "with categorical_columns",
                     file=path,
                     line=line_of(i),
                 ) from None
@@ -219,7 +219,7 @@ def numpy_column(
             return vectors
     raise TreeError(
         f"expected column {name!r} to hold numbers, text or vectors of one size, got {kind}; "
-        "leave it out, or list it among the columns of names",
+        "leave it out, or read it as strings with categorical_columns",
         file=path,
     )
 

@@ -192,6 +192,15 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
         yield examples
 
 
+def _first_records(path: PathLike, count: int) -> Iterator[Any]:
+    """Parse the first records of the files of a folder that have records."""
+    for file in sorted(p for p in Path(path).rglob("*") if p.is_file())[:count]:
+        name = format_by_suffix(file)
+        records = None if name is None else FORMATS[name].first_records
+        if records is not None:
+            yield from records(file, count)
+
+
 FOREST = Format(
     "A folder that Forest.save wrote.",
     stream_forest,
@@ -207,4 +216,5 @@ FOLDER = Format(
     layout=tuple(field.name for field in fields(RecordLayout)),
     fits=lambda path, _: os.path.isdir(path),
     text=False,
+    first_records=_first_records,
 )

@@ -6,7 +6,7 @@ import glob
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
+from dgltrees.trees.builders.objects import nested_lists
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.words import frequent_words, recode
 
@@ -34,12 +35,12 @@ class RecordLayout:
         (Forest(1 tree, 3 nodes, columns: none), array([1.5]))
     """
 
-    children_key: str = "children"
-    """Key of the list of children in the object of a node."""
+    children_key: str | None = None
+    """Key of the list of children in the object of a node; default: inferred from the first
+    records, as the key with the most objects below."""
     tree_path: str | list[str] | None = None
     """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; default: the record is the root, or in a table its column ``tree`` or ``json``.
-    Two paths if a record has a pair of trees."""
+    ``json.Plan``; default: inferred in the same way. Two paths if a record has a pair of trees."""
     tree_id: str | None = None
     """Column of the tree of each row of a node table; default: ``tree`` or ``tree_id``."""
     node_id: str | None = None
@@ -82,6 +83,8 @@ class Format:
         fits: whether a file with one of the suffixes (a folder if there are none) is of this
             format, given a layout; None if the suffix suffices.
         text: whether files are read from beginning to end, so that standard input works too.
+        first_records: ``first_records(path, count)`` returns records of JSON, from which a layout
+            is inferred; None if the format has no such records.
     """
 
     description: str
@@ -94,6 +97,33 @@ class Format:
     layout: tuple[str, ...] = ()
     fits: Callable[[PathLike, RecordLayout], bool] | None = None
     text: bool = True
+    first_records: Callable[[PathLike, int], Iterable[Any]] | None = None
+
+    def complete_layout(
+        self, path: PathLike, layout: RecordLayout, count: int = 100
+    ) -> RecordLayout:
+        """Infer the fields of a layout that are not set from the first records of a file.
+
+        Arguments:
+            path: the file.
+            layout: the layout.
+            count: the number of records.
+
+        Returns:
+            the layout, unchanged if its fields are set or the records have no lists of objects.
+
+        Example:
+            >>> from pathlib import Path
+            >>> _ = Path("plans.jsonl").write_text('{"plan": {"inputs": [{}, {}]}, "seconds": 1}')
+            >>> layout = FORMATS["jsonl"].complete_layout("plans.jsonl", RecordLayout())
+            >>> layout.tree_path, layout.children_key
+            ('plan', 'inputs')
+        """
+        if self.first_records is None or not in_file(path):
+            return layout
+        records = self.first_records(path, count)
+        # in a folder, documents are records only if they surely have trees
+        return complete_layout(layout, records, recursive=os.path.isdir(path))
 
     def read(
         self,
@@ -102,7 +132,10 @@ class Format:
         layout: RecordLayout = RecordLayout(),
         **options: Any,
     ) -> LabeledTrees:
-        """Read all examples of a file, ``trees`` at a time; see :meth:`chunks`.
+        """Read all examples of a file, ``trees`` at a time.
+
+        Arguments:
+            path, trees, layout, options: see :meth:`chunks`.
 
         Returns:
             one data set of all examples.
@@ -139,8 +172,8 @@ class Format:
         if not self.text and isinstance(path, (str, os.PathLike)) and not in_file(path):
             able = ", ".join(name for name, form in FORMATS.items() if form.text)
             raise ConfigError(
-                f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
-                f"be read, and not: {self.description}"
+                f"expected a file, got {os.fspath(path)}; only these formats can be read from it: "
+                f"{able}"
             )
         check_chunk_size(trees)
         check_layout(layout, self.layout, self.description)
@@ -149,15 +182,48 @@ class Format:
         for name in options:
             if name not in able_to:
                 raise ConfigError(
-                    f"expected options that this format reads ({', '.join(able_to) or 'none'}), "
-                    f"got {name}; leave it out, or name another format than this: "
+                    f"expected options of this format ({', '.join(able_to) or 'none'}), got "
+                    f"{name}; leave it out, or name another format than this one: "
                     f"{self.description}"
                 )
+        files = files_of(path)
+        layout = self.complete_layout(files[0], layout)
         rest = (trees, *([layout] if self.layout else []))
         if "paths" in arguments:  # which reads several itself
             return self.stream(path, *rest, **options)
-        files = files_of(path)
         return chain.from_iterable(self.stream(file, *rest, **options) for file in files)
+
+
+_PLAN, _OF_PLANS, _PLANS = "Plan", "Node Type", "Plans"
+"""PostgreSQL's keys of a plan, of the type of its nodes, and of their children, which a plan of a
+single node does not have."""
+
+
+def complete_layout(
+    layout: RecordLayout, records: Iterable[Any], *, recursive: bool = False
+) -> RecordLayout:
+    """Infer the fields of a layout that are not set from records of JSON.
+
+    Arguments:
+        layout: the layout.
+        records: records, which are read only if fields are not set.
+        recursive: whether only lists count whose objects have the same key.
+
+    Returns:
+        the layout, unchanged if its fields are set or the records have no lists of objects.
+    """
+    if layout.children_key is not None and layout.paths:
+        return layout
+    some = list(records)
+    found = nested_lists(some, layout.paths, layout.children_key, recursive=recursive)
+    if found is None and {*layout.paths} <= {_PLAN} and layout.children_key in (None, _PLANS):
+        roots = [each.get(_PLAN) for each in some if isinstance(each, Mapping)]
+        if any(isinstance(root, Mapping) and _OF_PLANS in root for root in roots):
+            found = _PLAN, _PLANS
+    if found is None:
+        return layout
+    path, key = found
+    return replace(layout, children_key=key, tree_path=layout.tree_path or path or None)
 
 
 def check_layout(layout: RecordLayout, read: Collection[str], description: str) -> None:
@@ -175,8 +241,8 @@ def check_layout(layout: RecordLayout, read: Collection[str], description: str) 
     if other:
         reads = ", ".join(read) or "none"
         raise ConfigError(
-            f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
-            f"leave it out, or name another format than this: {description}"
+            f"expected a layout with fields of this format ({reads}), got {', '.join(other)}; "
+            f"leave it out, or name another format than this one: {description}"
         )
 
 
@@ -192,8 +258,8 @@ FORMATS: Registry[Format] = Registry(
         "rows": "dgltrees.formats.tables:ROWS",
         "forest": "dgltrees.formats.folders:FOREST",
         "folder": "dgltrees.formats.folders:FOLDER",
-        "json": "dgltrees.formats.documents:JSON",
         "json-records": "dgltrees.formats.jsonl:JSON_RECORDS",
+        "json": "dgltrees.formats.documents:JSON",
         "xml": "dgltrees.formats.documents:XML",
         "python": "dgltrees.formats.documents:PYTHON",
         "python-functions": "dgltrees.formats.documents:PYTHON_FUNCTIONS",
@@ -207,7 +273,18 @@ FORMATS: Registry[Format] = Registry(
 
 
 def format_by_suffix(path: PathLike) -> str | None:
-    """Return the name of the format with the suffix of a file; None if there is none."""
+    """Look up the format with the suffix of a file.
+
+    Arguments:
+        path: the file; its content is not read.
+
+    Returns:
+        a name in :data:`FORMATS`, or None.
+
+    Example:
+        >>> format_by_suffix("trees.conllu")
+        'conllu'
+    """
     return next((name for name, form in FORMATS.items() if _ends(path, form)), None)
 
 

@@ -1,9 +1,11 @@
-"""JSON with a tree of nested objects per record: JSON Lines, and documents that are a list."""
+"""JSON with a tree of nested objects per record: JSON Lines, and documents with records."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, replacing
 from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import Format, RecordLayout
-from dgltrees.formats.lines import empty_file, open_bytes, record_chunks
-from dgltrees.formats.records import Records, parse_json
+from dgltrees.formats.format import Format, RecordLayout, complete_layout
+from dgltrees.formats.lines import empty_file, first_line, open_bytes, record_chunks
+from dgltrees.formats.records import CHILDREN, Records, parse_json
 from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.forest import Forest
@@ -65,40 +67,114 @@ def stream_json_records(
     trees: int = 10_000,
     layout: RecordLayout = RecordLayout(),
 ) -> Iterator[LabeledTrees]:
-    """Read the trees of a JSON document that is a list of objects, ``trees`` objects at a time.
+    """Read the trees of JSON documents, ``trees`` records at a time.
 
-    Each object is a record as in :func:`stream_jsonl`, with the same columns; ``line`` is its
-    number from 1. The whole document is in memory.
+    A document is an object, or a list of objects. Each object is a record as in
+    :func:`stream_jsonl`, with the same columns; ``line`` is its number from 1. A file may have
+    several documents, one after the other, as psql prints them for several ``EXPLAIN (FORMAT
+    JSON)``, with or without its frame (``QUERY PLAN``). The whole file is in memory.
 
     Arguments:
         path: the file.
-        trees: objects per chunk.
+        trees: records per chunk.
         layout: see :func:`stream_jsonl`.
 
     Returns:
         an iterator over chunks.
 
     Raises:
-        TreeError: the file is not a list of JSON objects; or see ``stream_jsonl``, with the number
-            of the record as the line.
+        TreeError: the file has something else than JSON objects and lists of them; or see
+            ``stream_jsonl``, with the number of the record as the line.
     """
     with open_bytes(path) as file:
         data = file.read()
     check_utf8(data, path, 1)
     if not data.strip():
         raise empty_file(path)
+    values: list[Any] = []
     try:
-        values = load_json(data.decode("utf-8"))
+        for value in _documents(_without_frame(data.decode("utf-8"))):
+            if not isinstance(value, (list, dict)) or value == []:
+                got = "an empty list" if value == [] else type(value).__name__
+                raise TreeError(f"expected a list of objects, got {got}", file=path, line=1)
+            values += value if isinstance(value, list) else [value]
     except JSONError as error:
         raise TreeError(str(error), file=path, line=error.line) from None
-    if not isinstance(values, list) or not values:
-        got = "an empty list" if values == [] else type(values).__name__
-        raise TreeError(f"expected a list of objects, got {got}", file=path, line=1)
     records = Records(path, layout)
     for start in range(0, len(values), trees):
         part = values[start : start + trees]
         yield records.examples(part, range(start + 1, start + 1 + len(part)))
     records.check_children()
+
+
+_FIRST_LINE = r"QUERY PLAN$|[\[{]( *\+)?$"
+"""The first line of a document that is not on one line; psql may print a frame around it."""
+_FRAME = re.compile(r"^(\s*QUERY PLAN\s*|-+|\(\d+ rows?\))$|\s*\+$", re.MULTILINE)
+_SPACE = re.compile(r"\s*")
+_BETWEEN = re.compile(r"[\s,\[\]]*")  # records
+
+
+def _without_frame(text: str) -> str:
+    """Return JSON text without the frame of psql, if it has one."""
+    framed = re.match(r"\s*(QUERY PLAN|[\[{] *\+)\s*$", text, re.MULTILINE)
+    return _FRAME.sub("", text) if framed else text
+
+
+def _documents(text: str) -> list[Any]:
+    """Parse JSON documents, one after the other.
+
+    Raises:
+        JSONError: see :func:`~dgltrees._json.load_json`.
+    """
+    try:
+        return [load_json(text)]
+    except JSONError as error:
+        if "extra data" not in str(error):
+            raise
+    values, decoder, start = [], json.JSONDecoder(), _after(_SPACE, text, 0)
+    while start < len(text):
+        try:
+            stop = decoder.raw_decode(text, start)[1]
+        except (ValueError, RecursionError):  # which load_json describes
+            stop = len(text)
+        try:
+            values.append(load_json(text[start:stop]))
+        except JSONError as error:
+            raise JSONError(str(error), text.count("\n", 0, start) + error.line) from None
+        start = _after(_SPACE, text, stop)
+    return values
+
+
+def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
+    """Return the place in a text after all that a pattern matches."""
+    match = pattern.match(text, place)
+    return place if match is None else match.end()
+
+
+def _first_lines(path: PathLike, count: int) -> Iterator[Any]:
+    """Parse the first lines, up to one that is not JSON."""
+    with suppress(TreeError):
+        numbers, texts = next(record_chunks(path, count))
+        for number, text in zip(numbers, texts):
+            yield parse_json(text, path, number)
+
+
+def _first_members(path: PathLike, count: int) -> Iterator[Any]:
+    """Parse the first records of documents, from the first 4 MB of the file."""
+    with open_bytes(path) as file:
+        text = _without_frame(file.read(2**22).decode("utf-8", "replace"))
+    decoder, place = json.JSONDecoder(), 0
+    with suppress(ValueError, RecursionError):
+        for _ in range(count):
+            record, place = decoder.raw_decode(text, _after(_BETWEEN, text, place))
+            yield record
+
+
+def _has_trees(path: PathLike, layout: RecordLayout) -> bool:
+    """Return whether documents have trees of objects, by a layout or the first records."""
+    if layout.children_key is not None or layout.paths:
+        return True
+    return complete_layout(layout, _first_members(path, 100), recursive=True) != layout
 
 
 def write_jsonl(
@@ -141,9 +217,10 @@ def write_jsonl(
             f"expected only trees, got the example columns {', '.join(beside)}; name a key for "
             "the trees next to them, such as RecordLayout(tree_path='tree')"
         )
-    if layout.children_key in forest.columns:
+    children = layout.children_key or CHILDREN
+    if children in forest.columns:
         raise TreeError(
-            f"expected {layout.children_key!r} only for the children, got a column of this name; "
+            f"expected {children!r} only for the children, got a column of this name; "
             "give the layout another key for them"
         )
     targets = examples.targets.names if len(examples.targets) else None
@@ -154,7 +231,7 @@ def write_jsonl(
         },
         len(examples),
     )
-    trees = _texts(forest, layout.children_key)
+    trees = _texts(forest, children)
     sides = [trees[side :: examples.arity] for side in range(examples.arity)]
     with replacing(path) as file:
         for texts, others in zip(zip(*sides), members):
@@ -229,10 +306,16 @@ JSONL = Format(
     suffixes=(".jsonl", ".ndjson"),
     first_line=r"\[?\{.*\}\]?$",
     layout=("children_key", "tree_path", "categorical_columns"),
+    fits=lambda path, _: not re.match(_FIRST_LINE, first_line(path)),
+    first_records=_first_lines,
 )
 
 JSON_RECORDS = Format(
-    "A JSON document that is a list of records, each with a tree of objects in objects.",
+    "JSON documents with records, each with a tree of objects in objects, such as query plans.",
     stream_json_records,
+    suffixes=(".json",),
+    first_line=_FIRST_LINE,
+    fits=_has_trees,
+    first_records=_first_members,
     layout=("children_key", "tree_path", "categorical_columns"),
 )

@@ -72,7 +72,7 @@ def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary]) -> LabeledTrees:
     labeled = is_open & ~is_wrapper
     unlabeled = labeled.copy()
     unlabeled[up[is_head]] = False
-    items.refuse(unlabeled, lambda _: "expected a label at the beginning of a bracket, got none")
+    items.refuse(unlabeled, lambda _: "missing a label at the beginning of a bracket")
     items.refuse(
         labeled & (count == 1), lambda _: "expected a word or constituents after a label, got none"
     )

@@ -193,7 +193,8 @@ class _Nodes:
             row = int((abs(parents) >= 2**53).argmax())
             raise self._error(
                 f"expected column {self.parent!r}, of which values are missing, to hold ids below "
-                f"2^53, got {_shown(parents[row])}; list it among the columns of names",
+                f"2^53, got {_shown(parents[row])}; read it as strings with "
+                "categorical_columns",
                 batch,
                 row,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import RecordLayout
+from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.lines import error_in
 from dgltrees.formats.values import (
     ColumnTypes,
@@ -23,6 +24,9 @@ from dgltrees.formats.values import (
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
+
+CHILDREN = "children"
+"""The key of the children if the first records have no lists of objects."""
 
 
 def parse_json(text: str, path: PathLike, line: int) -> Any:
@@ -48,7 +52,6 @@ class Records:
 
     def __init__(self, path: PathLike, layout: RecordLayout) -> None:
         self.error, self.layout = error_in(path), layout
-        self.paths = [path.split(".") for path in layout.paths] or [[]]
         self.nodes, self.beside = (ColumnTypes(path, layout.categorical_columns) for _ in range(2))
         self._has_children = False
         self._other_lists: dict[str, int] = {}  # and the first line of each
@@ -65,7 +68,7 @@ class Records:
         then ``columns``, then the members of the records next to the trees.
 
         Arguments:
-            records: ``(E,)`` JSON values; their roots are removed from them.
+            records: ``(E,)`` JSON values.
             lines: the line of each record.
             columns: other example columns.
 
@@ -77,11 +80,13 @@ class Records:
                 not a list of objects, or a column has several kinds of values; the error names file
                 and line.
         """
-        arity = len(self.paths)
+        if self.layout.children_key is None:  # of standard input or objects in memory
+            layout = complete_layout(self.layout, records[:100])
+            self.layout = replace(layout, children_key=layout.children_key or CHILDREN)
+        paths = [path.split(".") for path in self.layout.paths] or [[]]
+        arity = len(paths)
         roots = [
-            self._take_root(record, keys, line)
-            for record, line in zip(records, lines)
-            for keys in self.paths
+            self._root(record, keys, line) for record, line in zip(records, lines) for keys in paths
         ]
         try:
             lists = walk(roots, self._children)
@@ -89,27 +94,27 @@ class Records:
             line = lines[(error.tree or 0) // arity]
             raise self.error(error.message, line) from error.__cause__
         nodes, offsets = lists.objects, np.array(lists.offsets)
-        children = self.layout.children_key
+        children = str(self.layout.children_key)
 
         def line_of(node: int) -> int:
             return lines[(int(offsets.searchsorted(node, side="right")) - 1) // arity]
 
-        for node in nodes:
-            if children in node:
-                self._has_children = True
-                del node[children]
+        self._has_children = self._has_children or any(children in node for node in nodes)
         if not self._has_children:
             for at, node in enumerate(nodes):
                 for key, value in node.items():
                     if _objects(value):
                         self._other_lists.setdefault(key, line_of(at))
-        arrays, vocabs = as_node_columns(self.nodes.of_objects(nodes, line_of))
+        columns_of = self.nodes.of_objects(nodes, line_of, without=[(children,)])
+        arrays, vocabs = as_node_columns(columns_of)
         if self._has_children:
             self._warn_of_lists(vocabs)
         forest = lists.walked(arrays, vocabs)
         beside = dict(columns or {})
         if self.layout.paths:
-            for name, column in self.beside.of_objects(records, lines.__getitem__).items():
+            without = [tuple(keys) for keys in paths]
+            members = self.beside.of_objects(records, lines.__getitem__, without=without)
+            for name, column in members.items():
                 if name in beside:
                     raise self.error(f"expected every column once, got {name!r} twice", lines[0])
                 beside[name] = column
@@ -120,8 +125,8 @@ class Records:
         lists = [n for n, names in vocabs.items() if any(v.startswith('[{"') for v in names.names)]
         if lists:
             warnings.warn(
-                f"lists of objects under {', '.join(map(repr, lists))} are read as names; children "
-                f"are under {self.layout.children_key!r}",
+                f"lists of objects under {', '.join(map(repr, lists))} are read as strings; the "
+                f"key of the children is {self.layout.children_key!r}",
                 stacklevel=2,
             )
 
@@ -136,12 +141,12 @@ class Records:
             raise self.error(
                 f"expected nodes with their children under {self.layout.children_key!r}, got lists "
                 f"of objects only under {', '.join(map(repr, sorted(self._other_lists)))}; "
-                "name the key of the children",
+                "set children_key to that of the children",
                 min(self._other_lists.values()),
             )
 
-    def _take_root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:
-        """Remove the object of a root from its record and return it."""
+    def _root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:
+        """Return the object of a root, which may be in a list of its own."""
         value, place = record, ""
         for key in keys:
             if not isinstance(value, dict) or key not in value:
@@ -151,12 +156,11 @@ class Records:
                     f"{f' under {place!r}' if place else ''}",
                     line,
                 )
-            parent, value, place = value, value[key], f"{place}.{key}" if place else key
+            value, place = value[key], f"{place}.{key}" if place else key
+            value = value[0] if isinstance(value, list) and len(value) == 1 else value
         if not isinstance(value, dict):
             where = f" under {place!r}" if place else ""
             raise self.error(f"expected an object for the root{where}, got {shown(value)}", line)
-        if keys:
-            del parent[keys[-1]]
         return value
 
     def _children(self, node: Any) -> Sequence[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -234,10 +234,22 @@ def stream_rows(
     records.check_children()
 
 
+def _first_cells(path: PathLike, count: int) -> Iterator[Any]:
+    """Parse the JSON objects in the cells of the first rows, each under its column."""
+    with suppress(TreeError):
+        batch = next(Table(path).batches(count))
+        for name, cells in batch.cells.items():
+            for line, cell in zip(batch.lines.tolist(), cells.tolist()):
+                if str(cell).startswith(("{", "[{")):
+                    with suppress(TreeError):  # a string in brackets, perhaps
+                        yield {name: parse_json(str(cell), path, line)}
+
+
 ROWS = Format(
     "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
     stream_rows,
     suffixes=TABLES,
     layout=("tree_path", "children_key", "categorical_columns"),
     text=False,
+    first_records=_first_cells,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -73,7 +73,11 @@ class ColumnTypes:
         return np.array(numbers, np.float64)
 
     def of_objects(
-        self, objects: Sequence[Mapping[str, Any]], line_of: LineOf
+        self,
+        objects: Sequence[Mapping[str, Any]],
+        line_of: LineOf,
+        *,
+        without: Collection[tuple[str, ...]] = (),
     ) -> dict[str, FileColumn]:
         """Convert JSON objects to columns, in the order of their first values.
 
@@ -84,6 +88,7 @@ class ColumnTypes:
         Arguments:
             objects: the objects of one chunk, ``(n,)``.
             line_of: returns the line of an object by its index.
+            without: paths of keys to leave out.
 
         Raises:
             TreeError: the values of a column have several kinds, its vectors differ in size, or a
@@ -94,7 +99,8 @@ class ColumnTypes:
         pending = [((), np.arange(len(objects)), objects)]
         while pending:
             above, parent_rows, parents = pending.pop()
-            for key, (within, values) in _by_key(parents).items():
+            skipped = {path[-1] for path in without if path[:-1] == above}
+            for key, (within, values) in _by_key(parents, skipped).items():
                 path, rows = (*above, key), parent_rows[within]
                 name = ".".join(path)
                 if name not in self.names and dict in set(map(type, values)):
@@ -154,7 +160,8 @@ class ColumnTypes:
         kind, first = self._kinds[name]
         return TreeError(
             f"expected column {name!r} to hold {kind}, as in line {first}, got {value}; correct "
-            "it, leave a missing value out, or list an input column among those of names",
+            "it, leave a missing value out, or read an input column as strings with "
+            "categorical_columns",
             file=self.path,
             line=line,
         )
@@ -164,7 +171,9 @@ def _by_place(item: tuple[str, tuple[tuple[int, ...], FileColumn]]) -> tuple[int
     return item[1][0]
 
 
-def _by_key(objects: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Rows, list[Any]]]:
+def _by_key(
+    objects: Sequence[Mapping[str, Any]], skipped: Collection[str]
+) -> dict[str, tuple[Rows, list[Any]]]:
     """Group the values by key, without null and empty lists, with the rows that have them."""
     groups: dict[tuple[str, ...], tuple[list[int], list[Mapping[str, Any]]]] = {}
     for row, each in enumerate(objects):  # objects with the same keys, of which there are few kinds
@@ -174,7 +183,8 @@ def _by_key(objects: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Rows, list[
     parts: dict[str, list[tuple[list[int], tuple[Any, ...]]]] = {}
     for keys, (group_rows, members) in groups.items():
         for key, values in zip(keys, zip(*(each.values() for each in members))):
-            parts.setdefault(key, []).append((group_rows, values))
+            if key not in skipped:
+                parts.setdefault(key, []).append((group_rows, values))
     columns = {}
     for key, cells in parts.items():
         rows = np.concatenate([np.array(group) for group, _ in cells])

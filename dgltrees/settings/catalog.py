@@ -1,4 +1,4 @@
-"""Presets: named settings, each of which may extend another preset."""
+"""Presets: named settings, which may extend one another."""
 
 from __future__ import annotations
 

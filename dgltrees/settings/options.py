@@ -172,9 +172,9 @@ def options_of(source: Source) -> Mapping[str, Option]:
     that are passed to a base class (``**options``) are included.
 
     Arguments:
-        source: a function, or a class. The class attribute ``parts`` maps names of arguments to
-            tables of classes, one of which the value of the argument selects, or to a class, see
-            :func:`fixed_parts`.
+        source: a function, or a class. The class attribute ``parts`` maps the name of an
+            argument to a table, from which the value of the argument selects a class, or to a
+            class, see :func:`fixed_parts`.
 
     Returns:
         The options, without those of parts.

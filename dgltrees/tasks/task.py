@@ -193,6 +193,14 @@ class Task:
         """The files beside a data file that are read together with it."""
         return []
 
+    def inferred_settings(self, settings: Any) -> dict[str, Any]:
+        """Return settings of the data that are inferred from the training files; default: none.
+
+        Arguments:
+            settings: of the data.
+        """
+        return {}
+
     def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> LabeledTrees:
         """All labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))

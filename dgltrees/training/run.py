@@ -108,6 +108,8 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
 def _prepare(settings: Settings, splits: Splits | None) -> Prepared:
     """Read and build as :func:`prepare`, with an optimizer that has been checked."""
     task = settings.task
+    if splits is None:
+        settings = settings.replace("data", **task.inferred_settings(settings.data))
     bounded = "max_children" in settings.model
     limit = settings.model["max_children"] or task.max_children if bounded else None
     splits = splits or load_splits(task, settings.data, limit)

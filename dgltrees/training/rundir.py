@@ -52,6 +52,9 @@ _FREE = {
     "training.num_workers",
 }
 
+# Which training found in the data if the command does not say it.
+_INFERRED = ("model.max_children", "data.children_key", "data.tree_path")
+
 _PRETRAINED = "pretrained"
 _STAYS = re.compile(
     r"config\.yaml|schema\.json|vocabulary/[^/\\]+\.txt|"
@@ -119,8 +122,8 @@ class RunDirectory:
         )
         for key in {**started, **requested}:
             before, value = started.get(key), requested.get(key)
-            if key == "model.max_children" and value is None:
-                continue  # it was found in the data, which are the same
+            if key in _INFERRED and value is None:
+                continue  # from the data, which are the same
             if key == "data.cache_dir" and value is not None and before is not None:
                 continue  # which folder it is makes no difference
             if key not in free and value != before:

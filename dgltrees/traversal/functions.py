@@ -55,7 +55,7 @@ def call(
         function: the function.
         argument: its edges, nodes or fields.
         rows: the number of these edges, nodes or rows.
-        hint: a text that is appended to the error for a missing field.
+        hint: a string that is appended to the error for a missing field.
 
     Returns:
         the fields, each with ``rows`` rows.

@@ -225,6 +225,14 @@ def run_cell(
         TreeError: the graph has a cycle, or the cell has no slot for a child.
         ConfigError: the backend does not exist or has no checkpoints; the cell lacks one of its
             functions; or fields are not a dictionary.
+
+    Example:
+        >>> import torch
+        >>> from dgltrees import Forest, run_cell
+        >>> from dgltrees.cells import TreeGRU
+        >>> cell = TreeGRU(input_size=2, hidden_size=3, max_children=2)
+        >>> run_cell(cell, Forest.build([-1, 0, 0, 2]), {"x": torch.ones(4, 2)})["h"].shape
+        torch.Size([4, 3])
     """
     batch = as_batch(graph, downward=getattr(cell, "downward", False))
     fields = batch.ndata if ndata is None else ndata

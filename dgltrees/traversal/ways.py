@@ -1,4 +1,4 @@
-"""The registry of fast implementations of classes, which are called compiled ways in the code."""
+"""The registry of fast implementations of the classes of cells."""
 
 from __future__ import annotations
 

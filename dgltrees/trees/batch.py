@@ -317,7 +317,11 @@ class TreeBatch:
         return batch
 
     def pin_memory(self) -> TreeBatch:
-        """Return the same batch with tensors in page-locked memory, for faster copies to a GPU."""
+        """Move node and edge tensors to page-locked memory, for faster copies to a GPU.
+
+        Returns:
+            a batch with the same structure and cache.
+        """
         return self._like(
             {name: tensor.pin_memory() for name, tensor in self.ndata.items()},
             {name: tensor.pin_memory() for name, tensor in self.edata.items()},

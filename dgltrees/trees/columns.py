@@ -147,7 +147,7 @@ def choose_columns(
     asked = [] if wanted is None else list(wanted)
     for name in asked:
         if name in without:
-            raise ConfigError(f"expected input columns, got {name!r}, which is no input")
+            raise ConfigError(f"expected input columns, got {name!r}, a target or group")
         if name not in inferred:
             raise TreeError(
                 f"expected {called('data.features')} to name columns of the trees "
@@ -178,11 +178,11 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     if wrong or ((column.kind == "vector") != (kind == "vector") and kind != "none"):
         holds = "names" if named else f"a {column.kind}"
         raise TreeError(
-            f"expected column {column.name!r} to hold a {kind}, which {called('data.features')} "
-            f"says, got {holds}"
+            f"expected column {column.name!r} to hold a {kind}, as {called('data.features')} says, "
+            f"got {holds}"
         )
     if kind == "text" and not named:
-        raise TreeError(f"expected column {column.name!r} to hold texts, got numbers")
+        raise TreeError(f"expected column {column.name!r} to hold strings, got numbers")
     return Column(column.name, kind, column.size)
 
 

@@ -168,7 +168,7 @@ class Forest:
             children: the key, attribute, index or function that gives the children of an object; or
                 a list of these, one for each child.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
-                indices and functions; default: all keys of dictionaries but the children.
+                indices and functions; default: all keys of dictionaries except the children.
             options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``, see
                 :func:`~dgltrees.trees.builders.objects.from_objects`.
 
@@ -392,7 +392,14 @@ class Forest:
         return self.with_columns(columns, vocabs)
 
     def tree(self, index: int) -> Forest:
-        """Return a forest that holds only the tree ``index``."""
+        """Select one tree.
+
+        Arguments:
+            index: the index of the tree (negative: from the end).
+
+        Returns:
+            a forest of only this tree.
+        """
         return self.select([index])
 
     @staticmethod

@@ -121,7 +121,11 @@ class Vocabulary:
         return names
 
     def save(self, path: PathLike) -> None:
-        """Write the vocabulary to a file, see :meth:`to_text`."""
+        """Write the vocabulary to a file, see :meth:`to_text`.
+
+        Arguments:
+            path: the file; it is replaced when the new one is complete.
+        """
         with replacing(path) as file:
             file.write(self.to_text())
 

@@ -46,7 +46,7 @@ def test_the_command(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [(line["query"], len(line["nearest"])) for line in lines] == [(5, 2), (1, 2)]
     for wrong in (["a"], ["1", "--of", "phrases"]):
         assert main([*argv, *wrong]) == 2
-        assert "expected --query to be numbers of trees" in capsys.readouterr().err
+        assert "expected --query to be indices of trees" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="expected queries from 0 to 59, got 60"):
         similar_trees(load(run), [PLANS], [60])
     with pytest.raises(ConfigError, match="expected queries and a number"):

@@ -133,8 +133,11 @@ def test_processes_share_the_files(run: str, shards: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--input", str(_TEST), "--out", "part.jsonl"], "expected a file or more for each of 2"),
-        (["--input", str(_TEST)], "expected --out with several processes"),
+        (
+            ["--input", str(_TEST), "--out", "part.jsonl"],
+            "expected at least one file for each of 2",
+        ),
+        (["--input", str(_TEST)], "missing --out: with several processes"),
     ],
 )
 def test_processes_need_files_and_parts(

@@ -135,7 +135,7 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
         ({"out": "x.txt", "style": "svg"}, "expected a path that ends in .svg for svg"),
         (
             {"format": "csv"},
-            "expected format to be one of jsonl, nodes, arrow, rows, forest, folder, json, json-re",
+            "expected format to be one of jsonl, nodes, arrow, rows, forest, folder, json-records",
         ),
         ({"trees": "a:b"}, "numbers and ranges such as 0:5 or 1,4,10:, got 'a:b'"),
         ({"trees": "-1"}, "numbers and ranges"),

@@ -50,7 +50,7 @@ SAMPLES = {
     ),
     "json": Sample('{"a": [1, null]}\n', 1, b"}", "expected JSON"),
     "json-records": Sample(
-        '[{"op": "add", "children": [{"op": "x"}]},\n {"op": "neg", "size": 3}]\n',
+        '[\n{"op": "add", "children": [{"op": "x", "children": []}]}, {"op": "neg", "n": 3}]\n',
         2,
         b"]",
         "expected JSON",

@@ -57,5 +57,5 @@ def test_sources_without_functions(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("def f(:\n")
     with pytest.raises(TreeError, match=r"x.py:1: expected Python source, got"):
         form.read(tmp_path)
-    with pytest.raises(ConfigError, match="expected a file, got -, from which only"):
+    with pytest.raises(ConfigError, match="expected a file, got -; only these formats"):
         form.read("-")

@@ -115,9 +115,9 @@ def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Pat
         read(path, "penn")
     with pytest.raises(ConfigError, match=r"got 'conlu'; did you mean conllu\?"):
         read(path, "conlu")
-    with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
+    with pytest.raises(ConfigError, match=r"expected options of this format \(vocabs\), got lower"):
         read(path, lower=True)
-    with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):
+    with pytest.raises(ConfigError, match="a layout with fields of this format .*, got tree"):
         read(path, layout=RecordLayout(tree_path="a"))
     with pytest.raises(ConfigError, match="expected the path of a file, .*, got None; write"):
         read(None)  # type: ignore[arg-type]

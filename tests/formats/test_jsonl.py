@@ -143,7 +143,7 @@ def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
         ),
         (
             [{}, PLAN["Plan"]],
-            RecordLayout(),
+            RecordLayout(children_key="children"),
             ":2: expected nodes with their children under 'children', ",
         ),
     ],
@@ -161,7 +161,7 @@ def test_records_that_are_no_trees(
 def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_text('{"children": [{"x": 1}]}\n{"Plans": [{"x": 2}]}\n')
-    with pytest.warns(UserWarning, match="under 'Plans' are read as names; children are under 'ch"):
+    with pytest.warns(UserWarning, match="under 'Plans' are read as strings; the key of the ch"):
         assert read(path, "jsonl").forest.sizes.tolist() == [2, 1]
 
 
@@ -236,3 +236,51 @@ def test_any_records_are_written_and_read_back(tmp_path: Path, records: list[Any
     assert_same(gather(FORMATS["jsonl"].chunks(path, 1, layout)), whole)
     write_jsonl(whole, tmp_path / "again", layout)
     assert_same(read(tmp_path / "again", "jsonl", layout=layout), whole)
+
+
+_EXPLAIN = [{"Plan": PLAN["Plan"], "Execution Time": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("one.json", json.dumps(_EXPLAIN, indent=2)),
+        ("object.json", json.dumps(_EXPLAIN[0], indent=2)),
+        ("lines.json", json.dumps(_EXPLAIN)),
+        ("psql.jsonl", json.dumps(_EXPLAIN, indent=2)),
+        ("psql.txt", json.dumps(_EXPLAIN, indent=2)),
+        (
+            "framed.txt",
+            " QUERY PLAN \n------------\n"
+            + json.dumps(_EXPLAIN, indent=2).replace("\n", " +\n")
+            + "\n(1 row)\n\n",
+        ),
+        ("tuples.txt", json.dumps(_EXPLAIN, indent=2).replace("\n", "   +\n") + "\n"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_output_of_explain_is_read_unchanged(
+    tmp_path: Path, name: str, text: str, count: int
+) -> None:
+    path = tmp_path / name
+    path.write_text("\n".join([text] * count))
+    plain = read(write(tmp_path, lines(*_EXPLAIN)), "jsonl")
+    examples = read(path)
+    assert_same(examples.select([0]), plain)
+    assert examples.forest.sizes.tolist() == plain.forest.sizes.tolist() * count
+    assert examples.columns["Execution Time"].tolist() == [0.5] * count
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"children": []}]\n{"x": }\n', ":2: expected JSON, got expecting value at column 7"),
+        ('[{"children": []}]\n3\n', ":1: expected a list of objects, got int"),
+        ('[{"children": []}]\n[]\n', ":1: expected a list of objects, got an empty list"),
+    ],
+)
+def test_what_follows_a_document_is_checked(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "trees.json").write_text(text)
+    with pytest.raises(TreeError) as caught:
+        read(tmp_path / "trees.json", "json-records")
+    assert str(caught.value) == f"{tmp_path / 'trees.json'}{message}"

@@ -101,7 +101,7 @@ def test_files_share_their_vocabularies(tmp_path: Path) -> None:
         ("(S (A x))\nhello", 2, "expected a tree in brackets, got 'hello'"),
         ("( (S (A x))\n (B y))", 1, "expected one tree in a bracket without a label, got 2"),
         ("( )", 1, "expected one tree in a bracket without a label, got 0"),
-        ("(S\n((A b)) x)", 2, "expected a label at the beginning of a bracket, got none"),
+        ("(S\n((A b)) x)", 2, "missing a label at the beginning of a bracket"),
         ("(S (A x)\n (B))", 2, "expected a word or constituents after a label, got none"),
         (b"(S (A x)\n (B \xe9))", 2, "expected UTF-8 text, got the byte 0xe9"),
     ],

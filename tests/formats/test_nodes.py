@@ -156,7 +156,7 @@ def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
 
 
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"reads \(tree_id, .*\), got children_key; leave it out"):
+    with pytest.raises(ConfigError, match=r"format \(tree_id, .*\), got children_key; leave"):
         FORMATS["nodes"].read(write(tmp_path, PLANS), layout=RecordLayout(children_key="Plans"))
 
 

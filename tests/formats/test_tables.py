@@ -72,7 +72,7 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
             ":2: expected the root under 'json.plan', got the keys Plan, ",
         ),
         (
-            RecordLayout(),
+            RecordLayout(children_key="children"),
             "expected nodes with their children under 'children', got lists of objects",
         ),
     ],

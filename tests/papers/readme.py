@@ -137,16 +137,40 @@ def written(page: str, outputs: list[str]) -> str:
     return TABLE.sub(table, BLOCK.sub(block, page))
 
 
+def picture(names: dict[str, Any]) -> str:
+    """Return the SVG of a plan next to its explanation, from the names of the page's code."""
+    from dgltrees.draw import draw, svg
+
+    explanation, plan = names["explanation"], names["example"]
+    parts = [draw(explanation.forest).svg, explanation.svg]
+    lengths = (re.findall(r'(?:width|height)="([\d.]+)"', part)[:2] for part in parts)
+    sizes = [(float(width), float(height)) for width, height in lengths]
+    titles = [
+        f"a query plan of the test part: {names['y_test'][plan]:.2f} s",
+        f"predicted: {explanation.prediction:.2f} s; red adds seconds, blue removes them",
+    ]
+    column, margin = max(360.0, *(width for width, _ in sizes)), 24.0
+    elements = []
+    for number, (part, title, (width, _)) in enumerate(zip(parts, titles, sizes)):
+        middle = (number + 0.5) * column
+        at = f'x="{middle - width / 2:.0f}" y="{margin:.0f}"'
+        elements.append(svg.text(title, middle, 16, svg.TITLE, svg.GREY))
+        elements.append(part.replace("<svg ", f"<svg {at} ", 1))
+    height = margin + max(height for _, height in sizes)
+    return svg.document(elements, 2 * column, height, "; ".join(titles))
+
+
 def main() -> None:
     """Write README.md and its picture, or compare them."""
     page = README.read_text("utf-8")
-    outputs, _ = run(page)
+    outputs, names = run(page)
     if "--check" in sys.argv:
         wrong = differences(page, outputs)
         if wrong:
             raise SystemExit("README.md shows something else than\n\n" + "\n".join(wrong))
         return
     README.write_text(written(page, outputs), "utf-8")
+    PICTURE.write_text(picture(names), "utf-8")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, polic
 
 
 def test_gold_operations_must_be_in_the_data(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="operations of every token, got a sentence without"):
+    with pytest.raises(TreeError, match="operations of every token; this model needs sente"):
         train(settings("nli"), tmp_path / "run", bar=False)
 
 
@@ -49,7 +49,7 @@ def test_it_is_not_trained_with_a_pretrained_encoder(
     tmp_path: Path,
 ) -> None:
     _, tuned = pairs(tmp_path, encoder)
-    with pytest.raises(ConfigError, match="not trained with model.encoder rrnet"):
+    with pytest.raises(ConfigError, match="no data.fine_tune with model.encoder rrnet"):
         train(tuned.replace("model", encoder="rrnet"), tmp_path / "rrnet")
 
 

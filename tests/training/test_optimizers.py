@@ -90,7 +90,7 @@ def test_state_survives_json_and_tensors(name: str) -> None:
                 ("foreach", "maybe", "true or false, or null"),
                 ("amsgrad", 1, "true or false"),
                 ("eps", True, "a number"),
-                ("betas", "0.9", "a list, each a number"),
+                ("betas", "0.9", "a list of numbers"),
             ]
         ),
     ],

@@ -160,6 +160,16 @@ def test_moved_data_are_the_same_data(tmp_path: Path) -> None:
     train(settings.replace("data", train=str(moved)), tmp_path / "run")
 
 
+def test_the_layout_of_the_records_is_found_and_kept(tmp_path: Path) -> None:
+    settings = quick("regress", {"tree_path": None, "children_key": None})
+    result = train(settings, tmp_path / "run")
+    kept = load(tmp_path / "run").settings
+    assert (kept.data.tree_path, kept.data.children_key) == ("plan", "Plans")
+    assert train(settings, tmp_path / "run") == result == train(kept, tmp_path / "run")
+    with pytest.raises(ConfigError, match="data.tree_path"):
+        train(settings.replace("data", tree_path="other"), tmp_path / "run")
+
+
 def test_other_settings_are_refused(whole: Path) -> None:
     with pytest.raises(ConfigError, match=r"optimizer to be one of adadelta, .*got 'adm'"):
         train(_settings(optimizer="adm"), whole)

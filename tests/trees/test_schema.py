@@ -70,11 +70,11 @@ def test_columns_and_kinds_can_be_chosen(
     ("wanted", "message"),
     [
         (["cost"], r"data.features to name columns of the trees \(name, number, v\), got 'cost'"),
-        (["target"], "got 'target', which is no input"),
+        (["target"], "got 'target', a target or group"),
         ({"number": "float"}, "data.features.number to be one of category, number, log"),
-        ({"name": "number"}, "column 'name' to hold a number, which data.features says, got names"),
-        ({"v": "number"}, "column 'v' to hold a number, which data.features says, got a vector"),
-        ({"number": "text"}, "column 'number' to hold texts, got numbers"),
+        ({"name": "number"}, "column 'name' to hold a number, as data.features says, got names"),
+        ({"v": "number"}, "column 'v' to hold a number, as data.features says, got a vector"),
+        ({"number": "text"}, "column 'number' to hold strings, got numbers"),
         ([], "at least one input column in addition to the target"),
     ],
 )

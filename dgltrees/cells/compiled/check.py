@@ -68,7 +68,7 @@ class Work(NamedTuple):
 
     @property
     def seen(self) -> frozenset[Any]:
-        """Return what is compared: numbers of children, repeated numbers, types and gradients.
+        """Return the compared properties: numbers of children, repeated ones, types, gradients.
 
         The code depends on the fields whose gradients are computed.
         """

@@ -1,8 +1,7 @@
-"""The derivative of a loop program, which is a loop program too: steps from the last to the first.
+"""The derivative of a loop program, which is a loop program with the steps in reverse order.
 
-The gradients of a nest are a nest of the same loops. What comes first to the gradient of a number
-is written and the rest is added, so only gradients that something is added to before anything is
-written have to be cleared.
+The gradients of a nest are a nest of the same loops. The first term of a gradient is written and
+the others are added, so only gradients without a first write have to be cleared.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ class Derivative:
     """The steps that compute the gradients of a program.
 
     Attributes:
-        steps: what is done for all nodes, then for inner nodes and for leaves.
+        steps: the steps for all nodes, then for inner nodes and for leaves.
         weights: the gradients of weights, after these.
-        cleared: the buffers whose gradients have to be zero before.
+        cleared: the buffers whose gradients must be zero before.
         derived: all buffers that have gradients.
     """
 
@@ -63,7 +62,7 @@ def derivative_of(program: Program, wanted: set[Input]) -> Derivative:
     """Derive a program with fused nests by its states.
 
     Arguments:
-        program: what to derive.
+        program: the program to derive.
         wanted: the inputs whose gradients are computed.
     """
     inner = [step for phase in program.phases("inner") for step in program.steps[phase]]

@@ -119,7 +119,7 @@ class Emitter:
     def place(self, expr: Expr, at_child: bool = True) -> tuple[Phase, str, Expr]:
         """Choose where to store an expression: phase, rows, and the expression there.
 
-        What depends on one child alone is computed once, where the child is.
+        Expressions that depend on only one child are computed once, in the row of the child.
         """
         if not by_edge(expr):
             return self.phase, "node", expr

@@ -45,8 +45,8 @@ def graph_of(
     """Trace a function of fields and node ids: return its graph, and the names of its results.
 
     Arguments:
-        function: called with tensors by kind and name, and the ids.
-        shapes: those of the tensors.
+        function: the function; its arguments are tensors by kind and name, and the ids.
+        shapes: the shapes of the tensors.
         like: tensors of the same dtypes, by name.
         n: the number of nodes.
 
@@ -164,9 +164,10 @@ def _writes(node: fx.Node) -> bool:
 
 
 def _without_writes(graph: fx.Graph) -> None:
-    """Replace in-place calls whose argument is not read afterwards by other calls.
+    """Replace in-place calls by other calls if their argument has no later use.
 
-    Others are left. The parts of ``unsafe_split`` are no views: nobody may read the whole.
+    Other in-place calls are kept. The parts of ``unsafe_split`` are not views, so the whole must
+    not be read.
     """
     nodes = list(graph.nodes)
     number, whole = {node: i for i, node in enumerate(nodes)}, dict[fx.Node, fx.Node]()

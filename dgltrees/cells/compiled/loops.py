@@ -46,8 +46,7 @@ slot of the child, as an index into a row of its parent."""
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A tensor from outside: a row for each node, for each edge, (``"type"``) for each type, or
-    (``"none"``) one."""
+    """An input tensor with a row per ``"node"``, ``"edge"`` or ``"type"``; ``"none"``: one row."""
 
     number: int
     rows: str
@@ -173,7 +172,7 @@ class Op(Expr):
 class Phase(NamedTuple):
     """Rows with the same steps: ``"leaf"``, ``"inner"``, or all, ``"send"``.
 
-    If types have steps of their own, those of one type.
+    If types have separate steps, the rows of one type.
     """
 
     rows: str
@@ -303,9 +302,8 @@ class Program:
         states: the buffers of the states, and their shapes.
         buffers: all buffers.
         dtype: that of all numbers.
-        types: the number of types that pick from parameters or have steps of their own; 0 if none
-            does.
-        leaf_types: whether those of leaves do.
+        types: the number of types that select parameters or have separate steps; 0 if none does.
+        leaf_types: whether the types of leaves do.
         empty: the states that are zero at leaves.
         gathered: what inner nodes gather of them, which is zero on their lowest level.
         steps: what is done for leaves, for other nodes, and then for all.

@@ -1,6 +1,7 @@
 """From the operations of a trace to a loop program for one node and its children.
 
-What does not depend on the children is left to torch, once for all nodes, before the traversal.
+Operations that do not depend on the children are computed by torch, for all nodes at once, before
+the traversal.
 """
 
 from __future__ import annotations
@@ -96,18 +97,18 @@ def lower(
 class Hoisted:
     """The operations of a trace that do not depend on the children.
 
-    Of these, those on parameters alone and products with the inputs are computed before.
+    Operations only on parameters, and products with the inputs, are computed before the traversal.
 
     Arguments:
-        program: gets these calls.
+        program: the program that receives these calls.
         trace: the operations.
         names: the keys of parameters and buffers, by the ids of the tensors.
-        all_nodes: whether the operations are those of all nodes; products with the inputs of some
-            alone are not computed before.
+        all_nodes: whether the operations are those of all nodes; products with the inputs of only
+            some nodes are not computed before.
 
     Attributes:
         kinds: the kind and the name of each placeholder.
-        nodes: what torch computes.
+        nodes: the nodes that torch computes.
     """
 
     def __init__(

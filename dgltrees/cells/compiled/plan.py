@@ -1,9 +1,9 @@
-"""Where compiled code finds nodes and edges: rows by shard and level, edges by the row they enter.
+"""The order of nodes and edges for compiled code: rows by shard and level, edges by target row.
 
-It holds for trees up and down, and for any other graph without cycles. Trees are independent, so
-rows can be cut into shards of whole trees, each with its own leaves and levels: threads then never
-wait for one another, and a shard stays in a cache. A batch whose tables would take too much memory
-is cut into pieces, of trees too: a piece begins with rows whose states are given.
+It supports trees in both directions, and any other graph without cycles. Trees are independent, so
+rows can be cut into shards of whole trees with separate leaves and levels. Threads never wait for
+each other, and a shard stays in a cache. A batch whose tables would need too much memory is cut
+into pieces, also within trees. A piece begins with rows whose states are given.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class LevelPlan(NamedTuple):
     """Rows and edges in the order of their levels.
 
     Attributes:
-        bounds: ``(S, 11)`` for each shard its first row, those after its given rows, leaves and
-            last; its first level of leaves, of other nodes, and that after its last; the first
-            level where children may have children; its first run of leaves, of other nodes, and
-            that after its last.
-        levels: ``(levels, 3)`` the first row of each level, that after its last, and their type.
-            All leaves are one level; rows of another type are another one.
-        runs: ``(runs, 3)`` the same for all rows of one type, leaves apart.
+        bounds: ``(S, 11)`` for each shard its first row, and the rows after its given rows, leaves
+            and last row; its first level of leaves and of other nodes, and the level after its
+            last; the first level in which children may have children; its first run of leaves and
+            of other nodes, and the run after its last.
+        levels: ``(levels, 3)`` the first row of each level, the row after its last, and their type.
+            All leaves are one level; rows of another type are another level.
+        runs: ``(runs, 3)`` the same for all rows of one type, with leaves separate.
         order: ``(N,)`` the node of each row.
-        edges: ``(N + 1,)`` where the edges into each row begin.
+        edges: ``(N + 1,)`` the index of the first edge into each row.
         child: ``(E,)`` the row that each edge leaves.
         numbers: ``(E,)`` the number of each edge in the graph.
         slots: ``(E,)`` the slot of each edge.
@@ -95,7 +95,8 @@ def plan_pieces(
 
     Arguments:
         batch, shards, types, slots: as of :func:`plan_levels`.
-        rows: the most nodes of a piece; children in pieces before it are *given*, and more rows.
+        rows: the largest number of nodes of a piece, without its *given* children in earlier
+            pieces.
     """
     whole = _nodes_of(batch, shards, types, slots)
     order = np.lexsort((whole.level, whole.shard))

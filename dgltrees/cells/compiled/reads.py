@@ -1,8 +1,9 @@
-"""What the functions of a cell read besides their arguments: a trace holds while it is the same.
+"""The values that the functions of a cell read in addition to their arguments.
 
-Functions read attributes, class attributes, global variables, closures and default arguments.
-:class:`Reads` walks from some functions to all of these whose names occur in the code that can be
-reached. Parameters and buffers count by shape only, since every traversal looks them up again.
+A trace is valid as long as these are the same: attributes, class attributes, global variables,
+closures and default arguments. :class:`Reads` walks from some functions to all of these whose names
+occur in the reachable code. Parameters and buffers count by shape only, since every traversal looks
+them up again.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ class Reads:
         functions: Python functions or methods.
 
     Attributes:
-        key: hashable, and equal while a trace of the functions holds.
-        walk: what was found.
+        key: hashable, and equal as long as a trace of the functions is valid.
+        walk: the values that were found.
 
     Raises:
         CompileError: one is not a Python function.
@@ -111,7 +112,7 @@ class Reads:
 
 @contextmanager
 def without_effects(functions: Functions) -> Iterator[None]:
-    """Trace functions, and undo what they change.
+    """Trace functions, and undo their side effects.
 
     Raises:
         CompileError: they changed something, printed, or drew random numbers of Python or numpy,
@@ -161,10 +162,10 @@ class _Walk:
     """A walk over all that code with some names may read.
 
     Attributes:
-        parts: the path of each thing that is read, and what is compared of it.
-        codes: the code that can be reached.
-        reason: why the functions cannot be compiled: they read what cannot be compared, such as an
-            iterator, a file or the time; empty if there is no reason.
+        parts: the path of each value that is read, and the part of it that is compared.
+        codes: the reachable code.
+        reason: why the functions cannot be compiled: they read something that cannot be compared,
+            such as an iterator, a file or the time; empty if there is no reason.
     """
 
     def __init__(self, names: frozenset[str]) -> None:

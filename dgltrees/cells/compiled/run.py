@@ -83,7 +83,6 @@ class Machine:
             slots: ``(E,)`` the slot of each edge, if there are slots.
             noise: draws random numbers.
         """
-
         values, index = self._inputs(find, batch, noise)
         like = values[0]
         shards = self.shards(batch, like.itemsize)

@@ -1,4 +1,4 @@
-"""Passes over a loop program: unread steps, fused loops, first values, and where buffers are.
+"""Passes over a loop program: unread steps, fused loops, first values, and the layout of memory.
 
 Lowering writes a nest for each assignment, in the order of the trace.
 """
@@ -183,9 +183,9 @@ class Layout(NamedTuple):
     """The columns of a program's buffers and gradients in the tables of nodes and edges.
 
     Leaves and inner nodes, and nodes of different types, are different rows, so buffers of only one
-    of them share columns with those of the others. What the backward pass does not read gives its
-    columns to results of the nest that reads it last. Gradients have tables of their own, with
-    columns for what has one.
+    of them share columns with those of the others. Columns that the backward pass does not read are
+    reused for results of the nest that reads them last. Gradients have separate tables, with
+    columns only for buffers that have gradients.
 
     Attributes:
         offsets: the first column of each buffer and gradient.
@@ -200,8 +200,8 @@ def layout_of(program: Program, needed: set[Any], derived: set[Buffer]) -> Layou
     """Compute the layout of a program.
 
     Arguments:
-        program: what is computed, with fused nests.
-        needed: what the backward pass reads.
+        program: the program, with fused nests.
+        needed: the buffers that the backward pass reads.
         derived: the buffers that have gradients.
     """
     of_phase = _phases_of(program)

@@ -1,12 +1,11 @@
-"""What a cell's functions do, traced with sizes that say what they count.
+"""Traces of a cell's functions, with sizes from which follows what they count.
 
-The number of nodes n and the number of children d are primes that no other size is a multiple of,
-so that a size of the trace says what it counts: ``n * d`` is the number of edges, ``3 * n`` has
-three rows per node. A second trace with other primes tells whether a number was computed from them.
-With slots, the number of children is that of the slots. With groups, all nodes are of one type,
-in the second trace of another: a slice of a parameter that differs is the one that the type picks.
-Where that does not hold, since the functions do other operations for other types, each type has
-traces of its own.
+The number of nodes n and the number of children d are primes, and no other size is a multiple of
+them. So the factors of a size show what it counts: ``n * d`` is the number of edges, ``3 * n`` has
+three rows per node. A second trace with other primes shows whether a number was computed from them.
+With slots, the number of children is that of the slots. With groups, all nodes have one type, in
+the second trace another one: a slice of a parameter that differs is selected by the type. If the
+functions do other operations for other types, each type is traced separately.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Trace:
     Attributes:
         module: the graph.
         outputs: the names of the results.
-        sizes: the sizes that stand for numbers of nodes and children.
+        sizes: the sizes that represent the numbers of nodes and children.
         inputs: the kind and the name of each placeholder: a field of the nodes, a state or a field
             of the children, a field of the edges, or ids.
     """
@@ -80,7 +79,7 @@ class Functions:
         message, reduce, update: the functions.
         arity: the width of each mailbox, if it is the same everywhere.
         slotted: whether some of it may be empty.
-        types: how many types there are to tell apart, 1 or 2; None: no groups.
+        types: how many types are distinguished, 1 or 2; None: no groups.
         group_by: the field of the types, if all nodes have the same one, ``kind``.
     """
 

@@ -1,6 +1,6 @@
 """Tensors of a trace: for each an expression of its number at an index, and the axes of the index.
 
-Views change the index alone and cost nothing; only what is stored gets memory.
+Views change only the index and cost nothing; only stored values need memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What derivatives in one autograd function share: memory that is reused, and an error.
+"""Reusable memory for autograd functions, and their error for second derivatives.
 
 Blocks of CPU memory are reused from one training step to the next. Otherwise the operating system
-would take back the memory that a step frees, and zero it page by page for the next step, which on
-some machines costs more than the arithmetic.
+would take back the memory that a step frees, and zero it page by page for the next step. On some
+machines this costs more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _lock = (
 class Workspace:
     """A block of memory that is returned for reuse when the object is garbage-collected.
 
-    What is cut from it must not outlive it: another workspace will overwrite it.
+    Tensors that are cut from it must not outlive it, since another workspace will overwrite them.
 
     Arguments:
         like: a CPU tensor with the dtype of the block.

@@ -1,4 +1,4 @@
-"""Trees that a policy has learned, compared with the true ones: question (b) of the RRNet paper.
+"""The trees of a learned policy, compared with the true ones: question (b) of the RRNet paper.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.
@@ -58,7 +58,7 @@ class Sequences(NamedTuple):
     Attributes:
         operations: ``(L,)``, sentence after sentence.
         sizes: ``(S,)`` the number of operations of each sentence.
-        recur_only: whether RECUR alone consumes a word.
+        recur_only: whether only RECUR consumes a word.
     """
 
     operations: Ints
@@ -66,7 +66,7 @@ class Sequences(NamedTuple):
     recur_only: bool
 
     def first(self, sentences: int) -> Sequences:
-        """Those of the first sentences."""
+        """Return the operations of the first sentences."""
         sizes = self.sizes[:sentences]
         return self._replace(operations=self.operations[: int(sizes.sum())], sizes=sizes)
 
@@ -79,7 +79,7 @@ class PolicyTrees:
         sentences: S sentences with N tokens in order; column ``word``.
         learned: the operations of the policy.
         oracle: the operations in the data; None if the data have none.
-        limit: the most sub-trees that the policy can have open at a time.
+        limit: the largest number of subtrees that the policy can have open at a time.
     """
 
     sentences: Forest
@@ -88,12 +88,14 @@ class PolicyTrees:
     limit: int
 
     def report(self) -> dict[str, Any]:
-        """Precision, recall and F1 of brackets against the true trees, and shares of operations.
+        """Compute precision, recall and F1 of brackets, and the shares of the operations.
 
-        The entry ``learned`` scores the policy's trees; ``chance`` those of random legal
-        operations; ``left`` and ``right`` branching binary trees. ``without_brackets`` has the same
-        scores over only the tokens that are RECUR in the data, where every operation of these has a
-        token. If the data have no operations, there are only the shares.
+        Returns:
+            a dictionary for JSON. The entry ``learned`` has the scores of the policy's trees
+            against the true trees, ``chance`` those of random legal operations, ``left`` and
+            ``right`` those of left- and right-branching trees. If every operation consumes a token,
+            ``without_brackets`` has the same scores for only the tokens that are RECUR in the data.
+            Without operations in the data there are only the shares.
         """
         sizes = self.sentences.sizes
         scores: dict[str, Any] = {}
@@ -115,25 +117,25 @@ class PolicyTrees:
         }
 
     def draw(self, folder: PathLike, limit: int) -> None:
-        """Draw the first sentences, two pictures each: Figure 1(d) and (e) of the paper.
+        """Draw the first sentences, with two pictures each: Figure 1(d) and (e) of the paper.
 
-        ``tree-0.svg`` shows the learned tree of sentence 0, next to the true one if there is one,
-        and ``reading-0.svg`` its operations with the stack.
+        ``tree-0.svg`` shows the learned tree of sentence 0 and, if known, the true one.
+        ``reading-0.svg`` shows its operations with the stack.
 
         Arguments:
             folder: the folder to write to, which is created if it does not exist.
             limit: the largest number of sentences.
 
         Raises:
-            ConfigError: the folder has a file of one of these names.
+            ConfigError: the folder already contains one of the files.
         """
         count = min(limit, len(self.sentences))
         names = [f"{kind}-{i}.svg" for i in range(count) for kind in ("tree", "reading")]
         there = next((name for name in names if (Path(folder) / name).exists()), None)
         if there is not None:
             raise ConfigError(
-                f"expected a folder without {there}, got {folder}, which has it; name another "
-                "folder, or remove the pictures"
+                f"expected a folder without {there}, got {folder}; choose another folder, or "
+                "remove the pictures"
             )
         Path(folder).mkdir(parents=True, exist_ok=True)
         forest, learned = self.sentences.select(np.arange(count)), self.learned.first(count)
@@ -153,7 +155,7 @@ class PolicyTrees:
             reading.save(Path(folder) / f"reading-{i}.svg")
 
     def trees(self, sequences: Sequences) -> Forest:
-        """The trees that operations make over the sentences, with their words."""
+        """Build the trees of operations on the sentences, with their words."""
         operations, sizes, recur_only = sequences
         word = np.append(self.sentences.columns["word"].astype(np.int64), -1)
         token = np.arange(len(operations))
@@ -201,18 +203,21 @@ def policy_trees(
     dir: str | None = None,
     max_nodes: int = 20_000,
 ) -> PolicyTrees:
-    """The likeliest operations of a run's policy, as in evaluation.
+    """Compute the most probable operations of a run's policy, as in evaluation.
 
-    A language model reads each line on its own, from the state before a text.
+    A language model reads each line separately, from the initial state.
 
     Arguments:
         run: a run whose model has a policy.
         test, dir: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
         max_nodes: the largest number of tokens in a batch.
 
+    Returns:
+        the operations, with the sentences and the operations in the data.
+
     Raises:
         ConfigError: the model has no policy, or there are no test files.
-        TreeError: a file is not what the task reads.
+        TreeError: a file does not have the format of the task.
     """
     expected = "a run whose policy decides (model.policy.operations policy)"
     encoder = require(run, getattr(run.model, "encoder", None), RRNetEncoder, expected)
@@ -231,7 +236,7 @@ def policy_trees(
 
 
 def _oracle(sentences: Forest) -> Sequences | None:
-    """The operations in the data; None if a sentence has none."""
+    """Return the operations in the data; None if a sentence has none."""
     columns, sizes = sentences.columns, sentences.sizes
     if OPERATION in columns:
         operations = columns[OPERATION].astype(np.int64)
@@ -244,7 +249,7 @@ def _oracle(sentences: Forest) -> Sequences | None:
 
 
 def _without_ends(sentences: Forest) -> Forest:
-    """The lines of a text without their ``<eos>``, which is in no tree."""
+    """Remove the ``<eos>`` of each line, which is in no tree."""
     words = sentences.vocabs["word"]
     if END not in words:
         return sentences

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 class BracketScores(NamedTuple):
-    """Scores over all sequences together, from 0 to 1; 0 where there is no bracket to count."""
+    """Scores over all sequences together, from 0 to 1; 0 if there is no bracket to count."""
 
     precision: float
     recall: float
@@ -29,17 +29,25 @@ class BracketScores(NamedTuple):
 
 
 def bracket_scores(predicted: ArrayLike, true: ArrayLike, sizes: ArrayLike) -> BracketScores:
-    """Precision, recall and F1 of brackets, counted over all sequences.
+    """Compute precision, recall and F1 of brackets, counted over all sequences.
 
-    A bracket is the span of a sub-tree. Brackets of a single token and of a whole sequence, which
+    A bracket is the span of a subtree. Brackets of a single token and of a whole sequence, which
     every tree has, do not count; duplicates count once.
 
     Arguments:
-        predicted, true: ``(K, 3)``, the sequence, first and last token of each sub-tree.
+        predicted, true: ``(K, 3)``, the sequence, first and last token of each subtree.
         sizes: ``(T,)`` the number of tokens of each sequence.
+
+    Returns:
+        the scores, from 0 to 1.
 
     Raises:
         TreeError: a span is not within its sequence.
+
+    Example:
+        >>> from dgltrees.papers.rrnet.brackets import bracket_scores
+        >>> bracket_scores([[0, 0, 1], [0, 0, 2]], [[0, 0, 1], [0, 2, 3]], sizes=[4])
+        BracketScores(precision=0.5, recall=0.5, f1=0.5)
     """
     lengths = np.asarray(sizes, np.int64)
     ours, theirs = _numbered(predicted, lengths), _numbered(true, lengths)
@@ -52,7 +60,7 @@ def bracket_scores(predicted: ArrayLike, true: ArrayLike, sizes: ArrayLike) -> B
 
 
 def _numbered(spans: ArrayLike, lengths: Ints) -> Ints:
-    """A unique number for each bracket that counts, sorted."""
+    """Return a unique number for each bracket that counts, sorted."""
     tree, first, last = np.asarray(spans, np.int64).reshape(-1, 3).T
     size = np.append(lengths, 0)[np.where((tree >= 0) & (tree < len(lengths)), tree, -1)]
     inside = (first >= 0) & (first <= last) & (last < size)
@@ -69,17 +77,17 @@ def _numbered(spans: ArrayLike, lengths: Ints) -> Ints:
 def restrict_spans(
     spans: ArrayLike, sizes: ArrayLike, mask: NDArray[np.bool_]
 ) -> tuple[Ints, Ints]:
-    """The spans of the same sub-trees after some of the tokens are removed.
+    """Compute the spans of the same subtrees after some of the tokens are removed.
 
-    If the parentheses of a text are tokens too, a left- or right-branching tree has no bracket in
-    common with the true tree. Without these tokens, the trees can be compared as usual.
+    If parentheses are tokens too, a left- or right-branching tree has no bracket in common with the
+    true tree. Without these tokens, the trees can be compared as usual.
 
     Arguments:
         spans, sizes: as in :func:`bracket_scores`.
-        mask: ``(N,)``, which tokens to keep, sequence after sequence.
+        mask: ``(N,)`` bool, True for the tokens to keep, sequence after sequence.
 
     Returns:
-        the spans of the sub-trees that keep a token, numbered over the kept tokens; and ``(T,)``,
+        the spans of the subtrees that keep a token, numbered over the kept tokens; and ``(T,)``,
         the number of kept tokens of each sequence.
     """
     lengths = np.asarray(sizes, np.int64)
@@ -93,20 +101,20 @@ def restrict_spans(
 
 
 def left_branching_spans(sizes: ArrayLike) -> Ints:
-    """The spans of binary trees in which all tokens up to each one form a sub-tree.
+    """Return the spans of binary trees in which all tokens up to each one form a subtree.
 
     Arguments:
         sizes: ``(T,)`` the number of tokens of each sequence.
 
     Returns:
-        ``(K, 3)``, spans as in :func:`bracket_scores`.
+        the spans, ``(K, 3)``, as in :func:`bracket_scores`.
     """
     tree, token, _ = _tokens(sizes)
     return np.stack([tree, np.zeros_like(token), token], 1)[token > 0]
 
 
 def right_branching_spans(sizes: ArrayLike) -> Ints:
-    """The spans of binary trees in which all tokens from each one on form a sub-tree.
+    """Return the spans of binary trees in which all tokens from each one on form a subtree.
 
     Arguments and result are those of :func:`left_branching_spans`.
     """
@@ -115,21 +123,21 @@ def right_branching_spans(sizes: ArrayLike) -> Ints:
 
 
 def _tokens(sizes: ArrayLike) -> tuple[Ints, Ints, Ints]:
-    """The sequence of each token, its index there, and the sequence's size; each ``(N,)``."""
+    """Return the sequence of each token, its index there, and its length, each ``(N,)``."""
     lengths = np.asarray(sizes, np.int64)
     return owner(lengths), within(lengths), np.repeat(lengths, lengths)
 
 
 def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
-    """A random operation for each token; all legal operations are equally likely.
+    """Draw a random operation for each token; all legal operations are equally likely.
 
     Arguments:
         sizes: ``(T,)`` the number of tokens of each sequence.
-        limit: the most sub-trees that can be open at a time.
+        limit: the largest number of subtrees that can be open at a time.
         seed: the seed of the random numbers.
 
     Returns:
-        ``(N,)`` SPLIT, RECUR or MERGE, sequence after sequence; splits may be left open.
+        SPLIT, RECUR or MERGE, ``(N,)``, sequence after sequence; splits may be left open.
     """
     lengths, rng = np.asarray(sizes, np.int64), np.random.default_rng(seed)
     operations = np.zeros(int(lengths.sum()), np.int64)
@@ -145,12 +153,15 @@ def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
 
 
 def random_word_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> tuple[Ints, Ints]:
-    """Random merges and splits before each word, where RECUR alone consumes a word; ``(N,)`` each.
+    """Draw random merges and splits before each word, if only RECUR consumes a word.
 
-    All legal operations are equally likely: a sub-tree that begins has a word before it ends.
+    All legal operations are equally likely. Every subtree has at least one word.
 
     Arguments:
         sizes, limit, seed: see :func:`random_operations`.
+
+    Returns:
+        the numbers of merges and of splits before each word, each ``(N,)``.
     """
     lengths, rng = np.asarray(sizes, np.int64), np.random.default_rng(seed)
     merges, splits = np.zeros((2, int(lengths.sum())), np.int64)

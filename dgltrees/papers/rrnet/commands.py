@@ -23,10 +23,10 @@ def compare_trees(
 
     Arguments:
         run: the run directory of a model with a policy.
-        test: test files; by default the run's own, or what it has held out (data.test_fraction).
-        dir: folder of the data sets; by default the run's.
-        out: folder for pictures of trees, learned and gold; files in it stay as they are.
-        limit: number of sentences to draw, at most.
+        test: test files; default: those of the run, or its held-out part (data.test_fraction).
+        dir: folder of the data sets; default: that of the run.
+        out: folder for pictures of learned and gold trees; existing files are not overwritten.
+        limit: largest number of sentences to draw.
     """
     trees = policy_trees(load(run), test=test, dir=dir)
     if out is not None:

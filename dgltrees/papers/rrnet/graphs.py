@@ -1,11 +1,11 @@
-"""The graphs of sequences of operations, and the trees that these build.
+"""The graphs of sequences of operations, and the trees that they build.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 2. Splits and merges match like
-brackets. Where RECUR alone consumes a token there are L operations for N tokens, L >= N: between
-two words first sub-trees end, then others begin, since a sub-tree without a word says nothing. So
-two numbers for each word are all operations of a sentence: the merges after the word before it, and
-the splits before the word itself. What is open at the end is merged there.
+brackets. If only RECUR consumes a token, there are L operations for N tokens, L >= N. Between two
+words, first subtrees end and then others begin, since every subtree has a word. So two numbers for
+each word determine the operations of a sentence: the merges after the previous word, and the splits
+before the word. Subtrees that are open at the end are merged there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Matching:
         split, merge: ``(P,)`` the operations of each pair, in the order of the merges.
         open: ``(R,)`` the splits (and OPENs) without a merge, in order: for each sequence the
             stack after its last step, bottom first.
-        depth: ``(N,)`` the number of sub-trees that are open after each step.
+        depth: ``(N,)`` the number of subtrees that are open after each step.
     """
 
     split: Ints
@@ -49,17 +49,20 @@ class Matching:
 def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = False) -> Matching:
     """Match the splits and merges of all sequences at once, without a stack.
 
-    The merge of a split is the first one after it with the same number of open sub-trees as before
+    The merge of a split is the first one after it with the same number of open subtrees as before
     the split. So, sorted by sequence, depth and step, each merge comes right after its split.
 
     Arguments:
-        operations: ``(N,)`` ``Operation``, sequence after sequence.
+        operations: ``(N,)`` :class:`~dgltrees.trees.kinds.Operation`, sequence after sequence.
         sizes: ``(T,)`` the number of operations of each sequence.
         complete: whether a split without a merge is an error.
 
+    Returns:
+        the matching.
+
     Raises:
-        TreeError: the error names the sequence and the step: a merge without a split, or with
-            ``complete`` a split without a merge; or the sizes do not add up.
+        TreeError: a merge has no split; with ``complete`` a split has no merge; or the sizes do not
+            add up. The error names the sequence and the step.
     """
     ops, lengths = in_sequences(operations, sizes)
     sequence = owner(lengths)
@@ -69,7 +72,7 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
 
     if (depth < 0).any():
         at = int(np.argmax(depth < 0))
-        raise step_error("expected a split for every merge, got none to merge", lengths, at)
+        raise step_error("expected a split for every merge, got an empty stack", lengths, at)
     event = np.flatnonzero(pushes | merges)
     level = depth[event] + merges[event]  # that of the sub-tree that begins or ends
     event = event[np.lexsort((event, level, sequence[event]))]
@@ -82,20 +85,20 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
     if complete and len(open_splits):
         first = int(open_splits[0])
         name = Operation(ops[first]).name
-        message = f"expected a merge for every split, got none for this {name}"
+        message = f"missing merge for this {name}"
         raise step_error(message, lengths, first)
     order = np.argsort(merge, kind="stable")
     return Matching(split[order], merge[order], open_splits, depth)
 
 
 def step_error(message: str, lengths: Ints, step: int) -> TreeError:
-    """The error of one step of sequences with these ``lengths``, which names sequence and step."""
+    """Return an error about a step of sequences with these ``lengths``; it names both."""
     tree, node = locate(offsets_of(lengths), step)
     return TreeError(message, tree=tree, node=node)
 
 
 def in_sequences(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
-    """Copies of operations ``(N,)`` and sizes ``(T,)`` as arrays.
+    """Copy operations ``(N,)`` and sizes ``(T,)`` to arrays.
 
     Raises:
         TreeError: the sizes do not add up to N, or one is negative.
@@ -105,8 +108,8 @@ def in_sequences(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
         raise TreeError(f"expected sizes of 0 or more, got {lengths.min()}")
     if ops.shape != (lengths.sum(),):
         raise TreeError(
-            f"expected sizes that add up to the {ops.size} operations, got {lengths.sum()}; give "
-            "each sequence as many as it has steps, START and OPEN counted"
+            f"expected sizes that add up to the {ops.size} operations, got {lengths.sum()}; the "
+            "size of a sequence includes START and OPEN"
         )
     return ops, lengths
 
@@ -118,27 +121,36 @@ def operation_graph(
     ndata: Mapping[str, Tensor] | None = None,
     complete: bool = False,
 ) -> TreeBatch:
-    """The graph that a recurrent-recursive network runs over.
+    """Build the graph for a recurrent-recursive network from sequences of operations.
 
     A sequence is a START, then an OPEN for each split that is still open from earlier windows (the
-    bottom of the stack first), then its steps. NEXT edges go from START through all steps, RETURN
+    bottom of the stack first), then its steps. NEXT edges lead from START through all steps, RETURN
     edges from each split (or OPEN) to its merge.
 
     Arguments:
-        operations: ``(N,)``, the :class:`Operation` of each node, sequence after sequence.
+        operations: ``(N,)``, the :class:`~dgltrees.trees.kinds.Operation` of each node, sequence
+            after sequence.
         sizes: ``(T,)`` the number of operations of each sequence.
         ndata: node data, each ``(N, ...)``.
         complete: whether a split without a merge is an error.
 
     Returns:
-        a batch with the node data ``op``, the operations, and ``open``, the number of sub-trees
-        that are open after each step (including those of OPENs); and the edge data ``pos``, the
-        :class:`Flow` of each edge.
+        a batch with the node data ``op``, the operations, and ``open``, the number of subtrees that
+        are open after each step (including those of OPENs); and with the edge data ``pos``, the
+        :class:`~dgltrees.trees.kinds.Flow` of each edge.
 
     Raises:
-        TreeError: the error names the sequence and the step: an unknown operation, a sequence that
-            does not begin with START, a START or OPEN after the beginning, a merge without a split,
-            with ``complete`` a split without a merge; or the sizes do not add up.
+        TreeError: an operation is unknown, a sequence does not begin with START, a START or OPEN
+            comes after the beginning, a merge has no split, with ``complete`` a split has no merge,
+            or the sizes do not add up. The error names the sequence and the step.
+
+    Example:
+        >>> from dgltrees.papers.rrnet.graphs import operation_graph
+        >>> from dgltrees.trees.kinds import Operation
+        >>> ops = [Operation.START, Operation.SPLIT, Operation.RECUR, Operation.MERGE]
+        >>> graph = operation_graph(ops, sizes=[4])
+        >>> graph.src.tolist(), graph.dst.tolist(), graph.edata["pos"].tolist()
+        ([0, 1, 2, 1], [1, 2, 3, 3], [0, 0, 0, 1])
     """
     ops, lengths = in_sequences(operations, sizes)
     _check(ops, lengths)
@@ -173,7 +185,7 @@ def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
         raise step_error(f"expected an operation ({names}), got {ops[at]}", lengths, at)
     empty = lengths < 1
     if empty.any():
-        raise TreeError("expected a START in every sequence, got none", tree=int(empty.argmax()))
+        raise TreeError("missing START in this sequence", tree=int(empty.argmax()))
     is_first = np.zeros(len(ops), np.bool_)
     is_first[starts(lengths)] = True
     wrong = is_first != (ops == Operation.START)
@@ -182,8 +194,8 @@ def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
     if wrong.any():
         at = int(wrong.argmax())
         raise step_error(
-            "expected START first in a sequence and nowhere else, and OPEN only right after it or "
-            f"another OPEN, got {Operation(ops[at]).name}",
+            "expected START only at the beginning of a sequence, and OPEN only right after START "
+            f"or OPEN, got {Operation(ops[at]).name}",
             lengths,
             at,
         )
@@ -192,16 +204,19 @@ def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
 def word_operations(
     merges: ArrayLike, splits: ArrayLike, sizes: ArrayLike, opened: ArrayLike | None = None
 ) -> tuple[Ints, Ints]:
-    """The operations of sentences, ``(L,)``, and the number of them in each, ``(T,)``.
+    """Compute the operations of sentences from the merges and splits before each word.
 
     Arguments:
         merges, splits: ``(N,)`` the merges and then the splits before each word, sentence after
-            sentence. A sentence with a negative number has unknown operations: there is a START
-            for each of its words.
+            sentence. A sentence with a negative number has unknown operations; it gets a START for
+            each of its words.
         sizes: ``(T,)`` the number of words of each sentence.
-        opened: ``(T,)`` the sub-trees that are open at the beginning of windows of longer texts: no
-            sub-tree is merged at their end, and none that began before the text. By default
-            sentences are whole.
+        opened: for windows of longer texts ``(T,)``, the number of subtrees that are open at their
+            beginning. No subtree is merged at the end of a window, and none that began before the
+            text. By default sentences are complete.
+
+    Returns:
+        the operations, ``(L,)``, and the number of operations of each sentence, ``(T,)``.
     """
     before, after = np.array(merges, np.int64), np.array(splits, np.int64)
     lengths = np.asarray(sizes, np.int64)
@@ -225,7 +240,7 @@ def word_operations(
 
 
 def _of_open(merges: Ints, splits: Ints, sizes: Ints, opened: Ints) -> Ints:
-    """The merges that have a sub-tree to merge, ``(N,)``."""
+    """Return the merges that have a subtree to merge, ``(N,)``."""
     depth, merges = opened.copy(), merges.copy()
     for rows, at in each_step(sizes):
         merges[at] = np.minimum(merges[at], depth[rows])
@@ -234,7 +249,7 @@ def _of_open(merges: Ints, splits: Ints, sizes: Ints, opened: Ints) -> Ints:
 
 
 def each_step(sizes: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """For each step the sequences that have it, and its index among all steps, ``(R,)`` each.
+    """Yield for each step the sequences that have it, and its index among all steps, ``(R,)`` each.
 
     Arguments:
         sizes: ``(T,)`` the number of steps of each sequence.
@@ -246,11 +261,14 @@ def each_step(sizes: Ints) -> Iterator[tuple[Ints, Ints]]:
 
 
 def token_at(operations: ArrayLike, sizes: ArrayLike, tokens: ArrayLike) -> Ints:
-    """The token that each step has at hand, ``(L,)``: the next one to consume, -1 after the last.
+    """Return the next token to consume at each step; -1 after the last.
 
     Arguments:
         operations: ``(L,)``, sequence after sequence.
         sizes, tokens: ``(T,)`` the number of operations and of tokens of each sequence.
+
+    Returns:
+        the index of the token, ``(L,)``.
     """
     recurs = (np.asarray(operations) == Operation.RECUR).astype(np.int64)
     lengths, counts = np.asarray(sizes, np.int64), np.asarray(tokens, np.int64)
@@ -266,22 +284,23 @@ def inferred_trees(
     recur_only: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """The trees that sequences of operations build, with nodes in preorder.
+    """Build the trees of sequences of operations, with nodes in preorder.
 
-    Jacob et al. (2018), Figure 1(e). The root is the whole sequence, an inner node is a sub-tree
-    from its SPLIT (or OPEN) to its MERGE, and leaves are tokens. A sub-tree without a MERGE ends
+    Jacob et al. (2018), Figure 1(e). The root is the whole sequence, an inner node is a subtree
+    from its SPLIT (or OPEN) to its MERGE, and leaves are tokens. A subtree without a MERGE ends
     with its sequence.
 
     Arguments:
         graph: the result of :func:`operation_graph`.
         columns: names of node data for the leaves, such as the ids of words; inner nodes have -1.
         recur_only: whether only RECUR has a token. By default every step has one, as in sequences
-            with brackets: that of SPLIT is the first leaf of its sub-tree, that of MERGE the last.
-        vocabs: the vocabularies of those columns that hold ids.
+            with brackets: the token of SPLIT is the first leaf of its subtree, that of MERGE the
+            last.
+        vocabs: the vocabularies of those columns that contain ids.
 
     Returns:
-        a forest with these columns and ``token``: the index of a leaf's token in its sequence, -1
-        at inner nodes. A sub-tree without tokens is an inner node without children.
+        a forest with these columns and ``token``, the index of a leaf's token in its sequence, -1
+        at inner nodes. A subtree without tokens is an inner node without children.
     """
     ops = graph.on_host(graph.ndata["op"]).numpy()
     inner = _innermost(graph, ops)
@@ -316,9 +335,9 @@ def inferred_trees(
 
 
 def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
-    """The START, SPLIT or OPEN of the innermost sub-tree that is open after each step, ``(N,)``.
+    """Return the START, SPLIT or OPEN of the innermost subtree that is open after each step.
 
-    It is the last such node, up to the step, with the same number of open sub-trees after it.
+    It is the last such node up to the step with the same number of open subtrees after it.
     """
     depth = graph.on_host(graph.ndata["open"]).numpy()
     order = np.lexsort((depth, graph.tree_of_node.cpu().numpy()))  # steps of one level in order
@@ -330,10 +349,13 @@ def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
 
 
 def spans(forest: Forest) -> Ints:
-    """The sequence, first and last token of each sub-tree with tokens, roots included, ``(K, 3)``.
+    """Return the spans of all subtrees with tokens, including the roots.
 
     Arguments:
         forest: the result of :func:`inferred_trees`.
+
+    Returns:
+        the sequence, first and last token of each subtree, ``(K, 3)``.
     """
     token = forest.columns["token"].astype(np.int64)
     is_tree = token < 0

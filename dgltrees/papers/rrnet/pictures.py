@@ -1,8 +1,8 @@
 """``draw_operations``: a sequence of SPLIT, RECUR and MERGE, step by step, with the stack.
 
 In SVG a step is a line, with a box for each entry of the stack. A token has the same column in all
-lines, so the boxes show what is pushed and how it is merged. The current sub-tree, which is not on
-the stack, has a colour of its own.
+lines, so the boxes show what is pushed and how it is merged. The current subtree, which is not on
+the stack, has a separate colour.
 
 Text has one step per line, too::
 
@@ -11,10 +11,10 @@ Text has one step per line, too::
        2  1      RECUR      1     · │ ( 1
        3  )      MERGE      0     ( 1 )
 
-``open`` is the number of sub-trees that are split off and not yet merged. The last column has the
-tokens so far: the entries of the stack, the bottom first, and then the current sub-tree. An entry
-of more than ``_MAX_SEGMENT`` characters shows its first and last token, a stack of more than
-``MAX_ENTRIES`` the upper ones after the number of those below, so a line is of bounded length.
+``open`` is the number of subtrees that are split off and not yet merged. The last column has the
+tokens so far: the entries of the stack, the bottom first, and then the current subtree. An entry of
+more than ``_MAX_SEGMENT`` characters shows its first and last token. A stack of more than
+``MAX_ENTRIES`` shows the upper entries and the number of the others, so lines have bounded length.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _TEXT_HEADER = ("step", "token", "operation", "open")
 
 _COLUMN_GAP = 16.0  # between columns of text
 _ROW_HEIGHT, _BOX_HEIGHT, _BOX_GAP = 25.0, 21.0, 2.0
-_TEXT_MARGIN, _MIN_WIDTH = 5.0, 12.0  # beside a token in its column, of a column
+_TEXT_MARGIN, _MIN_WIDTH = 5.0, 12.0  # next to a token in its column, of a column
 _RADIUS = 6.0
 _SVG_HEADER = ("token", "operation", "stack, then the sub-tree being read")
 
 
 @dataclass(frozen=True)
 class OperationStep:
-    """One operation, and the tokens up to it, divided among the open sub-trees.
+    """One operation, and the tokens up to it, divided among the open subtrees.
 
     Arguments:
         token: the token of this step; empty if it has none.
         operation: SPLIT, RECUR or MERGE.
-        segments: one ``(start, tokens)`` per open sub-tree, the outermost first: the place of its
-            first step, and the tokens of its steps up to where the next one begins. Place 0 is
-            START, whose token is empty. All segments but the last are entries of the stack.
+        segments: one ``(start, tokens)`` per open subtree, the outermost first: the index of its
+            first step, and the tokens of its steps up to the beginning of the next one. Index 0 is
+            START, whose token is empty. All segments except the last are entries of the stack.
     """
 
     token: str
@@ -64,16 +64,16 @@ class OperationStep:
 
     @property
     def stack_size(self) -> int:
-        """The number of entries on the stack."""
+        """Return the number of entries on the stack."""
         return len(self.segments) - 1
 
 
 @dataclass(frozen=True, repr=False)
 class OperationsDrawing(Picture):
-    """An operation sequence drawn by :func:`draw_operations`: one line per step.
+    """An operation sequence drawn by :func:`draw_operations`, with one line per step.
 
-    SVG has a group of class ``step`` per step. Its boxes are of class ``stack``; the last, the
-    current sub-tree, is of class ``current``.
+    SVG has a group of class ``step`` per step. Its boxes have the class ``stack``; the last, the
+    current subtree, has the class ``current``.
     """
 
     steps: list[OperationStep]
@@ -107,7 +107,7 @@ class OperationsDrawing(Picture):
         return svg.document(elements, width, height, self._description)
 
     def _columns(self) -> NDArray[np.float64]:
-        """``(L + 4,)`` left ends: of token, operation, START, each step, and the right end."""
+        """Return the left ends of all columns and the right end of the last, ``(L + 4,)``."""
         tokens = [step.token for step in self.steps]
         names = [step.operation for step in self.steps]
         token_width = max(svg.text_width(text, svg.LABEL) for text in [_SVG_HEADER[0], *tokens])
@@ -146,18 +146,29 @@ def draw_operations(
 ) -> OperationsDrawing:
     """Draw the operations of a recurrent-recursive network, and its stack after each of them.
 
-    Evaluate it in Jupyter for a picture, print it for text, ``save`` it to a file.
-
     Arguments:
         operations: ``(L,)`` SPLIT, RECUR or MERGE, without START. A SPLIT need not have a MERGE.
-        tokens: the ``L`` tokens; with ``recur_only`` as many as there are RECURs.
+        tokens: the ``L`` tokens; with ``recur_only`` one for each RECUR.
         recur_only: whether only RECUR has a token.
         title: a line above the steps.
-        svg_limit: the most tokens an SVG may have, all lines together: ``L (L + 1) / 2``.
+        svg_limit: the largest number of tokens in an SVG, all lines together: ``L (L + 1) / 2``.
+
+    Returns:
+        the drawing; evaluate it in Jupyter for a picture, print it for text, ``save`` it to a file.
 
     Raises:
-        TreeError: there is no step, an operation is another, a MERGE has no SPLIT, or the number
+        TreeError: there are no steps, an operation is invalid, a MERGE has no SPLIT, or the number
             of tokens differs from the number of steps that have one.
+
+    Example:
+        >>> from dgltrees.papers.rrnet.pictures import draw_operations
+        >>> from dgltrees.trees.kinds import Operation
+        >>> ops = [Operation.SPLIT, Operation.RECUR, Operation.MERGE]
+        >>> print(draw_operations(ops, ["(", "1", ")"]))
+        step  token  operation  open  stack │ sub-tree
+           1  (      SPLIT      1     · │ (
+           2  1      RECUR      1     · │ ( 1
+           3  )      MERGE      0     ( 1 )
     """
     ops = np.asarray(operations, np.int64)
     if not len(ops) or not ((ops >= Operation.SPLIT) & (ops <= Operation.MERGE)).all():
@@ -175,7 +186,7 @@ def draw_operations(
 
 
 def _steps(operations: Sequence[int], tokens: Sequence[str]) -> list[OperationStep]:
-    """The steps of a sequence whose every MERGE has a SPLIT, and a token (or "") per step."""
+    """Return the steps of a sequence, with a token (or "") per step; every MERGE has a SPLIT."""
     with_start = ["", *tokens]
     steps, starts = [], [0]  # where each open sub-tree begins, the whole sequence first
     for place, (token, operation) in enumerate(zip(tokens, operations), start=1):
@@ -190,7 +201,7 @@ def _steps(operations: Sequence[int], tokens: Sequence[str]) -> list[OperationSt
 
 
 def _step(step: OperationStep, columns: NDArray[np.float64], top: float) -> str:
-    """The line of a step: its token, its operation, and its boxes."""
+    """Draw the line of a step: its token, its operation, and its boxes."""
     base_line = top + 0.5 * _BOX_HEIGHT + 0.35 * svg.LABEL
     bold = svg.START + svg.BOLD
     elements = [
@@ -214,7 +225,7 @@ def _step(step: OperationStep, columns: NDArray[np.float64], top: float) -> str:
 
 
 def _stack(step: OperationStep, bar: str, dots: str) -> str:
-    """The stack and the current sub-tree, with bars between them."""
+    """Format the stack and the current subtree, with bars between them."""
     hidden = max(0, step.stack_size - MAX_ENTRIES)
     texts = [_segment([token for token in tokens if token]) for _, tokens in step.segments[hidden:]]
     return f" {bar} ".join([f"{dots}{hidden}"] * (hidden > 0) + texts)

@@ -13,9 +13,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Table 2: LSTM is mee-lstm, unsupervised is mee-reinforce, and supervised is mee
     "mee": {
         "about": ("The recurrent-recursive network of Table 2 (Jacob et al., RepL4NLP 2018) with "
-                  "true trees: it learns\nfrom expressions of 4 and 5 operators. The text gives "
-                  "no sizes; Adam, its learning rate, the\nclipping and layer normalisation are "
-                  "those of public code by an author. The rate that falls to 0 is\nours."),
+                  "true trees, trained on\nexpressions of 4 and 5 operators. The paper gives no "
+                  "sizes. Adam, its learning rate, the clipping and\nlayer normalisation are "
+                  "those of public code by an author. The linear decay of the learning rate to 0\n"
+                  "is added."),
         "task": "mee", "paper": "Jacob et al. 2018, Table 2 (supervised)",
         "data": {"train": ["mee/train4.tsv", "mee/train5.tsv"],
                  "valid": ["mee/valid4.tsv", "mee/valid5.tsv"]},
@@ -24,21 +25,21 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "schedule": "linear", "epochs": 16, "patience": None},
     },
     "mee-lstm": {
-        "about": ("The LSTM of Table 2: the same network with no operation but recur, so of the "
-                  "same size d. It is\ntorch's, which has no layer normalisation; mee-recur has."),
+        "about": ("The LSTM of Table 2, with the same size d. It is torch's LSTM, without layer "
+                  "normalisation; mee-recur\nhas layer normalisation."),
         "base": "mee", "paper": "Jacob et al. 2018, Table 2 (LSTM)", "model": {"encoder": "lstm"},
     },
     "mee-reinforce": {
-        "about": ("The recurrent-recursive network of Table 2 whose policy learns from the "
-                  "answers, by REINFORCE."),
+        "about": ("The recurrent-recursive network of Table 2, whose policy learns from the "
+                  "answers by REINFORCE."),
         "base": "mee", "paper": "Jacob et al. 2018, Table 2 (unsupervised)",
-        # An entropy bonus keeps operations at random long after they have begun to matter: after
-        # two epochs 39.2 % of the validation expressions are right without, 21.1 % with 0.02.
+        # An entropy bonus keeps operations random for too long: after two epochs 39.2 % of the
+        # validation expressions are right without, 21.1 % with 0.02.
         "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0}},
     },
     "mee-random": {
-        "about": ("One random operation for each character, drawn once: a network that learns "
-                  "only parameters."),
+        "about": ("One random operation for each character, drawn once; the operations are not "
+                  "learned."),
         "base": "mee", "paper": "Jacob et al. 2018, section 3.1 (random policies)",
         "model": {"policy": {"operations": "random"}},
     },
@@ -49,22 +50,22 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "mee-semi-supervised": {
         "about": ("A policy that learns from the gold operations of a tenth of the expressions, "
-                  "and from the answers\nto the others: the semi-supervised parsing that the "
-                  "paper leaves to later work."),
+                  "and from the answers to\nthe others: semi-supervised parsing, which the paper "
+                  "mentions as future work."),
         "base": "mee-reinforce", "paper": None, "model": {"policy": {"supervised_fraction": 0.1}},
     },
     "mee-recur": {
-        "about": ("An LSTM again, now with the layer normalisation of the others: RRNet that "
-                  "does nothing but recur.\nThe parameters of split and merge are not used."),
+        "about": ("An LSTM with layer normalisation: RRNet with recur as the only operation. The "
+                  "parameters of split\nand merge are not used."),
         "base": "mee", "paper": None, "model": _RECUR,
     },
     # Figure 2
     "lrt-rrnet": {
         "about": ("The recurrent-recursive network of Figure 2 (Jacob et al., RepL4NLP 2018) "
-                  "with true trees, on the\npairs of lrt as sequences of tokens: .8/.1/.1 of all "
-                  "pairs, those with at most six operators are\nlearned. The text gives no "
-                  "sizes: d = 62 makes 132,000 parameters, about as many as the three\nmodels "
-                  "beside it have."),
+                  "with true trees, on the\npairs of lrt as sequences of tokens. All pairs are "
+                  "split 80/10/10; training uses those with at most six\noperators. The paper "
+                  "gives no sizes: d = 62 gives 132,000 parameters, about as many as the other\n"
+                  "models have."),
         "task": "lrt-sequence", "paper": "Jacob et al. 2018, Figure 2",
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "test_fraction": 0.1,
                  "max_operators": 6},
@@ -74,37 +75,36 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "epochs": 8, "patience": None},
     },
     "lrt-lstm": {
-        "about": "The LSTM of Figure 2, of as many parameters as lrt-rrnet.",
+        "about": "The LSTM of Figure 2, with as many parameters as lrt-rrnet.",
         "base": "lrt-rrnet", "model": {"encoder": "lstm", "hidden_size": 126},
     },
     "lrt-transformer": {
-        "about": "The transformer encoder of Figure 2, of as many parameters as lrt-rrnet.",
+        "about": "The transformer encoder of Figure 2, with as many parameters as lrt-rrnet.",
         "base": "lrt-rrnet",
         "model": {"encoder": "transformer", "hidden_size": 64, "layers": 2, "heads": 4},
     },
     "lrt-tree": {
-        "about": ("The Tree-LSTM of Figure 2, of as many parameters as lrt-rrnet: it has the "
-                  "whole tree from the\nbeginning, and parameters of its own for each operator. "
-                  "The pairs are the same in each part."),
+        "about": ("The Tree-LSTM of Figure 2, with as many parameters as lrt-rrnet. It knows the "
+                  "whole tree from the\nbeginning, and has separate parameters for each operator. "
+                  "The splits are the same."),
         "base": "lrt-rrnet", "paper": "Jacob et al. 2018, Figure 2", "task": "lrt",
         "model": {"aggregator": "sum", "hidden_size": 64},
     },
     "lrt-bilstm": {
-        "about": ("The bidirectional LSTM beside those of Figure 2, of as many parameters as "
-                  "lrt-rrnet."),
+        "about": ("A bidirectional LSTM with as many parameters as lrt-rrnet, in addition to the "
+                  "models of Figure 2."),
         "base": "lrt-lstm", "paper": None, "model": {"encoder": "bilstm", "hidden_size": 79},
     },
     # Section 3.3: RRNet is ptb, and LSTM is ptb-lstm
     "ptb": {
         "about": ("The recurrent-recursive language model of section 3.3 (Jacob et al., RepL4NLP "
-                  "2018), its policy\nlearned by REINFORCE from the log-probability of each next "
-                  "word. The text gives d and one layer;\nthe loop, layer normalisation and "
-                  "dropout are those of public code by an author."),
+                  "2018). Its policy\nlearns by REINFORCE from the log-probability of each next "
+                  "word. The paper gives d and one layer; the\ntraining loop, layer "
+                  "normalisation and dropout are those of public code by an author."),
         "task": "ptb", "paper": "Jacob et al. 2018, section 3.3",
         "data": {"train": "ptb_lm/ptb.train.txt", "valid": "ptb_lm/ptb.valid.txt"},
-        # Returns are sums of -log p, far from 1: with detach they reach the policy alone, and
-        # what they weigh there does not matter to Adam; a small weight keeps them out of the
-        # clipped norm.
+        # Returns are sums of -log p, far from 1. With detach they reach only the policy, where
+        # their scale has no effect on Adam; a small weight keeps them out of the clipped norm.
         "model": {"encoder": "rrnet", "hidden_size": 350, "embedding": 350, "tied": True,
                   "layer_norm": True, "dropout": 0.4, "output_dropout": 0.5,
                   "policy": {"operations": "policy", "agent": "reinforce",
@@ -115,24 +115,23 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "batch_size": 64, "epochs": 40, "patience": 5, "monitor": "loss"},
     },
     "ptb-lstm": {
-        "about": ("An LSTM of the same size in the same loop. It has no layer normalisation, and "
-                  "its dropout with one\nmask for all steps is that of the word vectors alone."),
+        "about": ("An LSTM of the same size in the same training loop, without layer "
+                  "normalisation. Only the dropout of\nword vectors has one mask for all steps."),
         "base": "ptb", "paper": "Jacob et al. 2018, section 3.3 (LSTM)",
         "model": {"encoder": "lstm"},
     },
     "ptb-lstm-d544": {
-        "about": "An LSTM of as many parameters as ptb, all word vectors included.",
+        "about": "An LSTM with as many parameters as ptb, including word vectors.",
         "base": "ptb-lstm", "paper": None, "model": {"hidden_size": 544, "embedding": 544},
     },
     "ptb-recur": {
-        "about": ("The LSTM of ptb with all that RRNet has there: RRNet that does nothing but "
-                  "recur, with its layer\nnormalisation and its dropout. The parameters of split "
-                  "and merge are not used."),
+        "about": ("An LSTM with the layer normalisation and dropout of ptb: RRNet with recur as "
+                  "the only operation. The\nparameters of split and merge are not used."),
         "base": "ptb", "paper": None, "model": _RECUR,
     },
     "ptb-small": {
-        "about": ("The model of ptb in small, for some minutes on one CPU core: a third of the "
-                  "text, d = 200, no\nlayer normalisation and little dropout."),
+        "about": ("The model of ptb scaled down to some minutes on one CPU core: a third of the "
+                  "text, d = 200, no layer\nnormalisation and little dropout."),
         "base": "ptb", "paper": None,
         "data": {"max_train_examples": 14000},
         "model": {"hidden_size": 200, "embedding": 200, "layer_norm": False, "dropout": 0.1,
@@ -140,23 +139,23 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {"epochs": 4},
     },
     "ptb-small-lstm": {
-        "about": "An LSTM of the size and in the loop of ptb-small.",
+        "about": "An LSTM with the size and the training loop of ptb-small.",
         "base": "ptb-small", "paper": None, "model": {"encoder": "lstm"},
     },
     "ptb-small-lstm-d283": {
-        "about": "An LSTM of as many parameters as ptb-small, all word vectors included.",
+        "about": "An LSTM with as many parameters as ptb-small, including word vectors.",
         "base": "ptb-small-lstm", "model": {"hidden_size": 283, "embedding": 283},
     },
     "ptb-small-recur": {
-        "about": ("RRNet that does nothing but recur, an LSTM, of the size and in the loop of "
-                  "ptb-small."),
+        "about": ("RRNet with recur as the only operation, an LSTM, with the size and the training "
+                  "loop of ptb-small."),
         "base": "ptb-small", "paper": None, "model": _RECUR,
     },
     "ptb-trees": {
-        "about": ("The language model of section 3.3 of Jacob et al. (RepL4NLP 2018) on "
-                  "sentences that have trees: recur\nalone consumes a word, and the policy "
-                  "learns the true trees, which it does not see in evaluation.\nThe loop is that "
-                  "of ptb, the sizes are for a small part of the treebank."),
+        "about": ("The language model of section 3.3 of Jacob et al. (RepL4NLP 2018) on sentences "
+                  "with trees. Only recur\nconsumes a word, and the policy learns the true trees; "
+                  "in evaluation it does not see them. The training\nloop is that of ptb; the "
+                  "sizes are for a small part of the treebank."),
         "base": "ptb", "paper": None,
         "data": {"train": "penn/train.mrg", "valid": "penn/valid.mrg", "min_freq": 2},
         "model": {"hidden_size": 200, "embedding": 200, "dropout": 0.3, "output_dropout": 0.4,
@@ -165,8 +164,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {"batch_size": 16, "epochs": 8, "patience": None},
     },
     "ptb-trees-gold": {
-        "about": ("Gold trees in training and evaluation. They depend on later words, so that "
-                  "the perplexity is not\ncomparable with that of a language model."),
+        "about": ("Gold trees in training and evaluation. They depend on later words, so the "
+                  "perplexity is not comparable\nwith that of a language model."),
         "base": "ptb-trees", "model": {"policy": {"operations": "gold", "stack": 64}},
     },
     "ptb-trees-reinforce": {
@@ -181,38 +180,38 @@ PRESETS: dict[str, dict[str, Any]] = {
         "base": "ptb-trees", "model": {"encoder": "lstm"},
     },
     "ptb-trees-recur": {
-        "about": ("RRNet that does nothing but recur: an LSTM with layer normalisation and "
+        "about": ("RRNet with recur as the only operation: an LSTM with layer normalisation and "
                   "dropout of states."),
         "base": "ptb-trees", "model": _RECUR,
     },
     # Later work: SICK, and the phrases of SST
     "sick-rrnet": {
-        "about": ("RRNet on SICK, which the paper leaves to later work: recur alone consumes a "
-                  "word, and the policy\nlearns from right answers. Sizes are those of NTI-SLSTM."),
+        "about": ("RRNet on SICK, future work in the paper. Only recur consumes a word, and the "
+                  "policy learns from right\nanswers. Sizes are those of NTI-SLSTM."),
         "base": "sick",
         "model": {"encoder": "rrnet",
                   "policy": {"operations": "policy", "agent": "reinforce", "consume": "recur",
                              "stack": 64}},
     },
     "sick-rrnet-trees": {
-        "about": ("RRNet on SICK with the true trees: split and merge as the brackets of the "
-                  "parses say."),
+        "about": "RRNet on SICK with the true trees: splits and merges are the brackets of parses.",
         "base": "sick", "model": {"encoder": "rrnet", "policy": _GOLD},
     },
     "sick-rrnet-supervised": {
-        "about": "A policy that learns the parses of SICK, and decides by itself in evaluation.",
+        "about": "A policy that learns the parses of SICK, and does not see them in evaluation.",
         "base": "sick-rrnet", "model": {"policy": {"agent": "none"}},
     },
     "sst-phrases-rrnet": {
-        "about": ("RRNet on SST's phrases, five classes, whose policy learns from right answers, "
-                  "and recur alone consumes\na word. Sizes are those of sst-phrases-small."),
+        "about": ("RRNet on the phrases of SST, five classes. Its policy learns from right "
+                  "answers, and only recur consumes\na word. Sizes are those of "
+                  "sst-phrases-small."),
         "base": "sst-phrases-small", "paper": None,
         "model": {"encoder": "rrnet", "layer_norm": True,
                   "policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0,
                              "consume": "recur", "stack": 64}},
     },
     "sst-phrases-rrnet-trees": {
-        "about": "RRNet on SST's phrases, five classes, with the true tree of each phrase.",
+        "about": "RRNet on the phrases of SST, five classes, with the true tree of each phrase.",
         "base": "sst-phrases-rrnet", "paper": None, "model": {"policy": _GOLD},
     },
 }

@@ -1,4 +1,4 @@
-"""The demonstration: with as many parameters, a tensor aggregation learns what a sum does not."""
+"""A demonstration: a tensor aggregation and a sum with as many parameters, on ListOps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def demo(*, out: str = "demo") -> None:
     Three minutes on two cores.
 
     Arguments:
-        out: folder of the data and the runs; a demonstration that was stopped goes on there.
+        out: folder of the data and the runs; an interrupted demonstration is resumed there.
     """
     run_demo(Path(out))
 
@@ -32,10 +32,10 @@ def run_demo(out: Path) -> dict[str, float]:
     """Make ListOps data from a seed, train two Tree-LSTMs of equal size, and compare them.
 
     The data are in ``out/listops``, the run directories are ``out/hosvd`` and ``out/sum``, the
-    learning curves ``out/curve.png``. A demonstration that was stopped goes on where it stood.
+    learning curves are in ``out/curve.png``. An interrupted demonstration is resumed.
 
     Arguments:
-        out: the folder for all of it.
+        out: the folder for data, runs and curves.
 
     Returns:
         the accuracy on the held-out trees of each model, and of the majority class.
@@ -56,8 +56,8 @@ def run_demo(out: Path) -> dict[str, float]:
             f"{cell:14}{report['accuracy']:>9.2%}{parameters['aggregator']:>14,}"
             f"{parameters['cell']:>12,}{parameters['model']:>12,}"
         )
-    print(f"\naccuracy on {TEST:,} held-out trees; parameters of one aggregation as the paper's")
-    print("tables count them, and in truth those of the cell and of the whole model\n")
+    print(f"\naccuracy on {TEST:,} held-out trees; parameters of one aggregation as counted in the")
+    print("paper, of the cell, and of the whole model\n")
     print(f"{'':14}{'accuracy':>9}{'aggregation':>14}{'cell':>12}{'model':>12}")
     print("\n".join([*lines, f"{'majority class':14}{results['majority']:>9.2%}"]))
     curve, runs = out / "curve.png", [out / name for name in PRESETS]

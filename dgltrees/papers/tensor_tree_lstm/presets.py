@@ -8,12 +8,13 @@ from typing import Any
 # Several settings a line, so that a preset is seen at once.
 PRESETS: dict[str, dict[str, Any]] = {
     "lrt": {
-        "about": ("Logical relations (Bowman et al. 2015) as the tensor Tree-LSTM paper trains "
-                  "on it: pairs with at\nmost 4 operators are learned, 10 % of all pairs kept "
-                  "back. The paper's L2 of 0.01 is the flag\n--training.weight_decay 0.01, and 0 "
-                  "here: AdaDelta normalises its step, and the penalty's gradient swamps\nthe "
-                  "loss's (60,000 pairs, 6 epochs, HOSVD with c = 20 and r = 10: 53 % validation "
-                  "accuracy with\nit, which is the majority class's 52 %, and 66 % without)."),
+        "about": ("Logical relations (Bowman et al. 2015) as in the tensor Tree-LSTM paper: "
+                  "training uses pairs with at\nmost 4 operators, and 10 % of all pairs are held "
+                  "out. The paper's L2 penalty of 0.01 is\n--training.weight_decay 0.01; the "
+                  "default is 0, since AdaDelta normalises its steps, and the gradient of\nthe "
+                  "penalty dominates that of the loss (60,000 pairs, 6 epochs, HOSVD with c = 20 "
+                  "and r = 10: 53 %\nvalidation accuracy with it and 66 % without; the majority "
+                  "class has 52 %)."),
         "task": "lrt", "paper": "Castellana and Bacciu 2020, Table I",
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "max_operators": 4},
         "model": {"aggregator": "sum", "hidden_size": 50}, "training": {"batch_size": 25},
@@ -43,12 +44,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         for kind in ("canonical", "tensor_train")
     },
     "listops": {
-        "about": ("ListOps (Nangia and Bowman 2018) as the tensor Tree-LSTM paper trains on it: "
-                  "AdaDelta at torch's\nrate, batches of 25, 9 % of the training trees kept "
-                  "back. The paper's L2 of 0.01 is the flag\n--training.weight_decay 0.01, and 0 "
-                  "here: AdaDelta normalises its step, and the penalty's gradient swamps\nthe "
-                  "loss's (10,000 generated trees, 8 epochs, HOSVD with c = 20 and r = 3: 32 % "
-                  "validation\naccuracy with it, 55 % without)."),
+        "about": ("ListOps (Nangia and Bowman 2018) as in the tensor Tree-LSTM paper: AdaDelta "
+                  "with torch's learning\nrate, batches of 25, and 9 % of the training trees held "
+                  "out. The paper's L2 penalty of 0.01 is\n--training.weight_decay 0.01; the "
+                  "default is 0, since AdaDelta normalises its steps, and the gradient of\nthe "
+                  "penalty dominates that of the loss (10,000 generated trees, 8 epochs, HOSVD "
+                  "with c = 20 and r = 3:\n32 % validation accuracy with it, 55 % without)."),
         "task": "listops", "paper": "Castellana and Bacciu 2020, Table II",
         "data": {"train": "listops/train.tsv", "valid_fraction": 0.09},
         "model": {"aggregator": "sum", "hidden_size": 25, "head_hidden_sizes": [20, 20]},
@@ -68,18 +69,18 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Section V.A: the operator as a label
     "listops-one-hot-hosvd-c20-r3": {
         "about": ("The HOSVD with the operator as a one-hot label, one more mode of its tensor "
-                  "(section V.A), and all\nother parameters shared by the operators."),
+                  "(section V.A). All other\nparameters are shared by the operators."),
         "base": "listops-hosvd-c20-r3", "paper": None, "model": {"operator_labels": "one_hot"},
     },
     # Equation (10), and section VI: symmetric tensors and other decompositions
     "listops-rnn-hosvd-c20-r3": {
-        "about": ("The HOSVD as the state itself, without the gates and the memory of an LSTM: "
-                  "equation (10) alone."),
+        "about": ("The HOSVD as the new state, without the gates and the memory of an LSTM: only "
+                  "equation (10)."),
         "base": "listops-hosvd-c20-r3", "paper": None, "model": {"cell": "rnn"},
     },
     "listops-symmetric-hosvd-c20-r3": {
-        "about": ("The HOSVD whose tensor is symmetric in the children: ListOps has operators "
-                  "whose arguments have no order."),
+        "about": ("The HOSVD with a tensor that is symmetric in the children, since the arguments "
+                  "of ListOps' operators\nhave no order."),
         "base": "listops-hosvd-c20-r3", "paper": None, "model": {"aggregator": "symmetric_hosvd"},
     },
     **{
@@ -91,39 +92,39 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # Of `dgltrees demo`
     "listops-demo-hosvd": {
-        "about": ("What `dgltrees demo` trains: a small HOSVD Tree-LSTM, with Adam instead of "
-                  "the paper's AdaDelta\nso that a few minutes are enough."),
+        "about": ("The model of `dgltrees demo`: a small HOSVD Tree-LSTM, with Adam instead of the "
+                  "paper's AdaDelta, so\nthat a few minutes are enough."),
         "base": "listops", "paper": None,
         "model": {"aggregator": "hosvd", "hidden_size": 20, "rank": 3},
         "training": {"optimizer": "adam", "lr": 0.004, "max_grad_norm": 5.0, "batch_size": 100,
                      "epochs": 16, "patience": None},
     },
     "listops-demo-sum": {
-        "about": ("The sum Tree-LSTM that `dgltrees demo` compares: as many parameters in one "
-                  "aggregation, 3,380\nagainst 3,372, as the paper's tables count; the rest is "
-                  "the same."),
+        "about": ("The baseline of `dgltrees demo`: a sum Tree-LSTM with as many parameters in one "
+                  "aggregation as counted\nin the paper, 3,380 against 3,372; all else is equal."),
         "base": "listops-demo-hosvd",
         "model": {"aggregator": "sum", "hidden_size": 26, "rank": None},
     },
     "boolsent": {
-        "about": "Boolean sentences: every subtree's truth value learned, the sentence's reported.",
+        "about": ("Boolean sentences: trained on the truth value of every subtree, evaluated on "
+                  "that of the sentence."),
         "task": "boolsent",
         "data": {"train": "boolsent/train.txt", "valid": "boolsent/dev.txt"},
         "model": {"aggregator": "canonical", "hidden_size": 20, "rank": 10},
         "training": {"optimizer": "adam", "lr": 0.01},
     },
     "boolsent-root": {
-        "about": "The sentence's truth value alone is learned.",
+        "about": "Boolean sentences, trained only on the truth value of the sentence.",
         "base": "boolsent", "data": {"supervise": "root"},
     },
     "boolsent-symmetric": {
-        "about": ("Boolean sentences by a symmetric tensor, which cannot tell the sides of an "
-                  "implication."),
+        "about": ("Boolean sentences with a symmetric tensor, which cannot distinguish the sides "
+                  "of an implication."),
         "base": "boolsent", "model": {"aggregator": "symmetric_hosvd", "rank": 3},
     },
     "inex": {
-        "about": ("INEX 2005: the structure trees of XML documents, 11 classes, up to 32 "
-                  "children of a node."),
+        "about": ("INEX 2005: the structure trees of XML documents, with 11 classes and up to 32 "
+                  "children per node."),
         "task": "inex",
         "data": {"train": "inex/inex05.train.elastic.tree"},
         "model": {"aggregator": "shared_sum", "hidden_size": 50},

@@ -1,12 +1,12 @@
 """The tasks of tensor Tree-LSTMs: ListOps, logical relations, Boolean sentences, INEX 2005.
 
-ListOps is section V.C of the paper: each operator has its own parameters, digits have thermometer
+ListOps is section V.C of the paper: each operator has separate parameters, digits have thermometer
 codes, and a network with two hidden layers classifies the root's state. Logical relations are
-section V.B, after Bowman et al. (2015): which of seven relations holds between two propositional
-sentences. One encoder with parameters of its own for each operator reads both, variables are
-one-hot codes, and a bilinear layer compares the two roots. Accuracy is reported by the larger
-number of operators too, 12 or more together. A Boolean sentence has a truth value, and so has each
-of its subexpressions. INEX 2005 has the classes of XML documents, from the structure of their tags.
+section V.B, after Bowman et al. (2015): one of seven relations holds between two propositional
+sentences. One encoder with separate parameters for each operator reads both, variables are one-hot
+codes, and a bilinear layer compares the two roots. Accuracy is also reported by the larger number
+of operators, 12 or more together. A Boolean sentence and each of its subexpressions have a truth
+value. INEX 2005 has classes of XML documents, predicted from the structure of their tags.
 """
 
 from __future__ import annotations
@@ -45,27 +45,31 @@ from dgltrees.trees.words import UNKNOWN
 
 @dataclass(frozen=True)
 class OperatorModel(TreeModel):
-    """An encoder of trees whose nodes with children are operators."""
+    """The settings of a model of trees whose inner nodes are operators."""
 
     operator_labels: Literal["parameters", "one_hot"] = "parameters"
-    """What an operator is to the cell: the choice of a set of parameters, or a one-hot label, which
-    a full tensor or hosvd takes as one more mode (tensor Tree-LSTM paper, section V.A)."""
+    """How the cell uses an operator: to select a set of parameters (parameters), or as a one-hot
+    label (one_hot), one more mode of a full tensor or hosvd (tensor Tree-LSTM paper, section
+    V.A)."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Cells with a set of parameters per operator have no label at operators."""
+        """Return the settings without effect: sets of parameters per operator have no label."""
         sets = values["operator_labels"] == "parameters"
         return {"label": "with model.operator_labels parameters"} if sets else {}
 
     def operator_encoder(self, leaves: Input, operators: int) -> TreeEncoder | BidirectionalEncoder:
-        """The encoder of trees whose nodes with children are operators.
+        """Construct the encoder of trees whose inner nodes are operators.
 
         Arguments:
             leaves: the inputs of the leaves, zero elsewhere.
-            operators: the number of operators, which the node field ``op`` numbers.
+            operators: the number of operators, the ids in the node field ``op``.
+
+        Returns:
+            the encoder.
 
         Raises:
-            ConfigError: each operator is to have parameters, and the cell has none per operator.
+            ConfigError: the cell has no parameters per operator, which the setting requires.
         """
         if self.operator_labels == "one_hot":
             return self.encoder(Concat([leaves, OneHot("op", operators)]))
@@ -81,13 +85,13 @@ class OperatorModel(TreeModel):
 
 @dataclass(frozen=True)
 class ListOpsModel(ReadoutSettings, OperatorModel):
-    """A classifier of trees over digits."""
+    """The settings of a classifier of trees over digits."""
 
     digits: Literal["thermometer", "one_hot"] = "thermometer"
     """Input vector of a leaf's digit d: d + 1 ones, then zeros (thermometer), or a single one."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model."""
+        """Construct the model."""
         leaves = {"thermometer": Thermometer, "one_hot": OneHot}[self.digits]("value", 10)
         encoder = self.operator_encoder(leaves, len(vocabs["op"]))
         head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
@@ -112,21 +116,21 @@ LISTOPS = TreeTask(
 
 @dataclass(frozen=True)
 class LRTSettings(OperatorSettings):
-    """The data of logical relations."""
+    """The data settings of logical relations."""
 
     max_operators: Count | None = None
-    """Train on pairs with at most this many operators; by default on all."""
+    """Train on pairs with at most this many operators; default: all pairs."""
 
 
 @dataclass(frozen=True)
 class LRTModel(OperatorModel):
-    """A classifier of pairs of trees."""
+    """The settings of a classifier of pairs of trees."""
 
     comparison: Count | None = None
-    """Width of the layer that compares two trees; by default the number of classes."""
+    """Width of the layer that compares two trees; default: the number of classes."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model."""
+        """Construct the model."""
         encoder = self.operator_encoder(OneHot("value", _VARIABLES), len(vocabs["op"]))
         classes = len(vocabs["target"])
         head = ComparisonHead(encoder.size, classes, comparison=self.comparison, init=self.init)
@@ -152,10 +156,10 @@ LRT = TreeTask(
 
 @dataclass(frozen=True)
 class OperatorNodesModel(HeadSettings, OperatorModel):
-    """A classifier of all nodes, some of which are operators."""
+    """The settings of a classifier of all nodes, including operators."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model."""
+        """Construct the model."""
         encoder = self.operator_encoder(OneHot("value", 2), len(vocabs["op"]))
         head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
         return Classifier(encoder, EveryNode(), head)
@@ -180,10 +184,10 @@ BOOLSENT = TreeTask(
 
 @dataclass(frozen=True)
 class TreesModel(ReadoutSettings, TreeModel):
-    """A classifier of trees."""
+    """The settings of a classifier of trees."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model."""
+        """Construct the model."""
         encoder = self.encoder(OneHot("label", len(vocabs["label"])))
         head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
         return Classifier(encoder, self.tree_vectors(encoder.size), head)

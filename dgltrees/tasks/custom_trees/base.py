@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError, called
+from dgltrees.formats import get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
@@ -31,6 +32,7 @@ from dgltrees.tasks.custom_trees.reading import (
     target_values,
     with_targets,
 )
+from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names, Task
 from dgltrees.tasks.trees import cell_name
@@ -116,6 +118,15 @@ class CustomTreesTask(Task):
             yield data
         if training and vocabs is not None:
             check_columns_seen(seen, cast(Schema, vocabs), settings, path)
+
+    def inferred_settings(self, settings: Any) -> dict[str, Any]:
+        """Return the key of the children and the path of the trees, if they can be inferred."""
+        files = data_files(settings, "train")
+        if not files:
+            return {}
+        form = get_format(settings.format or guess_format(files[0], settings), "data.format")
+        layout = form.complete_layout(files[0], settings)
+        return {"children_key": layout.children_key, "tree_path": layout.tree_path}
 
     def format_of(self, path: PathLike) -> str | None:
         """None: the settings say it, or the file tells it."""

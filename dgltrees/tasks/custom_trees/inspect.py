@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -10,26 +11,46 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, in_file
 from dgltrees._tables import aligned
 from dgltrees.draw import Drawing, draw
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, RecordLayout, get_format, guess_format
-from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.ranks import RANK
+from dgltrees.tasks.custom_trees.reading import target_values
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
-from dgltrees.trees.columns import Column, choose_columns
+from dgltrees.trees.columns import Column, choose_columns, name_of
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
 
 _SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
 _SHOWN_LINES = 40  # of its drawing
 _FEW = 10  # so many different whole numbers may be classes
+_ENOUGH = 20  # trees from which on a correlation counts
+_WIDE = 1000.0  # a largest number this many times the smallest calls for logarithms
+_EQUAL = 0.99  # a correlation from which on columns are nearly equal
+_RESULT = re.compile(
+    r"(?i)time|second|duration|latency|runtime|elapsed|cost|price|score|rating|\bms\b|_ms\b"
+)
+"""Names of numbers that people predict."""
+_MEASURED = re.compile(
+    r"""(?ix) (?:^|\.) (?:
+    actual\ | rows\ removed\ by | workers$ | workers\ launched
+    | cache\ (?:hits|misses|evictions|overflows)
+    | (?:original\ )?hash(?:agg)?\ (?:buckets|batches) | peak\ memory | disk\ usage
+    | sort\ (?:method|space) | (?:exact|lossy)\ heap\ blocks | heap\ fetches | wal\ | .*i/o\b
+    | (?:shared|local|temp)\ .*blocks | (?:full-sort|pre-sorted)\ groups
+    | (?:operator_)?(?:timing|cardinality|rows_scanned)$ | row_groups_scanned | intermediate_
+    | result_set_size | cpu_time | cumulative_ | blocked_thread
+    )"""
+)
+"""Names that PostgreSQL and DuckDB give to measurements in EXPLAIN ANALYZE."""
 _PLACES = ("line", "file", "line_")  # example columns that say where a tree stands
 
 
@@ -83,10 +104,10 @@ class Inspection:
         triples = {"nodes": shapes.size, "depth": shapes.depth, "children": shapes.arity}
         rows += [[name, *map(str, triple)] for name, triple in triples.items()]
         yield from aligned(rows, (1, 2, 3))
-        for title, columns in (("node column", self.columns), ("beside a tree", self.beside)):
+        for title, columns in (("node column", self.columns), ("column of a tree", self.beside)):
             if columns:
                 yield ""
-                table = [[title, "kind", "values", "missing", "what"]]
+                table = [[title, "kind", "values", "missing", "content"]]
                 table += [[c.name, c.kind, f"{c.count}", f"{c.missing}", c.words] for c in columns]
                 yield from aligned(table, (2, 3))
         if self.groups:
@@ -135,7 +156,7 @@ def inspect_trees(
         ConfigError: the format is unknown, or does not read the layout.
         TreeError: the file breaks a rule of its format, or there is no such column.
     """
-    form: str | None = None
+    form, given = None, layout
     if isinstance(source, (Forest, LabeledTrees)):
         examples = LabeledTrees(source) if isinstance(source, Forest) else source
         complete = trees is None or len(examples) <= trees
@@ -146,11 +167,7 @@ def inspect_trees(
         if in_file(source):
             files = [*find_files([source], None, "path")]
         form = format or guess_format(files[0], layout)
-        get_format(form)
-        default = RecordLayout()
-        if (layout.tree_path, layout.children_key) == (default.tree_path, default.children_key):
-            guess = guess_layout(files[0], form, min(trees or 100, 100))
-            layout = replace(layout, tree_path=guess.tree_path, children_key=guess.children_key)
+        layout = get_format(form).complete_layout(files[0], layout)
         examples, complete = _read(files, form, layout, trees)
     forest = examples.forest
     if not len(forest):
@@ -162,6 +179,7 @@ def inspect_trees(
         for name, values in examples.columns.items()
         if name not in _PLACES
     )
+    beside = tuple(column for column in beside if column.count)
     if target is None:
         ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
         target = _proposed([each for each in beside if each.name not in ids], forest)
@@ -176,7 +194,9 @@ def inspect_trees(
     if features is not None or set(forest.columns) - set(without):
         chosen = choose_columns(forest, features, without)
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
+    leaks = [] if target is None else _leaks(examples, target, inputs)
     shapes = summarize_shapes(forest)
+    told = (*inputs, *(column for column in beside if column.name == target))
     path = str(source) if form else "FILE"
     return Inspection(
         path if form else "trees",
@@ -188,8 +208,8 @@ def inspect_trees(
         beside,
         target,
         "" if group is None or target is None else _groups(examples, target, group, features),
-        (*_tree_warnings(shapes, target, form), *_column_warnings((*inputs, *beside))),
-        _command(path, format, layout, target, group, features, examples),
+        (*_tree_warnings(shapes, target, form), *_column_warnings(told), *_leak_warnings(leaks)),
+        _command(path, format, given, target, group, _without(features, leaks, inputs), examples),
         _example(forest, inputs),
     )
 
@@ -236,14 +256,76 @@ def _read(
 
 
 def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
-    """The column that is likeliest to be a target: ``target``, or the last that tells something."""
+    """Return the column that is most likely a target.
+
+    That is ``target``, or else the last number with the name of a result, such as Execution Time,
+    or else the last column with information.
+    """
     if "target" in forest.columns:
         return "target"
-    kinds = ("category", "number", "log")
-    useful = [c.name for c in beside if not c.warnings and c.count and c.kind in kinds]
-    if "target" in useful or not useful:
-        return "target" if useful else None
-    return useful[-1]
+    useful = [c for c in beside if not c.warnings and c.kind in ("category", "number", "log")]
+    results = [c for c in useful if c.range is not None and _RESULT.search(c.name)]
+    names = [c.name for c in results or useful]
+    if any(c.name == "target" for c in useful):
+        return "target"
+    return names[-1] if names else None
+
+
+def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary]) -> list[str]:
+    """Return the inputs that would give the target away: measured with it, or nearly equal to it.
+
+    Arguments:
+        examples: the trees.
+        target: the target.
+        inputs: the input columns.
+    """
+    leaks = [each.name for each in inputs if _MEASURED.search(each.name)]
+    answers = target_values(examples, target, nodes=False)
+    for each in inputs:
+        if answers is not None and each.name not in leaks and each.kind != "vector":
+            values = target_values(examples, each.name, nodes=False)
+            if values is not None and _nearly_equal(_codes(values), _codes(answers)):
+                leaks.append(each.name)
+    return leaks
+
+
+def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as they are, and names as numbers in their order; NaN where missing."""
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    names = list(map(name_of, values.tolist()))
+    ranks = {name: rank for rank, name in enumerate(sorted(filter(None, {*names})))}
+    return np.array([ranks.get(name or "", np.nan) for name in names])
+
+
+def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Return whether one column tells the other: by their correlation, or that of their ranks."""
+    from scipy.stats import pearsonr, spearmanr
+
+    known = np.isfinite(one) & np.isfinite(other)
+    x, y = one[known], other[known]
+    if len(x) < _ENOUGH or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return False
+    correlations = pearsonr(x, y)[0], spearmanr(x, y)[0]
+    return bool(np.abs(correlations).max() > _EQUAL)
+
+
+def _leak_warnings(leaks: Sequence[str]) -> Iterator[str]:
+    if leaks:
+        yield (
+            f"columns that are measured with the target or nearly equal to it are not known when "
+            f"it is predicted; the command leaves them out: {', '.join(leaks)}"
+        )
+
+
+def _without(features: Any, leaks: Sequence[str], inputs: Sequence[ColumnSummary]) -> Any:
+    """Return the setting ``features`` without leaks: kinds or names, whichever are fewer."""
+    if not leaks or isinstance(features, list):
+        return features
+    others = [each.name for each in inputs if each.name not in leaks]
+    if features is None and len(others) < 2 * len(leaks):
+        return others
+    return {**dict.fromkeys(leaks, "none"), **(features or {})}
 
 
 def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -> Iterator[str]:
@@ -252,7 +334,7 @@ def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -
     if form == "python":
         yield "a file is one tree; for a tree of each function say --format python-functions"
     if target is None:
-        yield "nothing stands beside the trees; name the column to predict with --target"
+        yield "no column to predict was found; name it with --target"
     if shapes.size[2] == 1:
         yield "every tree is a single node; if nodes have children, name their key (--children_key)"
 
@@ -284,7 +366,8 @@ def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
     )
     if summary.range is None or (whole and summary.distinct <= _FEW):
         return ("classify-nodes" if of_nodes else f"classify{pairs}"), False
-    log_target = summary.kind == "log"
+    low, _, high = summary.range
+    log_target = summary.kind == "log" or high > _WIDE * low > 0
     return ("regress-nodes" if of_nodes else f"regress{pairs}"), log_target
 
 

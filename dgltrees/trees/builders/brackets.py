@@ -74,7 +74,7 @@ def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
     heads: NDArray[np.bool_] = ~brackets.is_open & (brackets.parent >= 0) & (brackets.place == 0)
     headless = brackets.is_open.copy()
     headless[brackets.parent[heads]] = False
-    brackets.refuse(headless, lambda _: f"expected {what} at the beginning of a bracket, got none")
+    brackets.refuse(headless, lambda _: f"missing {what} at the beginning of a bracket")
     return heads
 
 

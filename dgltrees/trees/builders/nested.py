@@ -194,7 +194,7 @@ def _load_document(text: str | bytes, tree: int, file: PathLike | None) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
+    raise TreeError(f"expected JSON, got {constant}, which is not a JSON number")
 
 
 def _text_of(text: str | bytes) -> str:

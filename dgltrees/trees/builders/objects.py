@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from operator import methodcaller
@@ -68,7 +68,7 @@ def from_objects(
             at leaves; None in it is a missing child, whose position stays empty. A list of getters,
             such as ``["left", "right"]``, has one for each child.
         columns: the names of columns, which are getters too; or a mapping from names to getters;
-            default: all keys of dictionaries except for the children, and none of other objects.
+            default: all keys of dictionaries except the children, and none of other objects.
         vocabs: vocabularies of columns of strings to use.
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
             of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
@@ -205,55 +205,75 @@ def _readable(names: Sequence[str], lists: NodeLists) -> list[str]:
     return readable
 
 
-def nested_lists(records: Iterable[Any]) -> tuple[tuple[str, ...], str] | None:
+def nested_lists(
+    records: Iterable[Any],
+    paths: Collection[str] = (),
+    children: str | None = None,
+    *,
+    recursive: bool = False,
+) -> tuple[str, str] | None:
     """Find the trees in records of JSON: the place with the most objects in lists under one key.
 
     Arguments:
         records: the records.
+        paths: the paths of the roots to consider; default: all.
+        children: the key of the children to consider; default: all.
+        recursive: whether only lists count whose objects have the same key.
 
     Returns:
-        the keys from a record to its root, and the key of the children; None if no record has
-        objects in lists.
+        the path from a record to its root, with dots between keys, and the key of the children;
+        None if no record has objects in lists.
+
+    Example:
+        >>> nested_lists([{"id": 1, "plan": {"inputs": [{"inputs": [{}]}, {}]}}])
+        ('plan', 'inputs')
     """
-    nodes: Counter[tuple[tuple[str, ...], str]] = Counter()
+    nodes: Counter[tuple[str, str]] = Counter()
+    repeated: set[tuple[str, str]] = set()
     for record in records:
         stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
         while stack:
             place, value = stack.pop()
             if not isinstance(value, Mapping):
                 continue
+            path = ".".join(place)
             for key, member in value.items():
                 if isinstance(member, list):
-                    below = _nodes_below(member, key)
-                    if below:
-                        nodes[place, key] += below
+                    if children in (None, key) and (not paths or path in paths):
+                        below = _nodes_below(member, key)
+                        nodes[path, key] += len(below)
+                        if any(key in node for node in below):
+                            repeated.add((path, key))
                     member = member[0] if len(member) == 1 else None  # a list of one root
                 if isinstance(member, Mapping) and "." not in key:
                     stack.append(((*place, key), member))
-    if not nodes:
+    found = [each for each, count in nodes.items() if count and (each in repeated or not recursive)]
+    if not found:
         return None
-    return max(nodes, key=lambda each: (nodes[each], -len(each[0])))
+    depths = {each: each[0].count(".") + bool(each[0]) for each in found}
+    return max(found, key=lambda each: (nodes[each], each in repeated, -depths[each]))
 
 
-def _nodes_below(members: list[Any], key: str) -> int:
-    """Return the number of objects in lists under one key."""
-    count, stack = 0, [members]
+def _nodes_below(members: list[Any], key: str) -> list[Mapping[str, Any]]:
+    """Return the objects in lists under one key."""
+    nodes: list[Mapping[str, Any]] = []
+    stack = [members]
     while stack:
         for node in stack.pop():
             if isinstance(node, Mapping):
-                count += 1
+                nodes.append(node)
                 children = node.get(key)
                 if isinstance(children, list):
                     stack.append(children)
-    return count
+    return nodes
 
 
 def _warn_of_single_nodes(roots: Sequence[Any]) -> None:
     """Warn if trees of a single node contain lists of dictionaries."""
     found = nested_lists(roots)
     if found is not None:
-        place, key = found
-        where = f", in the value of {'.'.join(place)!r}" if place else ""
+        path, key = found
+        where = f", in the value of {path!r}" if path else ""
         warnings.warn(
             "every tree is a single node, although objects have lists of objects; did you mean "
             f"children={key!r}{where}?",

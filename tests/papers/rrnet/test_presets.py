@@ -76,5 +76,5 @@ def test_a_model_of_given_trees_names_the_file_without_trees(
     capsys.readouterr()
     assert main(["predict", out, "--input", str(plain)]) == 2
     message = capsys.readouterr().err
-    assert message.startswith(f"dgltrees: {plain}:1: expected node columns ")
-    assert "needs sentences with their trees" in message
+    assert message.startswith(f"dgltrees: {plain}:1: missing node columns ")
+    assert "needs sentences with trees" in message

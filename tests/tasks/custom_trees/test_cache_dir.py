@@ -101,7 +101,7 @@ def test_parquet_shards_train_on_disk(tmp_path: Path) -> None:
     data = read(path, "jsonl", layout=RecordLayout(tree_path="plan", children_key="Plans"))
     write_parquet(data, tmp_path / "plans.parquet")
     shard = str(tmp_path / "*.parquet")
-    chosen = settings("regress", path, train=shard, tree_path=None, children_key="children")
+    chosen = settings("regress", path, train=shard, tree_path=None, children_key=None)
     chosen = chosen.replace("data", target="seconds", cache_dir=str(tmp_path), baselines=False)
     assert train(chosen, tmp_path / "run")["valid"]["mae"] > 0
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError, Forest, TreeError, inspect_trees
+from dgltrees import ConfigError, Forest, TreeError, inspect_trees, load_plans
 from dgltrees.cli import main
-from dgltrees.formats import RecordLayout
-from dgltrees.formats.guess import guess_layout
+from dgltrees.draw.files import draw_file
+from dgltrees.formats import FORMATS, RecordLayout, read
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.summary import summarize_column
 from tests.training.samples import SAMPLES
 
 PLANS = SAMPLES / "plans" / "train.jsonl"
+NAMES = ["Node Type", "Plan Rows", "Plan Width", "speed", "Table"]
 QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.baselines false"
 
 
@@ -82,6 +84,36 @@ def test_the_proposed_command_trains(
     assert (tmp_path / "runs" / Path(file).stem / "weights.safetensors").exists()
 
 
+def test_times_are_proposed_without_what_is_measured_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before classes; columns nearly equal to the target are left out by either kind of list."""
+    plans, seconds = load_plans(40, return_X_y=True)
+    records = []
+    for plan, each in zip(plans, seconds.tolist()):
+        measured = {"Actual Rows": 3, "Actual Loops": 1, "cpu": 1000 * each}
+        node = {**plan, **measured, "speed": "s" if each > 0.1 else "f"}
+        times = {"Planning Time": 0.1, "Execution Time": each}
+        records.append({"Plan": node, **times, "slow": str(each > 0.1), "ok": "yes"})
+    (tmp_path / "plans.json").write_text("\n".join(json.dumps([r], indent=2) for r in records))
+    monkeypatch.chdir(tmp_path)
+    found = inspect_trees("plans.json")
+    assert found.target == "Execution Time"
+    assert any("leaves them out: Actual Rows, Actual Loops, cpu" in each for each in found.warnings)
+    assert not any("'ok'" in each for each in found.warnings)
+    words = shlex.split(found.command)[1:]
+    target = ["--data.target", found.target, "--data.features", *NAMES]
+    target += ["--model.log_target", "true"]
+    assert words[:-2] == ["train", "regress", "--data.train", "plans.json", *target]
+    slow = inspect_trees("plans.json", target="slow", features={"Table": "none"})
+    assert "--data.features.speed none --data.features.Table none" in slow.command
+    assert inspect_trees("plans.json", features=["cpu"]).command.count("cpu") == 1
+    assert main([*words, *QUICK.split()]) == 0
+    capsys.readouterr()
+    assert main(["predict", "runs/plans", "--input", "plans.json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(records)
+
+
 def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,7 +143,10 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
 @pytest.mark.parametrize(
     ("records", "layout"),
     [
-        ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout()),
+        (
+            [{"name": "a", "children": [{"name": "b"}]}],
+            RecordLayout(children_key="children"),
+        ),
         (
             [{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}],
             RecordLayout(children_key="kids"),
@@ -121,13 +156,33 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
             RecordLayout(tree_path="a.b", children_key="kids"),
         ),
         ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout(children_key="x")),
+        (
+            [{"time": 1, "operator": [{"children": [{"children": []}]}]}],
+            RecordLayout(tree_path="operator", children_key="children"),
+        ),
+        (
+            [{"Plan": {"Node Type": "Result"}, "Execution Time": 1}],
+            RecordLayout(tree_path="Plan", children_key="Plans"),
+        ),
         ([{"name": "a"}], RecordLayout()),
     ],
 )
+@pytest.mark.filterwarnings("ignore:lists of objects")
 def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: RecordLayout) -> None:
+    """By inspect, read and draw; a field that is given stays."""
     path = tmp_path / "trees.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert guess_layout(path, "jsonl") == layout
+    assert FORMATS["jsonl"].complete_layout(path, RecordLayout()) == layout
+    assert inspect_trees(path).layout == layout
+    trees = read(path)
+    assert repr(trees) == repr(read(path, layout=layout))
+    for key in ("tree_path", "children_key"):
+        some = replace(RecordLayout(), **{key: getattr(layout, key)})
+        assert FORMATS["jsonl"].complete_layout(path, some) == layout
+    document = tmp_path / "trees.json"
+    document.write_text(json.dumps(records, indent=1))
+    assert repr(read(document, "json-records")) == repr(trees)
+    assert draw_file(document, format="json-records", trees="0") == draw_file(path, trees="0")
 
 
 def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
@@ -135,7 +190,8 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     path.write_text(
         'id,json\n1,"[{""Plan"": {""Plans"": [{}]}, ""Time"": 3}]"\n2,"{""Plan"": {}}"\n'
     )
-    assert guess_layout(path, "rows") == RecordLayout(tree_path="json.Plan", children_key="Plans")
+    layout = FORMATS["rows"].complete_layout(path, RecordLayout())
+    assert layout == RecordLayout(tree_path="json.Plan", children_key="Plans")
     assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
 
 
@@ -170,7 +226,7 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     )
     ids = inspect_trees(forest).warnings
     assert any("'query' is the same in all nodes of a tree" in each for each in ids)
-    assert any("nothing stands beside" in each for each in ids)
+    assert any("no column to predict" in each for each in ids)
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None

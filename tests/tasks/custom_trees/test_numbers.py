@@ -168,12 +168,16 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         "expected data.features to name columns of the trees .* got 'cost'",
     ),
     "children under another key": (
-        *("regress", {"target": "seconds", "tree_path": None}, lambda rs: rs),
+        *("regress", {"target": "seconds", "children_key": "kids"}, lambda rs: rs),
+        "plans.jsonl:1: expected nodes with their children under 'kids', got lists of objects only",
+    ),
+    "trees of a single node": (
+        *("regress", {"target": "seconds"}, lambda rs: [{**r, "plan": {"Rows": 1}} for r in rs]),
         "plans.jsonl: expected trees, got a single node in each; set data.children_key",
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
-        "layout of what this format reads .* got depth",
+        "layout with fields of this format .* got depth",
     ),
     "format that there is not": (
         *("regress", {"target": "seconds", "format": "yaml"}, lambda rs: rs),

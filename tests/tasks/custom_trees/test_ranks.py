@@ -230,7 +230,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     ),
     "group as an input": (
         *({"features": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
-        "expected input columns, got 'query', which is no input",
+        "expected input columns, got 'query', a target or group",
     ),
     "pairs": (
         *({"tree_path": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),

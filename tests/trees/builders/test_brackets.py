@@ -81,7 +81,7 @@ def test_a_name_that_cannot_be_read_again(name: str) -> None:
         ("", "t.txt: expected at least one tree, got empty text"),
         ("(a\n(b)\n", "t.txt:1: expected a ')' for every '(', got 1 left open"),
         ("(a)\nb)", "t.txt:2: expected an opening '(' for every ')'"),
-        ("a\n(b\n(() a))", "t.txt:3: expected a label at the beginning of a bracket, got none"),
+        ("a\n(b\n(() a))", "t.txt:3: missing a label at the beginning of a bracket"),
         (b"a\n\xff", "t.txt:2: expected UTF-8 text, got the byte 0xff"),
         ("a\n(b\nzz)", "t.txt:3: expected one of the 6 known names"),
     ],

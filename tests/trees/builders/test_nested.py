@@ -184,7 +184,7 @@ def test_a_wide_document() -> None:
         ('{"a":\n[1,', "d.json:2: tree 1: expected JSON, got expecting value at column 4"),
         ("", "d.json:1: tree 1: expected JSON, got expecting value at column 1"),
         ("[1]\n[2]", "d.json:2: tree 1: expected JSON, got extra data at column 1"),
-        ("[NaN]", "d.json:1: tree 1: expected JSON, got NaN, which is no JSON number"),
+        ("[NaN]", "d.json:1: tree 1: expected JSON, got NaN, which is not a JSON number"),
         (b'["NaN \\" NaN",\n\n-Infinity]', "d.json:3: tree 1: expected JSON, got -Infinity, which"),
         (b'["a",\n"\xff"]', "d.json:2: tree 1: expected JSON in UTF-8, got the byte 0xff"),
     ],

@@ -1,4 +1,4 @@
-"""What compiled traversals call: kernels for numba, and generated code as machine code.
+"""Kernels for numba, and the compilation of generated code.
 
 They need numba (``pip install dgltrees[compile]``) and the BLAS routines of torch's own library;
 :func:`available` says whether both are there. On other devices and without them cells run level by

@@ -1,8 +1,8 @@
-"""The folder of compiled code: code that is executed, so it is used only where nobody else writes.
+"""The folder of compiled code, which is used only if other users cannot write to it.
 
-An entry is a file of generated code, whose name is a checksum of it and of the kernels that it
-calls; the machine code that numba keeps of it; and a list of the checksums of these files. What
-does not have its checksum is removed and compiled anew.
+An entry is a file of generated code, whose name is a checksum of the file and of the kernels that
+it calls; its machine code in numba's cache; and a list of the checksums of these files. An entry
+with a wrong checksum is removed and compiled again.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def folder() -> Path | None:
     """Return the cache folder: ``dgltrees`` in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
 
     Returns:
-        None, after one warning, if it cannot be written or others may write it; code is then
-        compiled in memory, once in each process.
+        the folder; None, after one warning, if it cannot be written or other users may write it.
+        Code is then compiled in memory, once in each process.
     """
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
@@ -58,8 +58,8 @@ def folder() -> Path | None:
 def _danger(path: Path) -> str:
     """Return why other users may write in a folder, by the rule of ssh; empty if they may not.
 
-    The folder and those above it belong to the user or to root, and nobody else may write there. A
-    folder above with the sticky bit, as ``/tmp`` has it, may be written by all.
+    The folder and its parents must belong to the user or to root, and nobody else may write there.
+    A parent with the sticky bit, such as ``/tmp``, may be written by all.
     """
     if not hasattr(os, "geteuid"):
         return ""  # Windows keeps the folders of users apart

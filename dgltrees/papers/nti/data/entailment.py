@@ -221,8 +221,10 @@ def _pairs_of_sick(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
 
 
 def companions(path: PathLike) -> list[Path]:
-    """The files ``s1.NAME`` and ``s2.NAME`` beside ``labels.NAME``, or ``s2.NAME`` beside the
-    first of these; none for any other name."""
+    """Return the other files of a split: ``s1.NAME`` and ``s2.NAME`` for ``labels.NAME``.
+
+    For ``s1.NAME`` that is ``s2.NAME``; for any other name there are none.
+    """
     path = Path(path)
     first, _, name = path.name.partition(".")
     beside = {"labels": ("s1", "s2"), "s1": ("s2",)}.get(first, ()) if name else ()

@@ -36,7 +36,7 @@ def combine(
         left, right: ``(n,)`` the operands.
 
     Returns:
-        ``(n,)`` the values, and ``(n,)`` whether each is defined; a remainder by zero is not.
+        the values, ``(n,)``, and a mask ``(n,)`` that is False for remainders by zero.
     """
     defined = (operator != SYMBOLS.index("%")) | (right != 0)
     remainder = np.remainder(left, np.where(right == 0, 1, right))  # has the sign of the divisor
@@ -44,7 +44,7 @@ def combine(
 
 
 class Evaluation(NamedTuple):
-    """The values of ``L`` expressions of ``W`` characters, and where they break the rules."""
+    """The values of ``L`` expressions of ``W`` characters, and the positions of errors."""
 
     value: NDArray[np.int64]  # (L,) meaningless for expressions that break a rule
     misplaced: NDArray[np.bool_]  # (L, W) a second operator, or the end of a bracket without one
@@ -54,13 +54,16 @@ class Evaluation(NamedTuple):
 def evaluate(code: NDArray[np.int8], depth: NDArray[np.int8]) -> Evaluation:
     """Evaluate expressions with exactly one operator per bracket.
 
-    One pass from left to right; a stack per expression holds the left operand and the operator of
-    each open bracket.
+    It is one pass from left to right. A stack per expression holds the left operand and the
+    operator of each open bracket.
 
     Arguments:
         code: ``(L, W)`` characters as rows of :data:`MEE_ALPHABET`; larger numbers are padding.
             Operands and operators alternate, and all brackets close.
-        depth: ``(L, W)`` the number of open brackets behind each character.
+        depth: ``(L, W)`` the number of open brackets after each character.
+
+    Returns:
+        the values and the positions of errors.
     """
     size = len(code), int(depth.max(initial=0)) + 1
     left, operator = np.zeros(size, np.int64), np.full(size, -1)

@@ -48,8 +48,8 @@ def make_mee(
 ) -> dict[str, Path]:
     """Write math expressions: ``train4.tsv`` to ``train7.tsv``, ``valid4.tsv`` ..., ``test4.tsv``.
 
-    A line is ``value TAB expression``; file n holds expressions of n operators. The expressions of
-    all splits are distinct, and all splits of a length have the same distribution.
+    A line is ``value TAB expression``. File n contains expressions of n operators. The expressions
+    of all splits are distinct, and all splits of a length have the same distribution.
 
     Args:
         out: the folder to write to, new or empty.
@@ -59,15 +59,15 @@ def make_mee(
         lengths: the numbers of operators, each 1 to 18.
         seed: the same seed gives the same bytes on every machine.
         positive: also drop expressions with a negative subexpression, as the authors' code does;
-            the paper restricts the value of the whole expression alone.
-        overwrite: write to a folder that holds files; those of an older data set are removed.
+            the paper restricts only the value of the whole expression.
+        overwrite: write to a folder that contains files; those of an older data set are removed.
 
     Returns:
         the files, by name: ``train4``, ..., ``manifest``.
 
     Raises:
-        ConfigError: a setting is out of range, there are fewer distinct expressions than asked for,
-            or the folder holds files.
+        ConfigError: a setting is out of range, there are fewer distinct expressions than requested,
+            or the folder contains files.
     """
     sizes = [train, valid, test]
     _check(sizes, lengths)
@@ -101,7 +101,7 @@ def _check(sizes: Sequence[int], lengths: Sequence[int]) -> None:
 
 
 def _distinct(rng: random.Random, n: int, count: int, positive: bool) -> list[str]:
-    """``count`` different lines of expressions of n operators, in the order of their draws."""
+    """Draw ``count`` different lines of expressions of n operators, in the order of their draws."""
     lines = np.zeros(0, f"S{4 * n + 4}")
     while len(lines) < count:
         block = draw_expressions(rng, n, BLOCK)
@@ -113,9 +113,9 @@ def _distinct(rng: random.Random, n: int, count: int, positive: bool) -> list[st
         lines = lines[np.sort(first)]
         if len(lines) == before:
             raise ConfigError(
-                f"{count:,} distinct expressions of length {n} were asked for in all splits "
-                f"together, but after {before:,} the next {BLOCK:,} draws gave nothing new; "
-                "ask for fewer"
+                f"expected at most {before:,} expressions of length {n} in all splits together, "
+                f"since {BLOCK:,} more draws gave no other, got {count:,}; reduce train, valid or "
+                "test"
             )
     texts: list[str] = lines[:count].astype(str).tolist()
     return texts
@@ -137,7 +137,7 @@ def draw_expressions(rng: random.Random, n: int, count: int) -> Expressions:
     """Draw ``count`` expressions of ``n`` operators, with any value.
 
     The operators are applied in a uniformly random order. So each of them is equally likely to be
-    the last, which is the root; and likewise in every subexpression.
+    the last, which is the root, also in every subexpression.
     """
     uniform = draws.table(rng, count, 3 * n + 1)
     order = np.argsort(uniform[:, :n], axis=1, kind="stable")
@@ -161,7 +161,7 @@ def draw_expressions(rng: random.Random, n: int, count: int) -> Expressions:
 
 
 def _lines(expressions: Expressions, mask: NDArray[np.bool_]) -> NDArray[np.bytes_]:
-    """The lines of the expressions in ``mask``, whose values have two digits."""
+    """Format the lines of the expressions in ``mask``, whose values have two digits."""
     digits, operators, opens, closes, value = (column[mask] for column in expressions[:5])
     count, n = operators.shape
     rows = np.arange(count)[:, None]

@@ -29,11 +29,11 @@ _OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
 def stream_lrt_sequences(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
 ) -> Iterator[LabeledTrees]:
-    """The pairs of a file, each sentence as a chain of its tokens, brackets included.
+    """Yield the pairs of a file, each sentence as a chain of its tokens, including brackets.
 
     Node columns: ``word``, the token's row of :data:`LRT_TOKENS`, and ``op``, the token's
     :class:`~dgltrees.trees.kinds.Operation`: SPLIT for an opening bracket, MERGE for a
-    closing one, RECUR for all others. Example columns, arguments and errors: see
+    closing one, RECUR for all others. Example columns, arguments and errors are those of
     :func:`~dgltrees.formats.lrt.stream_lrt`.
     """
     for data, line in line_chunks(path, trees):
@@ -42,7 +42,7 @@ def stream_lrt_sequences(
 
 
 def _sequences(data: bytes, items: Brackets) -> Forest:
-    """The tokens of all sentences of ``data``; `parse_lrt` has checked its ``items``."""
+    """Return the tokens of all sentences of ``data``, whose ``items`` have been checked."""
     field = LRT_GRAMMAR.fields_of(items, labeled=False)
     relation = field == 0
     ids = [LRT_WORDS.get(name, -1) for name in items.names]  # -1 for relations

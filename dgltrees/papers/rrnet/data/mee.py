@@ -43,21 +43,23 @@ _FORM = "a line of the form value TAB expression"
 def stream_mee(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
 ) -> Iterator[LabeledTrees]:
-    """The expressions of a file of math expressions, ``trees`` lines at a time.
+    """Yield the expressions of a file of math expressions, ``trees`` lines at a time.
 
-    A line is ``value TAB expression``, where the expression, such as ``((9+(2+6))+(1*3))``, has
-    digits, the operators ``+ - * %`` (the remainder as in Python), and a bracket around every
-    operator and its two operands. An expression is a chain with a node per character.
+    A line is ``value TAB expression``. The expression, such as ``((9+(2+6))+(1*3))``, has digits,
+    the operators ``+ - * %`` (the remainder as in Python), and a bracket around every operator and
+    its two operands. An expression is a chain with a node per character.
 
     Node columns: ``word``, the character's row of :data:`MEE_ALPHABET`, and ``op``, the character's
-    ``Operation``: SPLIT for an opening bracket, MERGE for a closing
-    one, RECUR for all others. Example columns: ``target``, the value, 10 to 99, and ``operators``,
-    the number of operators.
+    ``Operation``: SPLIT for an opening bracket, MERGE for a closing one, RECUR for all others.
+    Example columns: ``target``, the value, 10 to 99, and ``operators``, the number of operators.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        labeled: whether every line must have the value of its expression; otherwise ``target`` is
-            what a line has, right or wrong, and -1 where a line is an expression alone.
+        labeled: whether every line must have the value of its expression. Otherwise values are not
+            checked, and ``target`` is -1 for a line without one.
+
+    Yields:
+        the expressions of up to ``trees`` lines.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is empty or has no
@@ -153,7 +155,7 @@ def _split(data: bytes, path: PathLike, first_line: int, labeled: bool) -> _Line
 
 
 def _targets(lines: _Lines) -> NDArray[np.int64]:
-    """``(L,)`` the value before each TAB; -1 where there is none."""
+    """Return the value before each TAB, ``(L,)``; -1 if there is none."""
     letters = np.frombuffer(lines.text, np.uint8).astype(np.int64)
     tens, ones = (letters[lines.starts + column] - ord("0") for column in (0, 1))
     has_value = lines.tabs >= lines.starts
@@ -171,7 +173,7 @@ def _targets(lines: _Lines) -> NDArray[np.int64]:
 
 
 def _codes(lines: _Lines) -> NDArray[np.int8]:
-    """``(L, W)`` the characters behind each TAB as rows of the alphabet, padded with ``_END``."""
+    """Return the characters after each TAB as rows of the alphabet, ``(L, W)``, padded."""
     sizes = lines.ends - lines.tabs - 1
     lines.refuse(
         sizes > _MOST_CHARACTERS,
@@ -194,7 +196,7 @@ def _check_order(lines: _Lines, code: NDArray[np.int8]) -> None:
     """Check that operands and operators alternate."""
     begins_operand = (code < 10) | (code == OPEN)
     operand_expected = np.ones(code.shape, bool)
-    operand_expected[:, 1:] = (code[:, :-1] >= 10) & (code[:, :-1] <= OPEN)  # behind + - * % (
+    operand_expected[:, 1:] = (code[:, :-1] >= 10) & (code[:, :-1] <= OPEN)  # after + - * % (
     lines.refuse_at(
         begins_operand != operand_expected,
         lambda at, character: (
@@ -205,7 +207,7 @@ def _check_order(lines: _Lines, code: NDArray[np.int8]) -> None:
 
 
 def _depths(lines: _Lines, code: NDArray[np.int8]) -> NDArray[np.int8]:
-    """``(L, W)`` the number of open brackets behind each character."""
+    """Return the number of open brackets after each character, ``(L, W)``."""
     step = (code == OPEN).astype(np.int8) - (code == CLOSE)
     depth = np.cumsum(step, axis=1, dtype=np.int8)
     lines.refuse_at(
@@ -220,7 +222,7 @@ def _depths(lines: _Lines, code: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def _values(lines: _Lines, code: NDArray[np.int8], depth: NDArray[np.int8]) -> NDArray[np.int64]:
-    """``(L,)`` the value of each expression; checks that every bracket has one operator."""
+    """Return the value of each expression, ``(L,)``; check that every bracket has one operator."""
     value, misplaced, undefined = evaluate(code, depth)
     lines.refuse_at(
         misplaced,

@@ -1,8 +1,8 @@
-"""Running text, as language models read it, word after word: lines of words, or parsed sentences.
+"""Running text for language models: lines of words, or parsed sentences.
 
-Mikolov, Karafiát, Burget, Černocký and Khudanpur, "Recurrent neural network based language model",
-INTERSPEECH 2010, have the Penn Treebank in the first form; the second has the trees of the format
-``mrg``, and each word the brackets before it.
+Mikolov, Karafiát, Burget, Černocký and Khudanpur, "Recurrent neural network based language model"
+(INTERSPEECH 2010), have the Penn Treebank in the first form. The second has the trees of the format
+``mrg``, with the brackets before each word.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ from dgltrees.trees.words import END, UNKNOWN, recode
 def stream_running_text(
     path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[LabeledTrees]:
-    """The lines of a text as chains of words, ``trees`` lines at a time.
+    """Yield the lines of a file as chains of words, ``trees`` lines at a time.
 
     Words are separated by spaces; the word ``<eos>`` follows the last one of a line. Lines without
-    words are left out. Node column: ``word``. There are no example columns.
+    words are skipped. Node column: ``word``. There are no example columns.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and ``<eos>``
-            first. Where a word is missing from a frozen one it becomes the vocabulary's unknown
-            name. All chunks share one vocabulary.
+            first. A word that is missing from a frozen vocabulary becomes its unknown name. All
+            chunks share one vocabulary.
+
+    Yields:
+        up to ``trees`` lines.
 
     Raises:
         TreeError: with file and line: a line is not UTF-8; or the file has no words.
@@ -55,15 +58,18 @@ def stream_running_text(
 def stream_running_trees(
     path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[LabeledTrees]:
-    """The sentences of a ``.mrg`` file as chains of words, with ``<eos>`` after the last of each.
+    """Yield the sentences of a ``.mrg`` file as chains of words, each ending with ``<eos>``.
 
-    Words that stand for nothing in the text, with the tag ``-NONE-``, are left out. Node columns:
-    ``word``, and ``merges`` and ``splits``, the sub-trees that end and then those that begin right
-    before it (:mod:`dgltrees.trees.constituents`); all end before ``<eos>``. There are no
-    example columns.
+    Words with the tag ``-NONE-``, which are not in the text, are skipped. Node columns: ``word``,
+    and ``merges`` and ``splits``, the numbers of subtrees that end and then begin right before it
+    (:mod:`dgltrees.trees.constituents`). All subtrees end before ``<eos>``. There are no example
+    columns.
 
     Arguments:
         path, trees, vocabs: see :func:`stream_running_text`.
+
+    Yields:
+        up to ``trees`` sentences.
 
     Raises:
         TreeError: see :func:`~dgltrees.formats.mrg.stream_mrg`; or a sentence has no words.
@@ -91,18 +97,21 @@ def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> LabeledTree
 
 
 EMPTY = "-NONE-"
-"""The tag of what the Penn Treebank adds to a text: traces, and words that are understood."""
+"""The tag of the Penn Treebank for words that are not in the text, such as traces."""
 
 
 def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
-    """The same trees without the leaves with the tag ``-NONE-``, and without nodes with no others.
+    """Remove the leaves with the tag ``-NONE-``, and the nodes that have no other leaves.
 
     Arguments:
         forest: trees read from the format ``mrg``.
         file: the file of the trees, for the error.
 
+    Returns:
+        the remaining trees.
+
     Raises:
-        TreeError: nothing of a tree is left.
+        TreeError: a tree has no other leaves.
     """
     names = np.array([*forest.vocabs["label"].names, ""], object)  # the last is that of -1
     is_word = (forest.degree == 0) & (names[forest.columns["label"]] != EMPTY)

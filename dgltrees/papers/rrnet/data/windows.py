@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError, TreeError
 
 
 class WindowSampler:
-    """The batches of a text, whose windows continue those of the batch before.
+    """A sampler of windows of one long text; each batch continues the previous windows.
 
     The text is divided into streams whose lengths differ by at most one token, and each stream into
     windows. A batch has one window per stream. The last window of a stream has the remaining
@@ -33,8 +33,8 @@ class WindowSampler:
                 raise ConfigError(f"expected {name} to be at least 1, got {value}")
         if tokens < 2 * streams:
             raise TreeError(
-                f"expected a text of at least {2 * streams} tokens, 2 per stream, got {tokens}; "
-                "use fewer streams (training.batch_size) or a longer text"
+                f"expected at least {2 * streams} tokens, 2 per stream, got {tokens}; use fewer "
+                "streams (training.batch_size) or more text"
             )
         self.offsets = np.arange(streams + 1) * tokens // streams  # (B + 1,)
         self.window = window
@@ -43,7 +43,7 @@ class WindowSampler:
         """Do nothing: all epochs have the same batches."""
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """The batches; each is ``(B, T)``, the indices of its tokens, -1 after a stream's end."""
+        """Return the batches: the indices of their tokens, ``(B, T)``, -1 after a stream's end."""
         begins, ends = self.offsets[:-1, None], self.offsets[1:, None]  # (B, 1)
         shortest, longest = int((ends - begins).min()), int((ends - begins).max())
         cuts = [*range(0, shortest, self.window), longest]

@@ -31,13 +31,13 @@ class PolicyClassifier(Classifier):
         encoder: a recurrent-recursive network with a policy.
         readout: from the encoding to a vector per sentence.
         head: from vectors to predictions.
-        reward: 1 for the right prediction (``"accuracy"``), or for a target with a probability
-            above one half (``"likely"``, public code of the paper), or the target's
-            ``"log_likelihood"``.
-        weight: of the policy's loss; that of the head has weight 1.
+        reward: 1 for the right prediction (``"accuracy"``), 1 for a target with a probability above
+            one half (``"likely"``, in public code of the paper), or the log-probability of the
+            target (``"log_likelihood"``).
+        weight: weight of the policy's loss; that of the head has weight 1.
 
     Raises:
-        ConfigError: there is no such reward.
+        ConfigError: the reward is unknown.
     """
 
     encoder: RRNetEncoder
@@ -59,11 +59,14 @@ class PolicyClassifier(Classifier):
         return self.encoder.rollout(batch)
 
     def forward(self, batch: Any, targets: Tensor | None = None) -> Tensor:
-        """The logits of the head; if targets are given, the losses of head and policy.
+        """Compute the logits of the head or, with targets, the losses of head and policy.
 
         Arguments:
             batch: sentences, or their :meth:`rollout`.
             targets: ``(E,)``, the classes.
+
+        Returns:
+            the logits, or the losses, ``(E,)``.
         """
         if targets is None:
             return super().forward(batch)
@@ -77,7 +80,7 @@ class PolicyClassifier(Classifier):
 
     @torch.no_grad()
     def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:
-        """The reward of every sentence, ``(T,)``, which is that of its example."""
+        """Return the reward of every sentence, ``(T,)``, which is that of its example."""
         if self.reward == "accuracy":
             rewards = (self.head.predict(z)[0] == targets).to(nll.dtype)
         elif self.reward == "likely":
@@ -94,12 +97,12 @@ BASE = 10
 class NumberDecoder(Head):
     r"""An LSTM that generates a number digit by digit, the highest first.
 
-    Jacob et al. (2018), section 3.1: the encoding is its initial state h, its memory is zero, and
-    the input of a step is the previous digit: in training the true one, in prediction the
-        likeliest.
+    Jacob et al. (2018), section 3.1: the encoding is the initial state h, and the memory is zero.
+    The input of a step is the previous digit, in training the true one, in prediction the most
+    probable one.
 
     Arguments:
-        size: d, of an encoding and of the decoder's state.
+        size: d, the size of an encoding and of the decoder's state.
         digits: the number of digits.
 
     Shapes:
@@ -117,7 +120,7 @@ class NumberDecoder(Head):
             nn.init.uniform_(parameter, -bound, bound)
 
     def nll(self, z: Tensor, targets: Tensor) -> Tensor:
-        """The negative log-likelihood of the targets, summed over their digits, ``(E,)``."""
+        """Return the negative log-likelihood of the targets, summed over their digits, ``(E,)``."""
         powers = [BASE**place for place in reversed(range(self.digits))]
         h, c = z, torch.zeros_like(z)
         before, losses = torch.full_like(targets, BASE), torch.zeros_like(z[:, 0])
@@ -128,7 +131,7 @@ class NumberDecoder(Head):
         return losses
 
     def predict(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """The numbers and the products of their digits' probabilities, each ``(E,)``."""
+        """Return the numbers and the products of their digits' probabilities, each ``(E,)``."""
         h, c = z, torch.zeros_like(z)
         before = torch.full((len(z),), BASE, device=z.device)
         number, log_p = torch.zeros_like(before), torch.zeros_like(z[:, 0])

@@ -61,29 +61,31 @@ class RRNetEncoding(Encoding):
 class RRNetEncoder(Encoder):
     """A recurrent-recursive network over sentences.
 
-    Jacob et al. (2018). A batch holds the words of every sentence one after the other; its edges
-    are not used. A policy chooses the operations itself: in training as its objective explores, in
-    evaluation by the highest score. Without one they come from the data, in either of two forms:
+    Jacob et al. (2018). A batch holds the words of every sentence in order; its edges are not used.
+    With a policy, the policy chooses the operations: in training with the exploration of its
+    objective, in evaluation by the highest score. Without a policy, the operations come from the
+    data, in one of two forms:
 
-    - every step consumes its token, where brackets and the like are tokens: the node column
+    - every step consumes its token, for texts in which brackets are tokens: the node column
       :data:`OPERATION` has the operation at each token;
-    - RECUR alone consumes a token, and there are any number of operations between two tokens: the
-      node columns :data:`~dgltrees.trees.constituents.MERGES` and
-      :data:`~dgltrees.trees.constituents.SPLITS` have the merges and then the splits before each.
-      SPLIT and MERGE read the next token as x; after the last one x is 0. Then all sub-trees that
-      are open are merged, but not at the end of a window of a longer text.
+    - only RECUR consumes a token, and any number of operations come between two tokens: the node
+      columns :data:`~dgltrees.trees.constituents.MERGES` and
+      :data:`~dgltrees.trees.constituents.SPLITS` have the merges and then the splits before each
+      token. SPLIT and MERGE read the next token as x; after the last one x is 0. At the end of a
+      sentence, but not of a window of a longer text, all open subtrees are merged.
 
     Arguments:
-        inputs: gives every token its vector.
-        cell: split, recur and merge.
-        policy: chooses operations.
-        objective: how the policy learns from rewards; without it, the policy learns from given
-            operations alone.
+        inputs: the module that computes the vector of every token.
+        cell: the cell, with split, recur and merge.
+        policy: the network that chooses operations.
+        objective: how the policy learns from rewards; without it, the policy learns only from
+            operations in the data.
         fixed: operations in place of a policy.
-        consume: which operations consume their token: every ``"step"``, or ``"recur"`` alone.
-        supervised_fraction: the fraction of the sentences whose given operations are followed in
-            training, and learned from, by the policy.
-        max_open: how many sub-trees can be open at a time, where operations are not given.
+        consume: the operations that consume their token: all (``"step"``), or only ``"recur"``.
+        supervised_fraction: the fraction of the training sentences for which the policy follows
+            the operations in the data, and learns from them.
+        max_open: the largest number of subtrees that can be open at a time, if operations do not
+            come from the data.
         dropout: the probability of dropout on the token vectors and on h between steps, with one
             mask for all steps of a sentence (Gal and Ghahramani, 2016).
 
@@ -91,9 +93,9 @@ class RRNetEncoder(Encoder):
         size: d, the size of a state.
 
     Raises:
-        ConfigError: there is an objective or a supervised fraction, and no policy; or fixed
-            operations and a policy; or an objective with a replay memory, and no ids of tokens; or
-            an operation for each token id, and RECUR alone consumes.
+        ConfigError: there is an objective or a supervised fraction without a policy; fixed
+            operations with a policy; a replay memory without token ids; or an operation for each
+            token id while only RECUR consumes.
     """
 
     input: NodeInput | GivenVectors
@@ -114,15 +116,12 @@ class RRNetEncoder(Encoder):
     ) -> None:
         super().__init__()
         if policy is None and (objective is not None or supervised_fraction):
-            raise ConfigError(
-                "expected a policy with an objective or with a supervised fraction, got none"
-            )
+            raise ConfigError("missing policy for the objective or the supervised fraction")
         if policy is not None and fixed is not None:
             raise ConfigError("expected a policy or fixed operations, got both")
         if isinstance(fixed, RandomOperations) and consume == "recur":
             raise ConfigError(
-                "expected every step to consume its token with an operation for each token id, got "
-                "RECUR alone"
+                "expected consume='step' with an operation for each token id, got consume='recur'"
             )
         self.input, self.cell, self.policy, self.objective = inputs, cell, policy, objective
         capacity = 0 if objective is None else objective.replay
@@ -136,10 +135,13 @@ class RRNetEncoder(Encoder):
     def forward(self, batch: TreeBatch | Rollout) -> RRNetEncoding:
         """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
 
+        Returns:
+            the encoding.
+
         Raises:
-            TreeError: an operation is missing although there is no policy or it should supervise
-                the policy; a merge has no split, or a split in the data no merge; or more sub-trees
-                are open than a policy, or a window of a longer text, may have.
+            TreeError: an operation is missing although there is no policy, or it should supervise
+                the policy; a merge has no split, or a split in the data no merge; or too many
+                subtrees are open for a policy, or for a window of a longer text.
         """
         rollout = batch if isinstance(batch, Rollout) else self.rollout(batch)
         graph, start = rollout.graph, rollout.start
@@ -178,6 +180,9 @@ class RRNetEncoder(Encoder):
             encoding: an encoding of windows that started from a state.
             rollout: the rollout that was encoded.
             tokens: ``(T,)``, the ids of the next tokens.
+
+        Returns:
+            the encoding; unchanged without a policy.
         """
         decisions, final = encoding.decisions, encoding.final
         if decisions is None or final is None or self.policy is None:
@@ -189,7 +194,7 @@ class RRNetEncoder(Encoder):
         return replace(encoding, decisions=decisions._replace(bootstrap=bootstrap))
 
     def initial_state(self, count: int) -> RRNetState:
-        """The state before the first token of ``count`` sentences."""
+        """Return the state before the first token of ``count`` sentences."""
         return initial_state(self.cell, count, self.max_open)
 
     @torch.no_grad()
@@ -200,6 +205,9 @@ class RRNetEncoder(Encoder):
             batch: the sentences, or windows of longer ones.
             start: the state in which they begin: :meth:`initial_state` or the final state of an
                 encoding.
+
+        Returns:
+            the graph of the operations, with dropout masks.
         """
         masks = self._masks(batch)
         steps = self._data_operations(batch, start)
@@ -208,8 +216,8 @@ class RRNetEncoder(Encoder):
         limited = self.policy is not None or start is not None
         if limited and stack > self.max_open:
             raise TreeError(
-                f"expected at most {self.max_open} open sub-trees, the limit of the stack, got "
-                f"{stack}; raise the limit (model.policy.stack)"
+                f"expected at most {self.max_open} open subtrees, the limit of the stack, got "
+                f"{stack}; increase model.policy.stack"
             )
         if self.policy is not None and not from_data.all():
             explores = self.objective if self.training else None
@@ -228,9 +236,8 @@ class RRNetEncoder(Encoder):
         elif not from_data.all():
             step = int(from_data.byte().argmin())
             raise TreeError(
-                f"expected {self._columns} of every token, got a sentence without; a model that "
-                "follows given trees needs sentences with their trees, in brackets; for plain "
-                "sentences train one whose policy decides (model.policy)",
+                f"missing {self._columns} of every token; this model needs sentences with trees in "
+                "brackets, for plain sentences train one with model.policy.operations policy",
                 tree=int(torch.searchsorted(steps.sizes.cumsum(0), step, right=True)),
             )
         complete = self.policy is None and self.fixed is None and start is None
@@ -239,7 +246,7 @@ class RRNetEncoder(Encoder):
         return Rollout(graph, *masks, start)
 
     def decision_losses(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """The policy's loss, summed over the steps of each sentence, ``(T,)``.
+        """Compute the policy's loss, summed over the steps of each sentence, ``(T,)``.
 
         Arguments:
             encoding: an encoding with decisions.
@@ -250,7 +257,7 @@ class RRNetEncoder(Encoder):
         return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
 
     def token_losses(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """The policy's loss summed over the steps up to each token of windows, ``(S,)``.
+        """Compute the policy's loss, summed over the steps up to each token of windows, ``(S,)``.
 
         Arguments:
             encoding: see :meth:`decision_losses`.
@@ -262,9 +269,9 @@ class RRNetEncoder(Encoder):
         return self._of_tokens(encoding, losses)
 
     def token_operations(self, encoding: RRNetEncoding) -> dict[str, Tensor]:
-        """What was done up to each token of windows since the one before, ``(S,)`` each.
+        """Count the operations between the previous and each token of windows, ``(S,)`` each.
 
-        The numbers of ``splits`` and ``merges``, and of operations that the data ``gave``.
+        The counts are ``splits`` and ``merges``, and ``gave``, the operations from the data.
         """
         operations, graph = encoding.operations, encoding.batch
         assert operations is not None
@@ -278,13 +285,13 @@ class RRNetEncoder(Encoder):
         return {name: self._of_tokens(encoding, each.long()) for name, each in flags.items()}
 
     def _of_tokens(self, encoding: RRNetEncoding, values: Tensor) -> Tensor:
-        """Values of steps, ``(L,)``, summed up to the step that consumes each token, ``(S,)``."""
+        """Sum the values of steps, ``(L,)``, up to the step that consumes each token, ``(S,)``."""
         readers = readers_of(encoding.batch, self.consume)
         token = torch.searchsorted(readers, torch.arange(len(values), device=readers.device))
         return values.new_zeros(len(readers)).index_add(0, token, values)
 
     def step_losses(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """The policy's loss at each step, ``(L,)``.
+        """Compute the policy's loss at each step, ``(L,)``.
 
         For operations from the data it is their negative log-likelihood, for others the loss of the
         objective.
@@ -304,7 +311,7 @@ class RRNetEncoder(Encoder):
         return losses + self.objective.losses(decisions, rewards) * ~from_data
 
     def replay_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """The mean loss of sentences drawn from the replay memory, as many as encoded, a scalar.
+        """Compute the mean loss of equally many sentences from the replay memory, a scalar.
 
         Afterwards the encoded sentences are added to the memory.
 
@@ -330,19 +337,19 @@ class RRNetEncoder(Encoder):
         return loss
 
     def _tokens(self, ids: Tensor, sizes: Tensor) -> TreeBatch:
-        """A batch of sentences with these token ids."""
+        """Return a batch of sentences with these token ids."""
         none = torch.empty(0, dtype=torch.long)
         return TreeBatch(none, none, sizes, ndata={self.input.column: ids})
 
     @property
     def _columns(self) -> str:
-        """The node columns of operations, for errors."""
+        """Return the names of the node columns of operations, for errors."""
         if self.consume == "step":
-            return f"a node column {OPERATION!r} with the operations"
+            return f"node column {OPERATION!r} with the operations"
         return f"node columns {MERGES!r} and {SPLITS!r} with the operations"
 
     def _data_operations(self, batch: TreeBatch, start: RRNetState | None) -> Steps:
-        """The operations that the policy does not choose; START where it does."""
+        """Return the operations that the policy does not choose; START where it does."""
         opened = None if start is None else start.size
         if self.fixed is not None:
             return Steps(self.fixed(batch, self.max_open, opened), batch.sizes)
@@ -352,8 +359,8 @@ class RRNetEncoder(Encoder):
         supervised = self.training and self.supervised_fraction
         if not recorded and self.policy is not None and supervised:
             raise TreeError(
-                f"expected {self._columns} that supervise the policy in training, got none; let "
-                "it learn from rewards alone (model.policy.supervised_fraction 0)"
+                f"missing {self._columns} that supervise the policy in training; to learn only "
+                "from rewards, set model.policy.supervised_fraction 0"
             )
         if not recorded or (self.policy is not None and not supervised):
             return Steps(torch.zeros(batch.num_nodes, dtype=torch.long), batch.sizes)
@@ -370,7 +377,7 @@ class RRNetEncoder(Encoder):
         return Steps(torch.from_numpy(operations), torch.from_numpy(sizes))
 
     def _masks(self, batch: TreeBatch) -> tuple[Tensor | None, Tensor | None]:
-        """The dropout masks of token vectors and of h, ``(T, m)`` and ``(T, d)``."""
+        """Draw the dropout masks of token vectors and of h, ``(T, m)`` and ``(T, d)``."""
         if not self.training or not self.dropout:
             return None, None
         like = self.cell.U
@@ -379,18 +386,18 @@ class RRNetEncoder(Encoder):
         return x_mask, h_mask
 
     def _inputs(self, batch: TreeBatch, mask: Tensor | None) -> Tensor:
-        """The token vectors times the mask of each sentence, ``(N, m)``."""
+        """Return the token vectors times the mask of each sentence, ``(N, m)``."""
         x: Tensor = self.input(batch)
         return x if mask is None else x * mask.index_select(0, batch.tree_of_node)
 
 
 def _highest(scores: Tensor) -> Tensor:
-    """The actions with the highest scores, ``(n,)``."""
+    """Return the actions with the highest scores, ``(n,)``."""
     return scores.argmax(1)
 
 
 def _per_step(rewards: Tensor, sizes: Tensor) -> Tensor:
-    """The rewards of steps, ``(L,)``; those of sentences, ``(T,)``, are given at the last step."""
+    """Return the rewards of steps, ``(L,)``; those of sentences, ``(T,)``, are at the last step."""
     count = int(sizes.sum())
     if len(rewards) == count:
         return rewards

@@ -1,4 +1,4 @@
-"""Language models of streams of text, which read window after window, left to right."""
+"""Language models of streams of text, which are read in consecutive windows."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class LSTMStream(Encoder):
     Dropout has one mask for all steps of a window.
 
     Arguments:
-        inputs: gives every token its vector.
-        hidden_size: d.
+        inputs: the module that computes the vector of every token.
+        hidden_size: d, the size of a state.
         dropout: probability of dropout on the inputs and between the layers.
         layers: number of layers.
 
@@ -62,13 +62,13 @@ class LSTMStream(Encoder):
     display_name = SequenceEncoder.display_name
 
     def initial_state(self, count: int) -> State:
-        """The state before the first token of ``count`` streams: zeros."""
+        """Return the state before the first token of ``count`` streams: zeros."""
         like = self.lstm.all_weights[0][0]
         zero = like.new_zeros(self.lstm.num_layers, count, self.size)
         return zero, zero
 
     def rollout(self, batch: TreeBatch, start: State) -> LSTMWindow:
-        """Pair the windows with the state in which they start; an LSTM decides nothing."""
+        """Pair the windows with the state in which they start; an LSTM makes no decisions."""
         return LSTMWindow(batch, start)
 
     def forward(self, window: LSTMWindow) -> RRNetEncoding:
@@ -91,7 +91,7 @@ class LSTMStream(Encoder):
 
 
 PLACE = "place"
-"""The node column with the number of tokens of its stream that come before each token."""
+"""The node column with the number of tokens before each token in its stream."""
 
 StepReward = Literal["likely", "log_likelihood"]
 """The rewards of a policy at each step; see :class:`StreamLM`."""
@@ -124,39 +124,39 @@ class StreamLM(nn.Module):
     r"""A language model that predicts the next word of each stream from all words before it.
 
     Jacob et al. (2018), section 3.3. The word after a token is predicted from the state of the step
-    that consumes it, whose operation is decided from the state before it and the token itself, so
-    only from the prefix:
+    that consumes the token. The operation of this step depends on the previous state and the token,
+    so only on the prefix:
 
     .. math:: P(w_1, \dots, w_n) = \prod_t P(w_t \mid w_1, \dots, w_{t-1}), \quad
         y_t = W_{ho} h_{t-1}
 
-    Where RECUR alone consumes a token, the merges and splits before it come after its prediction;
-    with public code by an author every step consumes one. Operations that the data give may depend
-    on the words to come, and what is predicted under them is no language model.
+    If only RECUR consumes a token, the merges and splits before a token come after its prediction.
+    In public code by an author, every step consumes a token. Operations from the data may depend on
+    later words; predictions with them are not those of a language model.
 
-    A batch holds a window of each stream, which continues where the one before it ended: h, c and
-    the stack are carried over without gradients. A window at place 0 starts a new text.
+    A batch holds a window of each stream, which continues the previous window: h, c and the stack
+    are carried over without gradients. A window at place 0 starts a new text.
 
     The policy's reward for a step is that of the next word, minus the mean reward over the
     other streams of the batch. This is the average-reward setting for continuing tasks (Sutton and
     Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3), in which the average must not
-    depend on the stream's own decisions. A single stream is compared with itself. The return after
+    depend on the stream's decisions. A single stream is compared with itself. The return after
     the window is estimated by the value of its last state.
 
     Arguments:
         encoder: from a window to the states of its tokens.
-        tied: use the word vectors as output embeddings, for which m = d is needed.
+        tied: use the word vectors as output embeddings; requires m = d.
         dropout: the probability of dropout between the states and the output layer.
-        reward: of each step: the next word's ``"log_likelihood"``, or 1 where its probability is
-            above one half (``"likely"``).
-        weight: of the policy's loss; that of the words has weight 1.
+        reward: the reward of each step: the log-probability of the next word
+            (``"log_likelihood"``), or 1 if its probability is above one half (``"likely"``).
+        weight: weight of the policy's loss; that of the words has weight 1.
 
     Raises:
-        ConfigError: the sizes do not fit, there is no such reward, the encoder has no table of word
+        ConfigError: the sizes do not match, the reward is unknown, the encoder has no table of word
             vectors, or its objective has a replay memory.
     """
 
-    encoder: Any  # of the two, an RRNetEncoder alone has decisions
+    encoder: Any  # only an RRNetEncoder has decisions
 
     def __init__(
         self,
@@ -174,9 +174,8 @@ class StreamLM(nn.Module):
         rows, size = cast(Tensor, table).shape
         if tied and size != encoder.size:
             raise ConfigError(
-                f"expected word vectors of the size {encoder.size} of the states to tie them to "
-                f"the output layer, got size {size}; give both one size (model.hidden_size, "
-                "model.embedding), or tie nothing (model.tied false)"
+                f"expected model.embedding to be {encoder.size}, model.hidden_size, with "
+                f"model.tied, got {size}; use equal sizes, or model.tied false"
             )
         self.encoder, self.reward, self.weight = encoder, reward, weight
         self.dropout = nn.Dropout(dropout)
@@ -188,7 +187,7 @@ class StreamLM(nn.Module):
 
     @property
     def output(self) -> Tensor:
-        """The output embeddings, ``(V, d)``."""
+        """Return the output embeddings, ``(V, d)``."""
         table = self.encoder.input.table
         assert table is not None
         return table if self.W_ho is None else self.W_ho
@@ -204,7 +203,7 @@ class StreamLM(nn.Module):
         return StreamWindow(start, batch.sizes, self.encoder.rollout(batch, state))
 
     def forward(self, window: StreamWindow, targets: Tensor) -> Tensor:
-        """The loss at each token, ``(S,)``; the final state is kept for the next window.
+        """Compute the loss at each token, ``(S,)``, and keep the final state for the next window.
 
         Arguments:
             window: a :meth:`rollout`.
@@ -220,10 +219,10 @@ class StreamLM(nn.Module):
         return nll + self.weight * losses
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(S,)``: the ``loss`` of each next word, and what its prediction rests on.
+        """Compute the ``loss`` of each next word, and counts of operations, ``(S,)`` each.
 
-        These are the ``splits`` and ``merges`` of its token's step and of the steps since the token
-        before, and how many operations the data ``gave``; -1 for an encoder without operations.
+        The counts since the previous word are ``splits`` and ``merges``, and ``gave``, the
+        operations from the data; -1 for an encoder without operations.
         """
         encoding = self._encode(self.rollout(batch))
         counts = {name: torch.full_like(targets, -1) for name in ("splits", "merges", "gave")}
@@ -232,7 +231,7 @@ class StreamLM(nn.Module):
         return {"loss": self._nll(encoding, targets), **counts}
 
     def _encode(self, window: StreamWindow) -> RRNetEncoding:
-        """Encode a window; the final state is kept for the next window."""
+        """Encode a window, and keep the final state for the next window."""
         encoding: RRNetEncoding = self.encoder(window.rollout)
         streams = len(window.sizes)
         stop = window.start + int(window.sizes.sum()) // streams
@@ -240,11 +239,11 @@ class StreamLM(nn.Module):
         return encoding
 
     def _nll(self, encoding: RRNetEncoding, targets: Tensor) -> Tensor:
-        """The negative log-likelihood of the next words, ``(S,)``."""
+        """Return the negative log-likelihood of the next words, ``(S,)``."""
         return softmax_nll(self.dropout(encoding.tokens), self.output, targets)
 
     def _start(self, streams: int, place: int) -> Any:
-        """The state in which a window begins."""
+        """Return the state in which a window begins."""
         if place == 0:
             return self.encoder.initial_state(streams)
         last = self.carried
@@ -257,7 +256,7 @@ class StreamLM(nn.Module):
         return last.state
 
     def _rewards(self, nll: Tensor, sizes: Tensor) -> Tensor:
-        """The reward of each step minus the mean over the other streams, ``(S,)``.
+        """Compute the reward of each step minus the mean over the other streams, ``(S,)``.
 
         Arguments:
             nll: ``(S,)``, the negative log-likelihood of the next words.

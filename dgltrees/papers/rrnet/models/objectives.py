@@ -1,4 +1,4 @@
-"""How a policy learns from rewards: REINFORCE and Q-learning.
+"""The objectives of a policy that learns from rewards: REINFORCE and Q-learning.
 
 The fields of the dataclasses are the settings of an objective. In training, the objective chooses
 the operations from the scores; in evaluation, the operation with the highest score is chosen.
@@ -21,11 +21,11 @@ from dgltrees.trees.segments import lasts, mask_of
 
 
 class PolicyObjective(Protocol):
-    """Chooses operations in training, and computes the loss of the choices."""
+    """An objective of a policy: it chooses operations in training and computes their loss."""
 
     @property
     def replay(self) -> int:
-        """The number of sentences in the replay memory; 0 for none."""
+        """Return the number of sentences in the replay memory; 0 for none."""
         ...
 
     def choose(self, scores: Tensor) -> Tensor:
@@ -33,7 +33,7 @@ class PolicyObjective(Protocol):
         ...
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """The loss of each step, ``(S,)``.
+        """Compute the loss of each step, ``(S,)``.
 
         Arguments:
             decisions: the decisions of a policy.
@@ -48,15 +48,15 @@ class Reinforce:
     r"""REINFORCE with a learned value as its baseline.
 
     Williams, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement
-    Learning" (Machine Learning, 1992). With the advantage A of each step,
-    its discounted return less its value,
+    Learning" (Machine Learning, 1992). The loss of step t is
 
     .. math:: -A_t \log \pi(z_t) - \beta H(\pi) + v \, (V_t - (A_t + V_t))^2
 
-    in which A and the target of V are constants.
+    where the advantage A is the discounted return minus the value V. A and the target of V are
+    constants.
 
     Arguments:
-        discount: factor gamma by which a reward counts less, a step earlier.
+        discount: factor gamma of a reward for each earlier step.
         entropy: weight beta of the policy's entropy, which is maximised.
         value: weight v of the squared error of the learned values.
     """
@@ -67,7 +67,7 @@ class Reinforce:
 
     @property
     def replay(self) -> int:
-        """The number of sentences in the replay memory: 0, there is none."""
+        """Return 0; there is no replay memory."""
         return 0
 
     def choose(self, scores: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ class Reinforce:
         return (scores - waiting.log_()).argmax(1)  # the first event, at rates exp(scores)
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
+        """Compute the loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
         values, end = decisions.values.detach(), decisions.bootstrap
         after_end = None if end is None else end.values
         advantage = advantages(rewards, values, decisions.sizes, self.discount, after_end)
@@ -91,15 +91,15 @@ class Reinforce:
 @checked
 @dataclass(frozen=True)
 class QLearning:
-    r"""Deep Q-learning: the scores are the values Q of the operations.
+    r"""Deep Q-learning, where the scores are the values Q of the operations.
 
     Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), equation (2): the loss is
     :math:`(r_t + \gamma \max_{z'} Q_{t+1}(z') - Q_t(z_t))^2`, in which the first two terms are
     constants. Sentences in the replay memory (:class:`Replay`) are used again.
 
     Arguments:
-        discount: factor gamma by which a reward counts less, a step earlier.
-        epsilon: probability that an operation is drawn evenly from the legal ones.
+        discount: factor gamma of a reward for each earlier step.
+        epsilon: probability that an operation is drawn uniformly from the legal ones.
         replay: sentences in the replay memory; 0 for none.
     """
 
@@ -115,7 +115,7 @@ class QLearning:
         return torch.where(explores, random, scores.argmax(1))
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
+        """Compute the loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
         best = decisions.scores.detach().max(1).values
         ends = lasts(decisions.sizes).to(best.device)
         end = decisions.bootstrap
@@ -139,7 +139,7 @@ def advantages(
     discount: float,
     after_end: Tensor | None = None,
 ) -> Tensor:
-    r"""The discounted return less the value of each step, ``(S,)``.
+    r"""Compute the advantage of each step, its discounted return minus its value, ``(S,)``.
 
     It is summed backwards from the errors of one step, :math:`A_t = \delta_t + \gamma A_{t+1}` with
     :math:`\delta_t = r_t + \gamma V_{t+1} - V_t`.
@@ -147,7 +147,7 @@ def advantages(
     Arguments:
         rewards, values: ``(S,)``, sequence after sequence.
         sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence, at least 1.
-        discount: gamma.
+        discount: the factor gamma.
         after_end: ``(T,)`` the value of the state after the last step of each sequence; without it,
             sequences end with their last step, and the value after it is 0.
     """
@@ -185,7 +185,7 @@ class Trajectories(NamedTuple):
 
 @checked
 class Replay(nn.Module):
-    """The trajectories of the last sentences.
+    """A replay memory of the trajectories of the last sentences.
 
     Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), section 4. They are part
     of the module's state, so that a resumed run keeps them.
@@ -228,11 +228,11 @@ class Replay(nn.Module):
         return Trajectories(tokens.long(), operations.long(), rewards, sizes)
 
     def get_extra_state(self) -> Tensor:
-        """``(R, 3 L + 1)``: lengths, and the table."""
+        """Return the lengths and the table, ``(R, 3 L + 1)``."""
         return torch.cat([self.lengths[:, None].double(), self.table.flatten(1)], 1)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Restore what :meth:`get_extra_state` returned."""
+        """Restore the result of :meth:`get_extra_state`."""
         state = state.cpu()
         self.lengths = state[:, 0].long()
         self.table = state[:, 1:].reshape(len(state), -1, 3) if len(state) else self.table[:0]

@@ -57,13 +57,13 @@ ILLEGAL = -1e9
 
 @checked
 class Policy(nn.Module):
-    r"""Scores of the three operations and the value of the state, from h and the next input.
+    r"""A network that scores the three operations, and estimates the value of the state.
 
-    Jacob et al. (2018), section 2: :math:`p_\pi(z_t \mid e_t, h_t)` is categorical; a learned value
-    is the baseline.
+    Jacob et al. (2018), section 2: :math:`p_\pi(z_t \mid e_t, h_t)` is categorical, where h is the
+    state and e the next input; a learned value is the baseline.
 
     Arguments:
-        state_size: d.
+        state_size: d, the size of h.
         input_size: m, the size of e.
         hidden: sizes of the hidden layers of scores and of values; none in the paper.
         detach: stop the gradient of scores and values at h and e.
@@ -85,7 +85,7 @@ class Policy(nn.Module):
         self.detach = detach
 
     def score(self, h: Tensor, e: Tensor, legal: Tensor) -> Tensor:
-        """Only the scores, ``(n, 3)``; see :meth:`forward`."""
+        """Compute only the scores, ``(n, 3)``; see :meth:`forward`."""
         return self._scores(self._features(h, e), legal)
 
     def forward(self, h: Tensor, e: Tensor, legal: Tensor) -> PolicyOutput:
@@ -94,7 +94,10 @@ class Policy(nn.Module):
         Arguments:
             h: ``(n, d)`` the states before a step.
             e: ``(n, m)`` the inputs of the step.
-            legal: ``(n, 3)`` bool.
+            legal: ``(n, 3)`` bool, True for legal operations.
+
+        Returns:
+            scores, ``(n, 3)``, and values, ``(n,)``.
         """
         features = self._features(h, e)
         scores = self._scores(features, legal)
@@ -111,26 +114,32 @@ class Policy(nn.Module):
 
 
 def legal(open_trees: Tensor, max_open: int) -> Tensor:
-    """Which operations are legal, ``(n, 3)`` bool: no split if full, no merge if empty.
+    """Return a mask of the legal operations: no split of a full stack, no merge of an empty one.
 
     Arguments:
-        open_trees: ``(n,)``, the number of open sub-trees.
-        max_open: the most sub-trees that can be open at a time.
+        open_trees: ``(n,)``, the number of open subtrees.
+        max_open: the largest number of subtrees that can be open at a time.
+
+    Returns:
+        the mask, ``(n, 3)`` bool.
     """
     always = torch.ones_like(open_trees, dtype=torch.bool)
     return torch.stack([open_trees < max_open, always, open_trees > 0], 1)
 
 
 def legal_between_words(open_trees: Tensor, max_open: int, last: Tensor, left: Tensor) -> Tensor:
-    """Which operations are legal where RECUR alone consumes a token, ``(n, 3)`` bool.
+    """Return a mask of the legal operations if only RECUR consumes a token.
 
-    No sub-tree is without a token, so that there is no end of operations: none ends right after its
-    split, and none begins after the last token, where the open ones have to end.
+    Every subtree has a token, so that the number of operations is finite: none ends right after its
+    split, and none begins after the last token, where the open ones must end.
 
     Arguments:
         open_trees, max_open: see :func:`legal`.
-        last: ``(n,)`` the operations before.
+        last: ``(n,)`` the previous operations.
         left: ``(n,)`` bool, whether there is a token to consume.
+
+    Returns:
+        the mask, ``(n, 3)`` bool.
     """
     split, recur, merge = legal(open_trees, max_open).unbind(1)
     return torch.stack([split & left, recur & left, merge & (last != Operation.SPLIT)], 1)
@@ -143,7 +152,7 @@ class OnlyRecur(nn.Module):
     """
 
     def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
-        """RECUR for every token, ``(S,)``; for the arguments see :class:`RandomOperations`."""
+        """Return RECUR for every token, ``(S,)``; arguments as of :class:`RandomOperations`."""
         recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
         return recurs.to(batch.device)
 
@@ -157,7 +166,7 @@ class RandomOperations(nn.Module):
     Arguments:
         column: the node column of token ids.
         rows: the number of ids.
-        seed: of the draw.
+        seed: the seed of the operations.
     """
 
     operation: Tensor
@@ -169,7 +178,7 @@ class RandomOperations(nn.Module):
         self.register_buffer("operation", torch.from_numpy(table))
 
     def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
-        """The operation of each token, ``(S,)``.
+        """Return the operation of each token, ``(S,)``.
 
         Arguments:
             batch: the sentences.
@@ -196,8 +205,8 @@ def legalized(
     Arguments:
         operations: ``(S,)``, sequence after sequence.
         sizes: ``(T,)`` the number of steps of each sequence.
-        max_open: the most sub-trees that can be open at a time.
-        opened: ``(T,)``, the number that is open before the first step; None for 0.
+        max_open: the largest number of subtrees that can be open at a time.
+        opened: ``(T,)``, the number of subtrees that are open before the first step; None for 0.
     """
     ops = operations.numpy().copy()
     open_trees = np.zeros(len(sizes), np.int64) if opened is None else opened.numpy().copy()

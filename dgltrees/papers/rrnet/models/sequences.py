@@ -1,4 +1,4 @@
-"""The graph of the operations of sentences, from the states they begin in to those they end in."""
+"""The graph of the operations of sentences, with their initial and final states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rollout(NamedTuple):
     """The operations at the tokens of ``T`` sentences.
 
     Attributes:
-        graph: the graph of the operations: of each sentence START, then an OPEN for each sub-tree
+        graph: the graph of the operations: for each sentence START, then an OPEN for each subtree
             that is open at its beginning, then the tokens. Its node field ``from_data`` is True
             for operations from the data.
         x_mask, h_mask: ``(T, m)`` and ``(T, d)``, the dropout masks of the decisions.
@@ -46,14 +46,14 @@ def with_starts(
     *,
     complete: bool = False,
 ) -> TreeBatch:
-    """The graph of the operations of sentences, with their node columns; -1 at START and OPEN.
+    """Build the graph of the operations of sentences, with node columns; -1 at START and OPEN.
 
     Arguments:
         batch: sentences with ``S`` steps, each with the columns of its token.
         operations: ``(S,)``, the operation of each step.
-        from_data: ``(S,)`` bool, which operations come from the data; becomes a node field.
-        start: the state in which the sentences begin; each has an OPEN per open sub-tree of it.
-        complete: whether a sentence that leaves a split open is an error.
+        from_data: ``(S,)`` bool, True for operations from the data; becomes a node field.
+        start: the state in which the sentences begin; each has an OPEN per open subtree of it.
+        complete: whether a split that is left open is an error.
     """
     sizes = batch.sizes.numpy()
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
@@ -72,12 +72,12 @@ def with_starts(
 
 
 def with_tokens(batch: TreeBatch, steps: Steps) -> TreeBatch:
-    """Sentences whose nodes are their steps, each with the columns of the token at hand.
+    """Build sentences whose nodes are steps, each with the columns of the next token.
 
     Arguments:
         batch: sentences with a node per token.
-        steps: their operations, of which RECUR alone consumes a token. After the last token ids
-            are -1 and numbers 0.
+        steps: their operations; only RECUR consumes a token. After the last token ids are -1 and
+            numbers 0.
     """
     operations, sizes = batch.on_host(steps.operations).numpy(), steps.sizes.numpy()
     token = torch.from_numpy(token_at(operations, sizes, batch.sizes.numpy())).to(batch.device)
@@ -90,12 +90,12 @@ def with_tokens(batch: TreeBatch, steps: Steps) -> TreeBatch:
 
 
 def _nothing(column: Tensor) -> int:
-    """What stands in a column where there is no token."""
+    """Return the value of a column where there is no token."""
     return -1 if column.dtype != torch.bool and not column.is_floating_point() else 0
 
 
 def largest_stack(steps: Steps, start: RRNetState | None = None) -> int:
-    """The largest number of open sub-trees in any sentence with these operations."""
+    """Return the largest number of open subtrees in any sentence with these operations."""
     ops, sizes = steps.operations.cpu().numpy(), steps.sizes.numpy()
     change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)
     opened = 0 if start is None else start.size.numpy().repeat(sizes)
@@ -103,7 +103,7 @@ def largest_stack(steps: Steps, start: RRNetState | None = None) -> int:
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
-    """The nodes that are steps, ``(S,)``; cached with the graph."""
+    """Return the nodes that are steps, ``(S,)``; cached with the graph."""
 
     def steps() -> Tensor:
         return torch.from_numpy(np.flatnonzero(_is_step(graph)))
@@ -112,7 +112,7 @@ def steps_of(graph: TreeBatch) -> Tensor:
 
 
 def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
-    """The place among the steps of each that consumes a token, ``(S,)``; cached with the graph."""
+    """Return the index of each step that consumes a token, ``(S,)``; cached with the graph."""
 
     def readers() -> Tensor:
         recurs = _operations(graph)[_is_step(graph)] == Operation.RECUR
@@ -122,12 +122,12 @@ def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
 
 
 def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
-    """The operations that are legal at each step, ``(L, 3)`` bool.
+    """Return a mask of the legal operations at each step, ``(L, 3)`` bool.
 
     Arguments:
         graph: the graph of the operations.
-        max_open: the most sub-trees that can be open at a time.
-        consume: which operations consume their token.
+        max_open: the largest number of subtrees that can be open at a time.
+        consume: the operations that consume their token.
     """
 
     def tokens_left() -> Tensor:  # whether a RECUR comes at each step or after it
@@ -146,7 +146,7 @@ def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
-    """The number of steps of each sequence, ``(T,)`` int64 on the CPU; cached with the graph."""
+    """Return the number of steps of each sequence, ``(T,)`` int64 on the CPU; cached."""
 
     def sizes() -> Tensor:
         sequence = owner(graph.sizes.numpy())[_is_step(graph)]
@@ -156,7 +156,7 @@ def step_sizes(graph: TreeBatch) -> Tensor:
 
 
 def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
-    """The node fields from which a cell reads the state in which sequences begin.
+    """Return the node fields from which a cell reads the initial state of sequences.
 
     OPEN nodes have h and c of their START, so that the node before a step has the state before it.
     """
@@ -179,12 +179,12 @@ def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
 
 
 def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -> RRNetState:
-    """The state in which sequences end, detached.
+    """Return the final state of sequences, detached.
 
     Arguments:
         graph: the graph of the operations.
         states: the cell's state fields of all nodes.
-        max_open: K, the most sub-trees that can be open at a time.
+        max_open: K, the largest number of subtrees that can be open at a time.
     """
     matching = match_splits(_operations(graph), graph.sizes.numpy())
     sequence = owner(graph.sizes.numpy())[matching.open]

@@ -1,6 +1,6 @@
 """A recurrent-recursive network that runs step by step, with a stack of tensors.
 
-It is needed when a policy chooses the operations, since these depend on the state. Parameters,
+It is needed if a policy chooses the operations, since they depend on the state. Parameters,
 equations and results are those of the traversal of the operation graph
 (:class:`~dgltrees.cells.RRNetCell`).
 """
@@ -27,7 +27,7 @@ class RRNetState(NamedTuple):
         h, c: ``(B, d)``, state and memory.
         stack, stack_c: ``(B, K, d)``, the pushed states and memories, bottom first; rows from
             ``size`` on are arbitrary.
-        size: ``(B,)`` int64 on the CPU, the number of open sub-trees.
+        size: ``(B,)`` int64 on the CPU, the number of open subtrees.
     """
 
     h: Tensor
@@ -37,19 +37,19 @@ class RRNetState(NamedTuple):
     size: Tensor
 
     def select(self, rows: Tensor) -> RRNetState:
-        """The state of the sequences ``rows``, a tensor of indices on the CPU."""
+        """Return the state of the sequences ``rows``, a tensor of indices on the CPU."""
         index = rows.to(self.h.device)
         h, c, stack, stack_c = (t.index_select(0, index) for t in self[:4])
         return RRNetState(h, c, stack, stack_c, self.size[rows])
 
 
 def initial_state(cell: RRNetCell, count: int, max_open: int) -> RRNetState:
-    """The state before the first token: zeros, and an empty stack.
+    """Return the state before the first token: zeros, and an empty stack.
 
     Arguments:
         cell: the cell.
-        count: B.
-        max_open: K, the most sub-trees that can be open at a time.
+        count: B, the number of sequences.
+        max_open: K, the largest number of subtrees that can be open at a time.
     """
     like, d = cell.U, cell.hidden_size
     h, c = like.new_zeros(count, d), like.new_zeros(count, d)
@@ -67,7 +67,7 @@ def advance(
     *,
     in_place: bool = False,
 ) -> RRNetState:
-    """One step of each sequence.
+    """Compute one step of each sequence.
 
     Arguments:
         cell: the cell.
@@ -75,8 +75,11 @@ def advance(
         operations: ``(B,)``, the :class:`Operation` of each sequence.
         state: the state before.
         mask: ``(B, d)``, the dropout mask of h as input of the step.
-        in_place: whether to push on the stack of ``state`` itself, which must not be used again;
-            only without gradients.
+        in_place: whether to push on the stack of ``state``, which must not be used again; only
+            without gradients.
+
+    Returns:
+        the new state.
 
     Raises:
         TreeError: a merge with an empty stack, a split with a full one, or an unknown operation.
@@ -97,7 +100,7 @@ def advance(
     top_c = state.stack_c[index, top] if cell.stack_cell else c
     last = Step(h, c, state.stack[index, top], top_c)
     step = cell.step(x, wx, last, groups, None if mask is None else mask.index_select(0, index))
-    splits = counts[Operation.SPLIT]  # they stand first
+    splits = counts[Operation.SPLIT]  # they come first
     places = index[:splits], size[:splits]
     stack, stack_c = state.stack, state.stack_c
     if splits:
@@ -116,7 +119,7 @@ def _check(op: Tensor, state: RRNetState) -> None:
         ((op == Operation.MERGE) & (state.size == 0), "expected a split for every merge"),
         (
             (op == Operation.SPLIT) & (state.size == max_open),
-            f"expected at most {max_open} open sub-trees, the limit of the stack",
+            f"expected at most {max_open} open subtrees, the limit of the stack",
         ),
     ):
         if wrong.any():
@@ -126,7 +129,7 @@ def _check(op: Tensor, state: RRNetState) -> None:
 
 
 Consume = Literal["step", "recur"]
-"""Which operations consume their token: each one, or RECUR alone."""
+"""The operations that consume their token: all, or only RECUR."""
 
 
 class Steps(NamedTuple):
@@ -154,7 +157,7 @@ def choose(
     consume: Consume,
     ends: bool,
 ) -> tuple[Steps, Tensor]:
-    """The operations of sentences, and whether each is a given one, ``(L,)`` bool, on the CPU.
+    """Choose the operations of sentences step by step.
 
     Arguments:
         policy, cell: the networks.
@@ -164,8 +167,11 @@ def choose(
         given: operations that are not chosen.
         state: the state in which the sentences begin.
         h_mask: ``(T, d)``, the dropout masks of h.
-        consume: which operations consume their token.
-        ends: whether, if RECUR alone consumes, sub-trees are merged at the end of a sentence.
+        consume: the operations that consume their token.
+        ends: whether, if only RECUR consumes, subtrees are merged at the end of a sentence.
+
+    Returns:
+        the operations, and a mask ``(L,)`` that is True for given ones; on the CPU.
     """
     max_open, ends = state.stack.shape[1], ends and consume == "recur"
     x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # there is no token after the last

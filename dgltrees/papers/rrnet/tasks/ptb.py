@@ -1,10 +1,10 @@
 """Language modelling of running text, word by word.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
-Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have one sentence per
-line, or are trees. Every word and every end of a line is predicted once, from everything before it
-in its stream. Decisions of a policy depend only on the prefix, so the perplexities of all models
-are comparable; but not those under gold operations, whose trees depend on later words.
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Files have one sentence per
+line, or trees. Every word and every end of a line is predicted once, from all words before it in
+its stream. Decisions of a policy depend only on the prefix, so the perplexities of all models are
+comparable. Perplexities with gold operations are not, since the trees depend on later words.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from dgltrees.trees import LabeledTrees, TreeBatch
 from dgltrees.trees.segments import within
 
 STREAMS = 10
-"""The number of streams of a text in evaluation; each starts without context."""
+"""The number of streams in evaluation; each starts without context."""
 
 _NO_EDGES = torch.empty(0, dtype=torch.long)
 
 
 @dataclass(frozen=True)
 class StreamTask(ReaderTask):
-    """Language modelling of streams: examples are lines, rows are words, batches have windows.
+    """Language modelling of streams: examples are lines, rows are words, batches are windows.
 
     The ids of a batch are the indices of its words, ``(B, T)``.
     """
@@ -47,17 +47,18 @@ class StreamTask(ReaderTask):
     has_majority = False
 
     def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """All words, ``(N,)``."""
+        """Return all words, ``(N,)``."""
         return np.asarray(data.forest.columns["word"], dtype=np.int64)
 
     def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The words that a batch predicts."""
+        """Return the words that a batch predicts."""
         return np.asarray(ids[ids >= 0])
 
     def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The words to consume of each stream, and the words to predict after them.
+        """Return the words that each stream consumes, and the words to predict after them.
 
-        The first input of a stream is the word before it; that of the text is its last word, END.
+        The first input of a stream is the word before it. For the first stream of the text it is
+        the last word, END.
         """
         words, rows = self.targets(data), self.rows(data, ids)
         columns = {name: column[rows - 1] for name, column in data.forest.columns.items()}
@@ -72,7 +73,7 @@ class StreamTask(ReaderTask):
     def training_batches(
         self, data: LabeledTrees, settings: StreamSettings, batch_size: int
     ) -> WindowSampler:
-        """The windows of ``batch_size`` streams of the text.
+        """Return the windows of ``batch_size`` streams of the text.
 
         Raises:
             TreeError: the text is too short for the number of streams.
@@ -81,7 +82,7 @@ class StreamTask(ReaderTask):
         return WindowSampler(words, streams=batch_size, window=settings.window)
 
     def evaluation_batches(self, data: LabeledTrees, max_nodes: int) -> list[NDArray[np.int64]]:
-        """The windows of a few streams of the text.
+        """Return the windows of a few streams of the text.
 
         Raises:
             TreeError: the text has only one word.
@@ -91,24 +92,24 @@ class StreamTask(ReaderTask):
         return WindowSampler(words, streams=streams, window=max(1, max_nodes // streams)).batches()
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, and what came before each word.
+        """Compute the ``loss`` of each word and the counts of operations before it, ``(R,)`` each.
 
-        These are ``splits`` and ``merges``, and ``gave``, the operations that come from the data.
+        The counts are ``splits`` and ``merges``, and ``gave``, the operations from the data.
         """
         return cast(StreamLM, model).outputs(batch, targets)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """The word vectors and the output layer, which may be tied."""
+        """Return the parameters of the word vectors and of the output layer, which may be tied."""
         lm = cast(StreamLM, model)
         return (lm.output, *lm.encoder.input.parameters())
 
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
+        """Report ``loss``, the mean over words and ends of lines in nats, perplexity and counts.
 
-        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. Where
-        operations are gold ones, which depend on later words, ``gold_operations`` is true.
+        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. With
+        gold operations, which depend on later words, ``gold_operations`` is true.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
@@ -125,9 +126,9 @@ class StreamTask(ReaderTask):
         return report
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """For each line: ``example``, its ``log_prob`` given the lines before, and ``words``.
+        """Yield for each line ``example``, its ``log_prob`` given earlier lines, and ``words``.
 
-        Of a file that is read in parts, each part begins without context.
+        If a file is read in parts, each part begins without context.
         """
         losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
         for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
@@ -139,7 +140,7 @@ def _read(
 ) -> Iterator[LabeledTrees]:
     is_trees = format_by_suffix(path) == "mrg"
     parts = (stream_running_trees if is_trees else stream_running_text)(path, trees, vocabs=vocabs)
-    # a text is learned and measured in streams, from many places; what predicts reads on
+    # training and evaluation read streams from many places of a text; prediction reads in order
     return iter([gather(parts)]) if labeled else parts
 
 

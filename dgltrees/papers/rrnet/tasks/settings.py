@@ -39,12 +39,14 @@ from dgltrees.trees import Vocabulary
 
 @dataclass(frozen=True)
 class Rewards:
-    """Where the rewards of a policy come from."""
+    """The rewards of a policy."""
 
     reward: Literal["accuracy", "likely", "log_likelihood"] = "accuracy"
-    """Reward: 1 for the right answer, 1 where its probability is above 0.5, or its log."""
+    """Reward: 1 for the right answer (accuracy), 1 if its probability is above 0.5 (likely), or its
+    log-probability (log_likelihood)."""
     supervised_fraction: Share = 0.0
-    """Part of the training sentences whose operations in the data the policy follows."""
+    """Fraction of the training sentences for which the policy follows the operations in the
+    data."""
 
 
 Agent = tuple[PolicyObjective, Any] | Literal["none"]
@@ -53,24 +55,24 @@ Agent = tuple[PolicyObjective, Any] | Literal["none"]
 
 @dataclass(frozen=True)
 class LimitedStack:
-    """Operations that are not gold, so that the stack needs a limit."""
+    """The settings of operations that are not gold, which need a limit of the stack."""
 
     stack: Count = 16
-    """Largest number of sub-trees that can be open at a time."""
+    """Largest number of subtrees that can be open at a time."""
 
 
 @dataclass(frozen=True)
 class Consumption:
-    """How operations and tokens go together."""
+    """The settings of how operations consume tokens."""
 
     consume: Consume = "step"
-    """Operations that consume a token: every one (step), as where brackets are tokens, or recur
-    alone, with any number of splits and merges between two words."""
+    """Operations that consume a token: all (step), for texts in which brackets are tokens, or only
+    recur, with any number of splits and merges between two words."""
 
 
 @dataclass(frozen=True)
 class LearnedOperations(LimitedStack, Consumption):
-    """A policy network and how it learns."""
+    """The settings of a policy network and its learning."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "agent": {"none": None, **{name: (kind, Rewards) for name, kind in OBJECTIVES.items()}}
@@ -79,21 +81,21 @@ class LearnedOperations(LimitedStack, Consumption):
     agent: Agent = chosen("none")
     """Reinforcement learning of the policy; none: it imitates the operations in the data."""
     hidden_sizes: list[Count] = field(default_factory=list)
-    """Sizes of the policy network's hidden layers."""
+    """Sizes of the hidden layers of the policy network."""
     detach: bool = False
     """Stop the gradient of the policy's loss at the states that the policy reads."""
     weight: NonNegative = 1.0
-    """Weight of the policy's loss beside that of the answer."""
+    """Weight of the policy's loss; that of the answer has weight 1."""
 
     @property
     def reward(self) -> Any:
-        """The setting ``policy.reward``; None without reinforcement learning."""
+        """Return the setting ``policy.reward``; None without reinforcement learning."""
         return None if self.agent == "none" else self.agent[1].reward
 
 
 @dataclass(frozen=True)
 class RandomOperationsSettings(LimitedStack):
-    """One operation for each token of the vocabulary."""
+    """The settings of random operations, one for each token of the vocabulary."""
 
     seed: Seed = 0
     """Seed of the operations."""
@@ -101,7 +103,7 @@ class RandomOperationsSettings(LimitedStack):
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What a recurrent-recursive network does at each token."""
+    """The settings of the operations of a recurrent-recursive network."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
@@ -117,38 +119,38 @@ class PolicySettings:
     )
     """Operations (split, recur, merge): those of the trees in the data (gold), of a policy network
     that is trained with the model (policy), one for each word of the vocabulary, drawn once
-    (random), or recur only, which is an LSTM."""
+    (random), or only recur, which is an LSTM."""
     merge: Literal["mlp", "average"] = "mlp"
-    """How a merge joins two states: by the paper's MLP, or by their mean."""
+    """How a merge combines two states: by the paper's MLP (mlp), or by their mean (average)."""
     stack_cell: bool = False
-    """Push the LSTM's memory on the stack too; by default its state alone."""
+    """Push the LSTM's memory on the stack too; by default only its state is pushed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RRNetSettings(EncoderSettings):
-    """A recurrent-recursive network."""
+    """The settings of a recurrent-recursive network."""
 
     parts: ClassVar[Mapping[str, Any]] = {"policy": PolicySettings}
 
     policy: PolicySettings
     hidden_size: Count
-    """The model's size of a state."""
+    """Size of a state."""
     dropout: Fraction = 0.0
     """Probability of dropout on the inputs and on states between steps, one mask per sequence."""
     layer_norm: bool = False
-    """Layer normalisation of every gate's pre-activation, and of the memory."""
+    """Layer normalisation of the pre-activations of every gate, and of the memory."""
 
     def __call__(self, inputs: Input) -> RRNetEncoder:
-        """Make the encoder.
+        """Construct the encoder.
 
         Raises:
             ConfigError: the vectors are those of a pretrained encoder that is trained; or the
-                operations should be random per token id, but tokens have no ids.
+                operations are random per token id, and tokens have no ids.
         """
         if isinstance(inputs, FineTunedWords):
             raise ConfigError(
-                "expected a pretrained encoder that is not trained with model.encoder rrnet, which "
-                "decides word by word, got data.fine_tune; leave it out"
+                "expected no data.fine_tune with model.encoder rrnet, which decides word by word, "
+                "got data.fine_tune; remove it"
             )
         operations = self.policy.operations
         fixed = self._fixed(inputs)
@@ -182,7 +184,7 @@ class RRNetSettings(EncoderSettings):
         )
 
     def _fixed(self, inputs: Input) -> RandomOperations | OnlyRecur | None:
-        """The operations that no data give and nothing learns."""
+        """Construct operations that are neither in the data nor learned, or return None."""
         operations = self.policy.operations
         if operations == "recur":
             return OnlyRecur()
@@ -193,7 +195,7 @@ class RRNetSettings(EncoderSettings):
         return RandomOperations(inputs.ids, cast(NodeInput, inputs).rows, operations.seed)
 
     def classifier(self, encoder: Encoder, head: Head) -> Classifier:
-        """A classifier of sentence vectors; if there is a policy, it learns from rewards."""
+        """Construct a classifier of sentence vectors; a policy, if any, learns from rewards."""
         operations = self.policy.operations
         if not isinstance(operations, LearnedOperations):
             return Classifier(encoder, Root(), head)
@@ -203,11 +205,11 @@ class RRNetSettings(EncoderSettings):
 
     @staticmethod
     def display_name(model: Options) -> str:
-        """The name of the encoder, with how operations are decided."""
+        """Return the name of the encoder, including the source of the operations."""
         names = {
             "gold": "supervised RRNet",
             "random": "RRNet, random operations",
-            "recur": "RRNet, recur alone",
+            "recur": "RRNet, only recur",
         }
         agent = model.get("policy.agent", "none")
         learned = f"RRNet, policy learned {'supervised' if agent == 'none' else agent}"
@@ -215,13 +217,13 @@ class RRNetSettings(EncoderSettings):
 
     @staticmethod
     def separate_losses(model: Options) -> bool:
-        """Whether a policy learns too, whose loss has another scale."""
+        """Return whether a policy learns too, whose loss has another scale."""
         return bool(model["policy.operations"] == "policy")
 
 
 @dataclass(frozen=True)
 class ReaderModel:
-    """A model that reads symbols one by one and answers."""
+    """The settings of a model that reads symbols one by one and answers."""
 
     parts: ClassVar[Mapping[str, Any]] = {"encoder": {"rrnet": RRNetSettings, **SEQUENCES}}
 
@@ -233,32 +235,32 @@ class ReaderModel:
     """Size of a symbol's vector."""
 
     def symbols(self, vocab: Vocabulary) -> WordEmbedding:
-        """The embedding of the symbols of a small alphabet, in the column ``"word"``.
+        """Construct the embedding of the symbols of a small alphabet, in the column ``"word"``.
 
-        It is initialised from N(0, 1): learning starts late with the small default vectors.
+        It is initialised from N(0, 1), since learning starts late with the smaller default vectors.
         """
         rows, size = len(vocab), self.embedding
         return WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-        """The model, whose answer is a number, digit by digit."""
+        """Construct the model, whose answer is a number, digit by digit."""
         encoder = self.encoder(inputs=self.symbols(vocabs["word"]))
         return classifier(self.encoder, encoder, NumberDecoder(encoder.size))
 
 
 @dataclass(frozen=True)
 class PairReaderModel(ReaderModel):
-    """A model that reads two sequences of symbols and compares them."""
+    """The settings of a model that reads two sequences of symbols and compares them."""
 
     head_hidden_sizes: list[Count] = field(default_factory=list)
-    """Size of the one hidden layer that compares two encodings."""
+    """Size of the hidden layer that compares two encodings."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
     init: Init = "kaiming"
     """Initial weights of the head: kaiming (normal), xavier (uniform), or uniform."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-        """The model, whose answer is a class of the two sequences."""
+        """Construct the model, whose answer is a class of the two sequences."""
         encoder = self.encoder(inputs=self.symbols(vocabs["word"]))
         head = make_pair_head(
             encoder.size,

@@ -1,14 +1,14 @@
-"""Tasks on symbols that are read one by one: math expressions, and LRT without its trees.
+"""Tasks on sequences of symbols: math expressions, and LRT without its trees.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), sections 3.1 and 3.2. Brackets are tokens
 that split and merge.
 
-- ``mee``: the value of a bracketed expression, digit by digit. All encoders have the same decoder;
-  an answer is right if all its digits are. Accuracy is also reported by the number of operators.
+- ``mee``: the value of a bracketed expression, digit by digit. All encoders have the same decoder.
+  An answer is right if all its digits are. Accuracy is also reported by the number of operators.
 - ``lrt-sequence``: the logical relation of two sentences. The pairs, files, splits and reports
-  are those of the task ``lrt``. Encodings are compared by an MLP over them, their difference and
-  their product: with the bilinear layer of ``lrt``, sequential encoders learn far more slowly.
+  are those of the task ``lrt``. An MLP compares the encodings from both, their difference and their
+  product. With the bilinear layer of ``lrt``, sequential encoders learn far more slowly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MANY_OPERATORS = 99
 
 
 def _reader(stream: Callable[..., Iterator[LabeledTrees]]) -> Reader:
-    """Reads the chunks of a file; its symbols have their ids already."""
+    """Return a reader of the chunks of a file, whose symbols already have ids."""
 
     def read(
         path: PathLike, settings: OperatorSettings, vocabs: Names, *, labeled: bool, trees: int

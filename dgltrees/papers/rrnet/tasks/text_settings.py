@@ -26,20 +26,21 @@ from dgltrees.trees import Vocabulary
 
 @dataclass(frozen=True)
 class StreamSettings(WordSettings):
-    """The data of language models over running text, whose order stays."""
+    """The data settings of language models over running text, which is not shuffled."""
 
     hidden: ClassVar[tuple[str, ...]] = ("seed",)
 
     window: Count = 35
-    """Words of each stream in a batch; truncated backpropagation goes back no further."""
+    """Words of each stream in a batch, the length of truncated backpropagation."""
 
 
 @dataclass(frozen=True)
 class WordRewards:
-    """Where the rewards of a policy come from: the words it predicts."""
+    """The rewards of a policy for predicted words."""
 
     reward: Literal["likely", "log_likelihood"] = "log_likelihood"
-    """Reward: the log-probability of the next word, or 1 where its probability is above 0.5."""
+    """Reward: the log-probability of the next word (log_likelihood), or 1 if its probability is
+    above 0.5 (likely)."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class StreamQLearning(QLearning):
 
 @dataclass(frozen=True)
 class StreamLearnedOperations(LearnedOperations):
-    """A policy network and how it learns."""
+    """The settings of a policy network and its learning."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "agent": {
@@ -71,16 +72,16 @@ class StreamLearnedOperations(LearnedOperations):
 
 @dataclass(frozen=True)
 class GoldOperations(LimitedStack, Consumption):
-    """Operations of the trees in the data."""
+    """The settings of gold operations, those of the trees in the data."""
 
     consume: Consume = "recur"
-    """Operations that consume a token: recur alone, with any number of splits and merges between
-    two words as in trees, or every one (step)."""
+    """Operations that consume a token: only recur, with any number of splits and merges between two
+    words, or all (step)."""
 
 
 @dataclass(frozen=True)
 class StreamPolicySettings(PolicySettings):
-    """What a recurrent-recursive network does at each token of a text."""
+    """The settings of the operations of a recurrent-recursive network over running text."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
@@ -95,20 +96,20 @@ class StreamPolicySettings(PolicySettings):
         chosen("policy")
     )
     """Operations (split, recur, merge): those of a policy network that is trained with the model
-    (policy), one for each word of the vocabulary, drawn once (random), recur only, which is an
+    (policy), one for each word of the vocabulary, drawn once (random), only recur, which is an
     LSTM, or those of the trees in the data (gold), which depend on later words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamRRNetSettings(RRNetSettings):
-    """A recurrent-recursive network over running text."""
+    """The settings of a recurrent-recursive network over running text."""
 
     parts: ClassVar[Mapping[str, Any]] = {"policy": StreamPolicySettings}
 
 
 @dataclass(frozen=True)
 class StreamModel:
-    """A language model over running text."""
+    """The settings of a language model over running text."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "encoder": {"rrnet": StreamRRNetSettings, "lstm": LSTMStream}
@@ -126,7 +127,7 @@ class StreamModel:
     """Probability of dropout between the states and the output layer."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> StreamLM:
-        """The model."""
+        """Construct the model."""
         reader = self.encoder(inputs=WordEmbedding("word", len(vocabs["word"]), self.embedding))
         options: dict[str, Any] = {}
         if isinstance(self.encoder, StreamRRNetSettings):

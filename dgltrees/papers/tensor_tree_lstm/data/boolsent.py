@@ -1,7 +1,7 @@
 """BoolSent: Boolean expressions with the value of every subexpression.
 
-The data set of Castellana & Bacciu, "Generalising Recursive Neural Models by Tensor Decomposition",
-IJCNN 2020.
+The data set of Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor
+Decomposition" (IJCNN 2020).
 """
 
 from __future__ import annotations
@@ -31,19 +31,22 @@ _BARE_HEADS = {name: 3 * i + 2 for i, name in enumerate(BOOLSENT_OPERATORS)}
 def stream_boolsent(
     path: PathLike, trees: int = 10_000, *, labeled: bool = True
 ) -> Iterator[LabeledTrees]:
-    """The expressions of a BoolSent file, ``trees`` lines at a time.
+    """Yield the expressions of a BoolSent file, ``trees`` lines at a time.
 
-    A line is one expression, ``(1_AND 1 (1_OR 0 1 ) )``: before each operator is the value of its
-    subexpression.
+    A line is one expression, ``(1_AND 1 (1_OR 0 1 ) )``. The value of each subexpression is before
+    its operator.
 
     Node columns: ``op``, the operator's row of :data:`BOOLSENT_OPERATORS` or -1 at a leaf;
     ``value``, the bit of a leaf or -1 at an operator; ``target``, the value of the subexpression,
-    which is the bit itself at a leaf. Example column: ``target``, the root's value.
+    at a leaf its bit. Example column: ``target``, the root's value.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        labeled: whether every operator must have its value, as in ``1_AND``; otherwise ``target``
-            is -1 where it is alone, as in ``AND``.
+        labeled: whether every operator must have a value, as in ``1_AND``; otherwise ``target`` is
+            -1 for operators without one, as in ``AND``.
+
+    Yields:
+        the expressions of up to ``trees`` lines.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket

@@ -1,8 +1,8 @@
 """ListOps: nested operations on lists of digits, drawn from the distribution of the release.
 
-Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL SRW 2018. A node is
-a digit with probability 3/4, else one of MIN, MAX, MED and SM (sum modulo 10) with 2 to 5
-arguments, all equally likely; at the last level it is always a digit. The trees of a data set are
+Nangia and Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning" (NAACL SRW 2018). A node
+is a digit with probability 3/4, otherwise one of MIN, MAX, MED and SM (sum modulo 10) with 2 to 5
+arguments, all equally likely. At the last level it is always a digit. The trees of a data set are
 distinct. They are not the trees of the release.
 """
 
@@ -25,7 +25,7 @@ DIGIT = 0.75
 
 
 def _median(values: list[int]) -> int:
-    """``int(numpy.median(values))``."""
+    """Return ``int(numpy.median(values))``."""
     ordered, middle = sorted(values), len(values) // 2
     return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) // 2
 
@@ -63,16 +63,16 @@ def make_listops(
         seed: the same seed gives the same bytes on every machine.
         form: notation of an expression: ``( ( ( [SM 6 ) 5 ) ] )`` as in the release (binary), or
             ``[SM 6 5 ]`` (nary).
-        max_depth: the number of levels of nodes, the root's included; 1 gives single digits.
+        max_depth: the number of levels of nodes, including the root; 1 gives single digits.
         max_arguments: the largest number of arguments of an operator, 2 to 5.
-        overwrite: write to a folder that holds files; those of an older data set are removed.
+        overwrite: write to a folder that contains files; those of an older data set are removed.
 
     Returns:
         the files, by name: ``train``, ``valid``, ``test``, ``manifest``.
 
     Raises:
-        ConfigError: a setting is out of range, there are fewer distinct expressions than asked for,
-            or the folder holds files.
+        ConfigError: a setting is out of range, there are fewer distinct expressions than requested,
+            or the folder contains files.
     """
     sizes = [train, valid, test]
     _check(sizes, form, max_depth, max_arguments)
@@ -108,7 +108,7 @@ def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> N
 
 
 def _draw(rng: random.Random, binary: bool, max_depth: int, max_arguments: int) -> str:
-    """One line of the file; the value is computed while the expression is drawn."""
+    """Draw one line of the file; the value is computed while the expression is drawn."""
     words: list[str] = []
     pending: list[tuple[int, int, list[int]]] = []  # operator, number of arguments, their values
     while True:

@@ -1,11 +1,12 @@
 """Logical relations: pairs of propositional sentences and the relation between them.
 
-After Bowman, Potts & Manning, "Recursive Neural Networks Can Learn Logical Semantics", CVSC 2015.
-There are six variables, of which a pair uses at most four. Tautologies and contradictions are
-skipped. Truth tables decide which of seven relations holds. The pairs are not those of the release.
+After Bowman, Potts and Manning, "Recursive Neural Networks Can Learn Logical Semantics" (CVSC
+2015). There are six variables; a pair uses at most four. Tautologies and contradictions are
+skipped. Truth tables determine which of seven relations holds. The pairs are not those of the
+release.
 
-At the first three levels of a sentence a node is a variable with probability 0.55, else AND or OR
-of two nodes of the next level; at the fourth it is a variable. Each node is negated with
+At the first three levels of a sentence a node is a variable with probability 0.55, otherwise AND or
+OR of two nodes of the next level. At the fourth level it is a variable. Each node is negated with
 probability 1/3. These numbers were fitted to the pairs of the paper. A truth table is an integer of
 64 bits, one per assignment of the six variables.
 """
@@ -27,7 +28,7 @@ VARIABLE = 0.55
 NEGATED = 1 / 3
 
 LARGEST = 2 ** (LEVELS + 1) - 1 + 2**LEVELS - 1
-"""The most operators: every node is negated, and AND or OR above the last level."""
+"""The largest number of operators: every node is negated, and AND or OR above the last level."""
 
 ALWAYS = 2**64 - 1
 TABLES = {
@@ -39,11 +40,11 @@ _Shape = tuple[bool, int, int]  # negated?, operators to the left and right; -1,
 
 
 def _grammar() -> tuple[list[list[tuple[list[float], list[_Shape]]]], list[float]]:
-    """The possible shapes of a node by its level and the number ``k`` of operators in its subtree.
+    """Compute the possible shapes of a node by level and number ``k`` of operators in its subtree.
 
     Returns:
-        per level and k, the cumulative weights of the shapes and the shapes; and the probability of
-        k operators at the first level.
+        for each level and k, the cumulative weights of the shapes and the shapes; and the
+        probability of k operators at the first level.
     """
     table: list[list[tuple[list[float], list[_Shape]]]] = []
     lower: list[float] = []  # probability of k operators at the next level
@@ -78,7 +79,7 @@ def draw_sentence(rng: random.Random, operators: int, variables: str) -> tuple[s
     """Draw a sentence with exactly this many operators.
 
     Arguments:
-        operators: the number of AND, OR and NOT together, 0 to ``LARGEST``.
+        operators: the number of AND, OR and NOT, 0 to ``LARGEST``.
         variables: the letters to draw from, such as ``"acdf"``.
 
     Returns:
@@ -117,7 +118,8 @@ VERSION = 1
 """Increased whenever the same settings give other bytes."""
 
 BINS = 13
-"""Bin n holds the pairs whose longer sentence has n operators; the last bin 12 or more."""
+"""The number of bins. Bin n contains the pairs whose longer sentence has n operators, the last bin
+those with 12 or more."""
 
 SHARES = (1, 110, 588, 1098, 1435, 1613, 1557, 1260, 896, 597, 386, 231, 228)
 """The pairs per bin, out of 10,000, of the published training data."""
@@ -138,25 +140,25 @@ def make_lrt(
 ) -> dict[str, Path]:
     """Write a data set of logical relations: ``train0`` to ``train12``, ``valid0`` ..., ``test0``.
 
-    A line is ``relation TAB sentence TAB sentence``; file n holds the pairs whose longer sentence
-    has n operators (file 12: 12 or more). The pairs of all splits are distinct, and all splits of a
-    bin have the same distribution. A file without pairs is not written.
+    A line is ``relation TAB sentence TAB sentence``. File n contains the pairs whose longer
+    sentence has n operators (file 12: 12 or more). The pairs of all splits are distinct, and all
+    splits of a bin have the same distribution. A file without pairs is not written.
 
     Args:
         out: the folder to write to, new or empty.
         train: the number of training pairs, spread over the bins as in the published data; or a
             list with a number per bin, from 0 operators on.
-        valid: validation pairs, likewise.
-        test: test pairs, likewise.
+        valid: validation pairs, as train.
+        test: test pairs, as train.
         seed: the same seed gives the same bytes on every machine.
-        overwrite: write to a folder that holds files; those of an older data set are removed.
+        overwrite: write to a folder that contains files; those of an older data set are removed.
 
     Returns:
         the files, by name: ``train0``, ..., ``manifest``.
 
     Raises:
-        ConfigError: a number is out of range, there are fewer distinct pairs than asked for, or the
-            folder holds files.
+        ConfigError: a number is out of range, there are fewer distinct pairs than requested, or the
+            folder contains files.
     """
     totals = dict(zip(draws.SPLITS, (train, valid, test)))
     draws.check_sizes([sum(n) if isinstance(n, list) else n for n in totals.values()], "pairs")
@@ -165,7 +167,7 @@ def make_lrt(
     files: dict[str, Sequence[str]] = {}
     for n in range(BINS):
         counts = [sizes[split][n] for split in draws.SPLITS]
-        # "logic" is a part of the seed: another word would draw other pairs
+        # "logic" is part of the seed: another word would draw other pairs
         pairs = _draw_bin(draws.stream("logic", seed, n), n, sum(counts))
         files |= draws.cut(pairs, counts, f"{{}}{n}")
     settings = {**totals, "seed": seed}
@@ -174,10 +176,21 @@ def make_lrt(
 
 
 def relation(left: int, right: int) -> str:
-    """The relation between two sentences with these truth tables (neither 0 nor ``ALWAYS``).
+    """Return the relation between two sentences from their truth tables.
 
-    ``=`` is equivalence, ``<`` and ``>`` entailment (``<``: every model of the left sentence is one
-    of the right), ``^`` negation, ``|`` alternation, ``v`` cover and ``#`` independence.
+    ``=`` is equivalence, ``<`` and ``>`` are entailment (``<``: every model of the left sentence is
+    one of the right), ``^`` negation, ``|`` alternation, ``v`` cover and ``#`` independence.
+
+    Arguments:
+        left, right: the truth tables, neither 0 nor ``ALWAYS``.
+
+    Returns:
+        the symbol of the relation.
+
+    Example:
+        >>> from dgltrees.papers.tensor_tree_lstm.data.generate_lrt import TABLES, relation
+        >>> relation(TABLES["a"] & TABLES["b"], TABLES["a"])  # (a and b) entails a
+        '<'
     """
     if left == right:
         return "="
@@ -192,7 +205,7 @@ def relation(left: int, right: int) -> str:
 
 
 def _by_bin(split: str, size: Sizes) -> list[int]:
-    """The number of pairs per bin of a split."""
+    """Return the number of pairs per bin of a split."""
     if isinstance(size, list):
         if len(size) > BINS or any(count < 0 for count in size):
             raise ConfigError(
@@ -208,7 +221,7 @@ def _by_bin(split: str, size: Sizes) -> list[int]:
 
 
 def _draw_bin(rng: random.Random, n: int, count: int) -> list[str]:
-    """``count`` distinct pairs of bin n in random order."""
+    """Draw ``count`` distinct pairs of bin n in random order."""
     longer = range(n, LARGEST + 1) if n == BINS - 1 else (n,)
     sides = [
         (left, right)

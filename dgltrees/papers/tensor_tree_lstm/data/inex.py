@@ -1,6 +1,7 @@
 """INEX 2005: the structure of XML documents, with a class per document.
 
-Denoyer & Gallinari, "Report on the XML Mining Track at INEX 2005 and INEX 2006", SIGIR Forum 2007.
+Denoyer and Gallinari, "Report on the XML Mining Track at INEX 2005 and INEX 2006" (SIGIR Forum
+2007).
 """
 
 from __future__ import annotations
@@ -28,19 +29,22 @@ def stream_inex(
     vocabs: Mapping[str, Vocabulary] | None = None,
     labeled: bool = True,
 ) -> Iterator[LabeledTrees]:
-    """The trees of an INEX file, ``trees`` lines at a time.
+    """Yield the trees of an INEX file, ``trees`` lines at a time.
 
-    A line is ``class:label(child child ...)``; a child is ``label(child child ...)`` again, and
-    ``label($)`` is a leaf.
+    A line is ``class:label(child child ...)``. A child is ``label(child child ...)``, and a leaf is
+    ``label($)``.
 
     Node column: ``label``. Example column: ``target``, the class.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or one of the two; where a
-            name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
-            name. All chunks share them.
+        vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or one of the two. A name
+            that is missing from a frozen vocabulary becomes its unknown name; without one it is an
+            error. All chunks share the vocabularies.
         labeled: whether every line must have a class; otherwise ``target`` is -1 without one.
+
+    Yields:
+        the trees of up to ``trees`` lines.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -58,18 +62,18 @@ def _examples(
     is_open, up, count = items.is_open, items.parent, items_in(items)
     is_end = ~is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
     is_node = ~is_open & ~is_class & ~is_end
-    items.refuse(is_class & is_open, lambda _: f"expected {_GRAMMAR.form}, got no class")
+    items.refuse(is_class & is_open, lambda _: f"missing class, expected {_GRAMMAR.form}")
     items.refuse(
         is_end & ((up < 0) | (count[up] != 1)),
-        lambda _: "expected $ alone in its bracket, got it elsewhere",
+        lambda _: "expected $ only as the single item of a bracket, got it elsewhere",
     )
     after_label = np.roll(is_node, 1) & (up == np.roll(up, 1))
     opens_children = is_open & after_label
     items.refuse(
         (is_open & ~after_label) | (is_node & ~np.append(opens_children[1:], False)),
-        lambda i: f"expected a bracket behind every label and nowhere else, got {items.text(i)}",
+        lambda i: f"expected a bracket after every label and only there, got {items.text(i)}",
     )
-    items.refuse(is_open & (count == 0), lambda _: "expected children or $, got none")
+    items.refuse(is_open & (count == 0), lambda _: "expected children or $, got an empty bracket")
     target = labels_of_lines(items, is_class, items.encode(is_class, vocabs["target"]))
     forest = assemble(
         is_node,

@@ -1,6 +1,6 @@
 """ListOps: the operators MAX, MED, MIN and SM (sum modulo 10) on nested lists of digits.
 
-Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL SRW 2018.
+Nangia and Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning" (NAACL SRW 2018).
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ def stream_listops(
     *,
     labeled: bool = True,
 ) -> Iterator[LabeledTrees]:
-    """The examples of a ListOps file, ``trees`` lines at a time.
+    """Yield the examples of a ListOps file, ``trees`` lines at a time.
 
     A line is ``value TAB expression``. The expression has the n-ary form ``[SM 6 5 ]`` or the
-    binary form of the official release, ``( ( ( [SM 6 ) 5 ) ] )``; without its round brackets the
-    second is the first. In a file with the header ``Source TAB Target``, as in another release,
-    the value comes last.
+    binary form of the official release, ``( ( ( [SM 6 ) 5 ) ] )``, which adds round brackets. In a
+    file with the header ``Source TAB Target``, as in another release, the value comes last.
 
     Node columns: ``op``, the operator's row of :data:`LISTOPS_OPERATORS` or -1 at a digit, and
     ``value``, the digit or -1 at an operator. Example column: ``target``, the value.
@@ -56,6 +55,9 @@ def stream_listops(
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have a value; otherwise ``target`` is -1 without one.
+
+    Yields:
+        the examples of up to ``trees`` lines.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -93,17 +95,17 @@ def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> LabeledTrees:
 def write_listops(
     examples: LabeledTrees, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
 ) -> None:
-    """Write ListOps examples as a file, which :func:`stream_listops` reads back.
+    """Write ListOps examples to a file, which :func:`stream_listops` reads back.
 
     Arguments:
-        examples: with the columns that :func:`stream_listops` lists.
-        path: the file; it is replaced once all is written.
-        form: of the expressions; ``binary`` is the official ``( ( ( [SM 6 ) 5 ) ] )``, ``nary`` is
-            ``[SM 6 5 ]``.
+        examples: examples with the columns of :func:`stream_listops`.
+        path: the file; an existing file is replaced after all examples are written.
+        form: the form of the expressions: ``binary`` is the official ``( ( ( [SM 6 ) 5 ) ] )``,
+            ``nary`` is ``[SM 6 5 ]``.
 
     Raises:
         TreeError: with tree and node: a node with children has no operator, or a leaf no digit.
-        ConfigError: ``form`` is neither.
+        ConfigError: ``form`` is neither ``binary`` nor ``nary``.
     """
     if form not in ("binary", "nary"):
         raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")

@@ -98,7 +98,7 @@ def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
         ("(2 (2 a) b)", "expected a leaf of the form (label word), got 'b' elsewhere"),
         ("a", "expected a leaf of the form (label word), got 'a' elsewhere"),
         ("(2)", "expected a word or constituents after a label, got none"),
-        ("((2 a))", "expected a label at the beginning of a bracket, got none"),
+        ("((2 a))", "missing a label at the beginning of a bracket"),
         ("(2 a) (2 b)", "with 1 part outside all brackets, got 2"),
         ("(2 (2 a)", "expected a ')' for every '(', got 1 left open at the end of the line"),
         ("(2 a))", "expected an opening '(' for every ')'"),

@@ -145,8 +145,8 @@ def test_length_1_gives_all_its_expressions_and_no_more(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         make_mee(tmp_path / "more", train=len(expected) - 4, **sizes)
     assert str(caught.value) == (
-        f"{len(expected) + 1} distinct expressions of length 1 were asked for in all splits "
-        f"together, but after {len(expected)} the next 50,000 draws gave nothing new; ask for fewer"
+        f"expected at most {len(expected)} expressions of length 1 in all splits together, since "
+        f"50,000 more draws gave no other, got {len(expected) + 1}; reduce train, valid or test"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["all"]
 

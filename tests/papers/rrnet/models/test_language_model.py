@@ -320,7 +320,7 @@ def test_options_that_do_not_go_together() -> None:
         ConfigError, match="reward to be one of likely, log_likelihood, got 'accuracy'"
     ):
         StreamLM(network(), reward="accuracy")
-    with pytest.raises(ConfigError, match="of the size 5 of the states to tie them .* got size 4"):
+    with pytest.raises(ConfigError, match="model.embedding to be 5, .* got 4"):
         StreamLM(network(), tied=True)
     given = RRNetEncoder(GivenVectors("x", SIZE), network().cell)
     with pytest.raises(ConfigError, match="expected learned word vectors, got GivenVectors"):

@@ -174,12 +174,12 @@ def test_rewards_of_words_are_those_of_the_steps_that_consume_them() -> None:
 
 def test_what_is_refused() -> None:
     columns = "node columns 'merges' and 'splits' with the operations"
-    with pytest.raises(TreeError, match=f"expected {columns} of every token, got a sentence"):
+    with pytest.raises(TreeError, match=f"missing {columns} of every token; this model"):
         network(policy=False, consume="recur")(sentences([2]))
-    with pytest.raises(TreeError, match=f"expected {columns} that supervise the policy"):
+    with pytest.raises(TreeError, match=f"missing {columns} that supervise the policy"):
         network(consume="recur", supervised_fraction=1.0)(sentences([2]))
-    with pytest.raises(TreeError, match="at most 1 open sub-trees, the limit of the stack, got 2"):
+    with pytest.raises(TreeError, match="at most 1 open subtrees, the limit of the stack, got 2"):
         network(consume="recur", supervised_fraction=1.0, max_open=1)(parsed())
     fixed: Any = RandomOperations("word", WORDS)
-    with pytest.raises(ConfigError, match="an operation for each token id, got RECUR alone"):
+    with pytest.raises(ConfigError, match="an operation for each token id, got consume='recur'"):
         network(policy=False, fixed=fixed, consume="recur")

@@ -122,7 +122,7 @@ def test_in_place_is_the_same_on_the_stack_itself(options: dict[str, Any]) -> No
     ("operation", "opened", "message"),
     [
         (3, 0, "tree 1: expected a split for every merge, got operation 3 with 0 open"),
-        (1, LIMIT, "tree 1: expected at most 3 open sub-trees, the limit of the stack, got "),
+        (1, LIMIT, "tree 1: expected at most 3 open subtrees, the limit of the stack, got "),
         (0, 0, "tree 1: expected SPLIT, RECUR or MERGE, got operation 0 with 0 open"),
     ],
 )

@@ -46,7 +46,7 @@ def test_names_that_frozen_vocabularies_lack(tmp_path: Path) -> None:
         read(path, "inex", vocabs={"label": Vocabulary(["3"], frozen=True)})
 
 
-BEHIND = "expected a bracket behind every label and nowhere else, got "
+BEHIND = "expected a bracket after every label and only there, got "
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ BEHIND = "expected a bracket behind every label and nowhere else, got "
         ("1:3($) 4($)", "expected a line of the form class:label(child child ...)"),
         ("3($)", "expected a line of the form class:label(child child ...)"),
         ("1:3", "expected a line of the form class:label(child child ...)"),
-        ("(1) 3($)", "expected class:label(child child ...), got no class"),
+        ("(1) 3($)", "missing class, expected class:label(child child ...)"),
         ("1:3(4)", BEHIND + "'4'"),
         ("1:3(4 5($))", BEHIND + "'4'"),
         ("1:3(($))", BEHIND + "an opening bracket"),
         ("1:3(4($)(5($)))", BEHIND + "an opening bracket"),
-        ("1:3()", "expected children or $, got none"),
-        ("1:3(4($) $)", "expected $ alone in its bracket, got it elsewhere"),
+        ("1:3()", "expected children or $, got an empty bracket"),
+        ("1:3(4($) $)", "expected $ only as the single item of a bracket, got"),
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:

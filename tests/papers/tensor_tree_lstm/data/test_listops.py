@@ -135,7 +135,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         ("13\t[MAX 1 2 ]", 1, "expected the value of an expression, one of"),
         ("[MAX 1 2 ]\t2", 1, "got an opening bracket"),
         ("3\t[MAX ]", 1, "expected at least one argument, got none"),
-        ("3\t[ [MAX 1 2 ] ]", 1, "expected an operator at the beginning of a bracket"),
+        ("3\t[ [MAX 1 2 ] ]", 1, "missing an operator at the beginning of a bracket"),
         (b"1\t1\n3\t[MAX 1 \xff ]", 2, "expected UTF-8 text, got the byte 0xff"),
         ("Source\tTarget\n1\tx", 2, "expected the value of an expression"),
     ],
