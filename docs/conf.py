@@ -22,6 +22,7 @@ sys.path.insert(0, str(DOCS))
 import generate  # noqa: E402
 import references  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
+from sphinx.config import Config  # noqa: E402
 from sphinx.ext.napoleon.docstring import GoogleDocstring  # noqa: E402
 from sphinx.util.inspect import TypeAliasForwardRef  # noqa: E402
 
@@ -50,7 +51,6 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
-suppress_warnings = ["myst-nb.lexer"]  # of pages whose code is not executed
 
 # The reference
 autodoc_member_order = "bysource"
@@ -89,8 +89,15 @@ GoogleDocstring._consume_returns_section = references.returns
 TypeAliasForwardRef.__repr__ = lambda self: self.name
 
 
+def without_execution(app: Sphinx, config: Config) -> None:
+    """Ignore that the language of code cells is unknown until they are executed."""
+    if config.nb_execution_mode == "off":
+        config.suppress_warnings += ["myst-nb.lexer", "misc.highlighting_failure"]
+
+
 def setup(app: Sphinx) -> None:
     """Write the pages that are generated, before Sphinx looks for pages."""
     generate.write()
+    app.connect("config-inited", without_execution)
     app.connect("missing-reference", references.resolve)
     app.connect("autodoc-process-docstring", references.arguments, priority=400)

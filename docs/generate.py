@@ -1,4 +1,4 @@
-"""Pages that are generated: a page per public name, and the notebooks."""
+"""Pages that are generated: a page per public name, tables, and the notebooks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+import tables
 from sphinx.pycode import ModuleAnalyzer
 
 from dgltrees.registry import Registry
@@ -113,7 +114,10 @@ def notebooks() -> Iterator[tuple[Path, str]]:
 def write() -> None:
     """Write the pages that have changed, and delete those of names that are gone."""
     pages = dict([*api(), *notebooks()])
-    (DOCS / "reference" / "api").mkdir(exist_ok=True)
+    for name, lines in tables.PARTS.items():
+        pages[DOCS / "generated" / name] = "\n".join(lines()) + "\n"
+    for folder in {path.parent for path in pages}:
+        folder.mkdir(exist_ok=True)
     for path in [*DOCS.glob("reference/api/*.rst"), *DOCS.glob("tutorials/*.ipynb")]:
         if path not in pages:
             path.unlink()

@@ -135,10 +135,17 @@ class Format:
         """Read all examples of a file, ``trees`` at a time.
 
         Arguments:
-            path, trees, layout, options: see :meth:`chunks`.
+            path: the file, or several.
+            trees: examples per chunk, which are then joined.
+            layout: see :meth:`chunks`.
+            **options: see :meth:`chunks`.
 
         Returns:
             one data set of all examples.
+
+        Raises:
+            TreeError: see :meth:`chunks`.
+            ConfigError: see :meth:`chunks`.
         """
         return gather(self.chunks(path, trees, layout, **options))
 

@@ -17,7 +17,7 @@ from dgltrees.models.inputs import (
 from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import BagEncoder, SequenceEncoder, TransformerEncoder
-from dgltrees.models.siblings import PlaceVectors
+from dgltrees.models.siblings import SiblingPositions
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.streaming import encode_roots
 from dgltrees.models.targets import ClassTarget, FlagTargets, NumberTargets, TargetHead
@@ -51,11 +51,11 @@ __all__ = [
     "NumberTargets",
     "OneHot",
     "PairHead",
-    "PlaceVectors",
     "RankTarget",
     "Root",
     "RootAndMax",
     "SequenceEncoder",
+    "SiblingPositions",
     "SubwordEncoder",
     "TargetHead",
     "Thermometer",

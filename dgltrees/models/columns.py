@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.models.fine_tuned import SubwordEncoder
 from dgltrees.models.inputs import Input
-from dgltrees.models.siblings import PlaceVectors
+from dgltrees.models.siblings import SiblingPositions
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.columns import SUBWORDS, Column
@@ -135,7 +135,8 @@ class ColumnsInput(Input):
         schema: the columns, and the vocabularies of those that are names.
         size: m, the size of a vector.
         dropout: probability of dropout on the vectors.
-        places: add where each node stands among its siblings, see :class:`PlaceVectors`.
+        sibling_positions: add the position of each node among its siblings, see
+            :class:`SiblingPositions`.
 
     Shapes:
         ``(N, m)`` from the node columns that :meth:`Schema.read
@@ -143,7 +144,12 @@ class ColumnsInput(Input):
     """
 
     def __init__(
-        self, schema: Schema, size: Count, *, dropout: Fraction = 0.0, places: bool = False
+        self,
+        schema: Schema,
+        size: Count,
+        *,
+        dropout: Fraction = 0.0,
+        sibling_positions: bool = False,
     ) -> None:
         super().__init__()
         self.size, self.dropout = size, nn.Dropout(dropout)
@@ -155,7 +161,7 @@ class ColumnsInput(Input):
         self.encoder = SubwordEncoder(sizes.pop()) if sizes else None
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
-        self.places = PlaceVectors(size) if places else None
+        self.sibling_positions = SiblingPositions(size) if sibling_positions else None
         self.numeric = [each.name for each in schema.numbers]
         self.sizes = [each.size for each in schema.numbers]
         self.bias = nn.Parameter(torch.zeros(size))
@@ -191,8 +197,8 @@ class ColumnsInput(Input):
         total = sum(self._names(batch).values(), start=self.bias)
         if self.numbers is not None:
             total = total + self.numbers(batch.ndata[NUMBERS])
-        if self.places is not None:
-            total = total + self.places(batch)
+        if self.sibling_positions is not None:
+            total = total + self.sibling_positions(batch)
         vectors: Tensor = self.dropout(total) if self.training else total
         return vectors
 

@@ -84,8 +84,8 @@ class TreeEncoder(Encoder):
         cell: the cell, for inputs of that size.
         compile: run the cell as compiled code where possible; use False for second derivatives
             (gradient penalties), which compiled code does not have.
-        checkpoint: compute levels again in the backward pass, for batches that would not fit into
-            memory (see :func:`dgltrees.run_cell`).
+        activation_checkpointing: compute levels again in the backward pass, for batches that would
+            not fit into memory (see :func:`dgltrees.run_cell`).
 
     Attributes:
         size: c, the size of a state.
@@ -102,7 +102,7 @@ class TreeEncoder(Encoder):
         cell: BaseCell,
         *,
         compile: bool = True,
-        checkpoint: bool = False,
+        activation_checkpointing: bool = False,
     ) -> None:
         super().__init__()
         if inputs.size != cell.input_size:
@@ -111,7 +111,7 @@ class TreeEncoder(Encoder):
                 f"{cell.input_size}"
             )
         self.input, self.cell, self.size = inputs, cell, cell.hidden_size
-        self.compiled, self.checkpoint = compile, checkpoint
+        self.compiled, self.activation_checkpointing = compile, activation_checkpointing
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """Return the states of all nodes, ``(N, c)``."""
@@ -131,7 +131,7 @@ class TreeEncoder(Encoder):
             ndata,
             outputs=["h"],
             compile=self.compiled,
-            checkpoint=self.checkpoint,
+            activation_checkpointing=self.activation_checkpointing,
         )["h"]
 
 
@@ -143,8 +143,8 @@ class BidirectionalEncoder(Encoder):
     with positions can tell the children of a node apart.
 
     Arguments:
-        up: the encoder from the leaves to the root; its ``compile`` and ``checkpoint`` hold for
-            both directions.
+        up: the encoder from the leaves to the root; its ``compile`` and
+            ``activation_checkpointing`` hold for both directions.
         down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
             size of ``up``.
 

@@ -13,7 +13,7 @@ from dgltrees.trees.segments import within
 _FEATURES = 6
 
 
-def sibling_places(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sibling_ranks(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rank of each edge's child among its siblings, and the number of siblings.
 
     Missing children do not count.
@@ -31,7 +31,7 @@ def sibling_places(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int6
     return place, counts.take(dst)
 
 
-class PlaceVectors(nn.Module):
+class SiblingPositions(nn.Module):
     r"""A linear map of a node's position among its siblings.
 
     With it, cells that sum over children can use the order of the children.
@@ -54,14 +54,14 @@ class PlaceVectors(nn.Module):
 
     def forward(self, batch: TreeBatch) -> Tensor:
         """Return the vectors of all nodes, ``(N, m)``."""
-        features: Tensor = batch.cache.get("places", lambda: _features(batch))
+        features: Tensor = batch.cache.get("sibling_positions", lambda: _features(batch))
         vectors: Tensor = self.linear(features.to(self.linear.weight))
         return vectors
 
 
 def _features(batch: TreeBatch) -> Tensor:
-    """Return the vectors that :class:`PlaceVectors` multiplies by W, ``(N, 6)``."""
-    place, siblings = sibling_places(batch)
+    """Return the vectors that :class:`SiblingPositions` multiplies by W, ``(N, 6)``."""
+    place, siblings = sibling_ranks(batch)
     counts = np.zeros((3, batch.num_nodes))  # before, after, below
     counts[:2, batch.src.numpy()] = place, siblings - 1 - place
     counts[2, batch.dst.numpy()] = siblings

@@ -235,9 +235,9 @@ class NumberTargets(TargetHead):
         count: the number of numbers.
         log_target: predict their logarithms; of 1 + y where a training target is 0.
         objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
-            beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``ordinal``,
-            for integers on a scale such as 1 to 5.
-        delta: where the Huber loss becomes linear.
+            beyond ``huber_delta``; ``quantile``, whose best prediction is that quantile; or
+            ``ordinal``, for integers on a scale such as 1 to 5.
+        huber_delta: the error beyond which the Huber loss is linear.
         quantile: of the quantile loss.
         levels: the number of integers on the scale, which begins at the smallest training target.
 
@@ -265,7 +265,7 @@ class NumberTargets(TargetHead):
         pairs: Pairs = None,
         log_target: bool = False,
         objective: Literal["squared", "huber", "quantile", "ordinal"] = "huber",
-        delta: Positive = 1.0,
+        huber_delta: Positive = 1.0,
         quantile: PositiveShare = 0.5,
         levels: Count = 5,
         dropout: Fraction = 0.0,
@@ -274,7 +274,7 @@ class NumberTargets(TargetHead):
         outputs = count * (levels if objective == "ordinal" else 1)
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.numbers, self.log_target, self.objective = count, log_target, objective
-        self.delta, self.quantile, self.levels = delta, quantile, levels
+        self.huber_delta, self.quantile, self.levels = huber_delta, quantile, levels
         for name, start in (("mean", 0.0), ("deviation", 1.0), ("shift", 0.0), ("lowest", 0.0)):
             self.register_buffer(name, torch.full((count,), start, dtype=torch.float64))
 
@@ -330,7 +330,9 @@ class NumberTargets(TargetHead):
         if self.objective == "quantile":
             return torch.maximum(-self.quantile * error, (1 - self.quantile) * error)
         if self.objective == "huber":
-            return F.huber_loss(error, torch.zeros_like(error), delta=self.delta, reduction="none")
+            return F.huber_loss(
+                error, torch.zeros_like(error), delta=self.huber_delta, reduction="none"
+            )
         return error.square() / 2
 
     def _divergence(self, outputs: Tensor, targets: Tensor) -> Tensor:

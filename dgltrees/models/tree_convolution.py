@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dgltrees.cells.initial import initialize
 from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.models.siblings import sibling_places
+from dgltrees.models.siblings import sibling_ranks
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
@@ -55,7 +55,7 @@ class TreeConvolution(nn.Module):
 
 def _sides(batch: TreeBatch) -> tuple[Tensor, Tensor]:
     """Return how far left and how far right each child is among its siblings, ``(E,)`` each."""
-    place, n = map(torch.from_numpy, sibling_places(batch))
+    place, n = map(torch.from_numpy, sibling_ranks(batch))
     right = torch.where(n > 1, place / (n - 1).clamp(min=1), 0.5)
     return 1 - right, right
 

@@ -137,24 +137,24 @@ def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
     return ChainMap(SEQUENTIAL, SENTENCE_ENCODERS, own)  # type: ignore[arg-type]
 
 
-def make_pair_head(size: int, classes: int, head: Sequence[int], **options: Any) -> PairHead:
+def make_pair_head(size: int, classes: int, sizes: Sequence[int], **options: Any) -> PairHead:
     """Make a head that compares two vectors of ``size``.
 
     Arguments:
         size: c, of a vector.
         classes: the number of logits.
-        head: the setting ``model.head``, sizes of hidden layers.
+        sizes: the sizes of its hidden layers, the setting ``model.head_hidden_sizes``.
         options: more arguments of ``PairHead``.
 
     Raises:
-        ConfigError: ``model.head`` is not one hidden layer.
+        ConfigError: ``model.head_hidden_sizes`` is not one hidden layer.
     """
-    if len(head) != 1:
+    if len(sizes) != 1:
         raise ConfigError(
-            f"expected model.head to be the size of one hidden layer for pairs, got {head}; the "
-            "paper on Neural Tree Indexers has [1024]"
+            "expected model.head_hidden_sizes to be the size of one hidden layer for pairs, got "
+            f"{sizes}; the paper on Neural Tree Indexers has [1024]"
         )
-    return PairHead(size, classes, hidden=head[0], **options)
+    return PairHead(size, classes, hidden=sizes[0], **options)
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ class TreeModel:
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
     bidirectional: bool = False
     """Run a second cell from the root down too, over the states of the first, and read both."""
-    checkpoint: bool = False
-    """Compute levels again in the backward pass, which takes longer and less memory."""
+    activation_checkpointing: bool = False
+    """Save memory: compute the levels of the trees again in the backward pass, which is slower."""
 
     def encoder(self, inputs: Input, **cell: Any) -> TreeEncoder | BidirectionalEncoder:
         """The encoder of trees.
@@ -47,7 +47,9 @@ class TreeModel:
             cell: more arguments of the cell, such as ``operators``.
         """
         up = TreeEncoder(
-            inputs, self.cell(input_size=inputs.size, **cell), checkpoint=self.checkpoint
+            inputs,
+            self.cell(input_size=inputs.size, **cell),
+            activation_checkpointing=self.activation_checkpointing,
         )
         if not self.bidirectional:
             return up
@@ -58,14 +60,14 @@ class TreeModel:
 class HeadSettings:
     """The layers between a state and the classes."""
 
-    head: list[Count] = field(default_factory=list)
-    """Sizes of the hidden layers between a state and the classes."""
+    head_hidden_sizes: list[Count] = field(default_factory=list)
+    """Sizes of the hidden layers between the vector of a tree or node and the output."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
 
     def mlp(self, size: int, outputs: int, init: Init) -> MLP:
         """The head: vectors ``(..., size)`` to logits ``(..., outputs)``."""
-        return MLP(size, outputs, self.head, dropout=self.head_dropout, init=init)
+        return MLP(size, outputs, self.head_hidden_sizes, dropout=self.head_dropout, init=init)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def run(
     update: Update | None = None,
     prepare: Prepare | None = None,
     outputs: Sequence[str] | None = None,
-    checkpoint: bool = False,
+    activation_checkpointing: bool = False,
 ) -> dict[str, Tensor]:
     """Traverse a graph and return the states of its nodes.
 
@@ -48,8 +48,8 @@ def run(
         message, reduce, update: as in :func:`dgltrees.prop_nodes_topo`.
         prepare: see :class:`dgltrees.traversal.topo.Cell`.
         outputs: the names of the fields to return; by default all fields of the functions.
-        checkpoint: save for the backward pass only the states that segments of levels send to each
-            other, and recompute each segment (Chen et al., "Training Deep Nets with
+        activation_checkpointing: save for the backward pass only the states that segments of levels
+            send to each other, and recompute each segment (Chen et al., "Training Deep Nets with
             Sublinear Memory Cost", 2016, with about √levels segments).
 
     Returns:
@@ -62,7 +62,8 @@ def run(
             shape.
     """
     work = _Work(schedule, ndata, edata, (message, reduce, update), prepare)
-    states = (_run_segments if checkpoint and torch.is_grad_enabled() else _run_whole)(work)
+    in_segments = activation_checkpointing and torch.is_grad_enabled()
+    states = (_run_segments if in_segments else _run_whole)(work)
     return {name: states.all(name) for name in (states.names if outputs is None else outputs)}
 
 

@@ -61,9 +61,9 @@ class Cell(Protocol):
       level.
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order.
       The fields that it returns are added to them. Each row of its results must depend only on the
-      same row of ``ndata``, since with ``checkpoint`` it is called with some nodes at a time. With
-      ``group_by``, ``getattr(ndata, "groups", None)`` is ``nodes.groups`` of all nodes if it is
-      known; reading it does not synchronise with a GPU.
+      same row of ``ndata``, since with ``activation_checkpointing`` it is called with some nodes at
+      a time. With ``group_by``, ``getattr(ndata, "groups", None)`` is ``nodes.groups`` of all nodes
+      if it is known; reading it does not synchronise with a GPU.
     - ``downward = True``: edges lead from parents to children, so a :class:`~dgltrees.Forest` is
       batched with reversed edges.
 
@@ -111,7 +111,7 @@ def prop_nodes_topo(
     group_by: str | None = None,
     slots: int | None = None,
     compile: bool = True,
-    checkpoint: bool = False,
+    activation_checkpointing: bool = False,
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
 
@@ -135,7 +135,7 @@ def prop_nodes_topo(
         backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
             traversal, with time proportional to nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        compile, checkpoint: see :func:`run_cell`.
+        compile, activation_checkpointing: see :func:`run_cell`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
@@ -163,7 +163,13 @@ def prop_nodes_topo(
                 "without reduce_func; for a top-down pass reverse the edges: batch.reversed()"
             )
         cell = cast(Cell, message_func)
-        states = run_cell(cell, batch, backend=backend, compile=compile, checkpoint=checkpoint)
+        states = run_cell(
+            cell,
+            batch,
+            backend=backend,
+            compile=compile,
+            activation_checkpointing=activation_checkpointing,
+        )
     else:
         with tree_in_errors(batch):
             states = _run(
@@ -176,7 +182,7 @@ def prop_nodes_topo(
                 slots=slots,
                 reverse=reverse,
                 compile=compile,
-                checkpoint=checkpoint,
+                activation_checkpointing=activation_checkpointing,
             )
     for name, column in states.items():
         graph.ndata[name] = column
@@ -193,7 +199,7 @@ def run_cell(
     backend: str = "levels",
     outputs: Sequence[str] | None = None,
     compile: bool = True,
-    checkpoint: bool = False,
+    activation_checkpointing: bool = False,
 ) -> dict[str, Tensor]:
     """Run a cell over a graph and return the states of its nodes; the graph is not changed.
 
@@ -208,9 +214,9 @@ def run_cell(
         outputs: the names of the fields to return; default: all fields that the cell returns.
         compile: run the cell as compiled code if possible (see :func:`dgltrees.compile_report`).
             Compiled code has no second derivative; it raises RuntimeError if one is requested.
-        checkpoint: save memory by running the three functions again in the backward pass, one
-            segment of levels after another. Values, gradients and dropout are the same; compiled
-            code is not used. Only for backend ``"levels"``.
+        activation_checkpointing: save memory by running the three functions again in the backward
+            pass, one segment of levels after another. Values, gradients and dropout are the same;
+            compiled code is not used. Only for backend ``"levels"``.
 
     Returns:
         the fields of all nodes, each ``(N, ...)``, in the order of the graph's nodes.
@@ -232,7 +238,7 @@ def run_cell(
     fields = batch.ndata if ndata is None else ndata
     check_fields("node", fields, batch.num_nodes)
     with tree_in_errors(batch):
-        own = compile and backend == "levels" and edata is None and not checkpoint
+        own = compile and backend == "levels" and edata is None and not activation_checkpointing
         second = own and goes_second(cell)
         if own and not second:
             states = compiled_states(cell, batch, fields)
@@ -249,7 +255,7 @@ def run_cell(
             prepare=getattr(cell, "prepare", None),
             outputs=outputs,
             compile=compile,
-            checkpoint=checkpoint,
+            activation_checkpointing=activation_checkpointing,
             second=partial(compiled_states, cell, batch, fields) if second else None,
         )
 
@@ -317,7 +323,7 @@ def _run(
     prepare: Prepare | None = None,
     outputs: Sequence[str] | None = None,
     compile: bool = False,
-    checkpoint: bool = False,
+    activation_checkpointing: bool = False,
     second: Callable[[], dict[str, Tensor] | None] | None = None,
 ) -> dict[str, Tensor]:
     message, reduce, update = functions
@@ -326,8 +332,8 @@ def _run(
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
     if backend not in BACKENDS:
         raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend == "dgl" and checkpoint:
-        raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
+    if backend == "dgl" and activation_checkpointing:
+        raise ConfigError("expected backend 'levels' with activation_checkpointing=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
         fields = dense(ndata)
         if prepare is not None:
@@ -339,7 +345,7 @@ def _run(
         )
         return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
-    if compile and update is not None and not (reverse or checkpoint):
+    if compile and update is not None and not (reverse or activation_checkpointing):
 
         def generic(
             graph: TreeBatch, fields: Mapping[str, Tensor], edges: Mapping[str, Tensor]
@@ -359,7 +365,7 @@ def _run(
         group = _groups({**fields, **prepared}, group_by, reduce)
     device = next(iter(fields.values())).device if fields else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
-    return run(schedule, fields, edata, *three, prepare, outputs, checkpoint)
+    return run(schedule, fields, edata, *three, prepare, outputs, activation_checkpointing)
 
 
 def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:

@@ -24,7 +24,7 @@ from dgltrees.trees import TreeBatch
 def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the three functions and checkpoints."""
     x = model.embed(batch.ndata["token"])
-    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
+    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], activation_checkpointing=True)["h"]
 
 
 MEASURED: Mapping[str, Contender] = {

@@ -28,7 +28,7 @@ def gradients(cell: BaseCell, forest: Forest, checkpoint: bool) -> dict[str, Ten
     x, op = world(forest)
     x.requires_grad_()
     batch, ndata = graph(cell, forest, x, op)
-    found = run_cell(cell, batch, ndata, compile=False, checkpoint=checkpoint)
+    found = run_cell(cell, batch, ndata, compile=False, activation_checkpointing=checkpoint)
     sum((h * torch.linspace(-1, 2, h.numel()).view_as(h)).sum() for h in found.values()).backward()
     grads = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return {**found, **grads, "x": x.grad}
@@ -55,7 +55,7 @@ def test_any_acyclic_graph(drawn: tuple[int, np.ndarray, np.ndarray]) -> None:
             apply_node_func=lambda nodes: {
                 "h": torch.tanh(nodes.data["x"] + nodes.data.get("k", 0))
             },
-            checkpoint=checkpoint,
+            activation_checkpointing=checkpoint,
         )
         batch.ndata["h"].square().sum().backward()
         found.append((batch.ndata["h"], x.grad))
@@ -82,7 +82,9 @@ def test_a_field_that_leaves_do_not_make_is_what_was_prepared() -> None:
     found = []
     for backend, checkpoint in (("dgl", False), ("levels", False), ("levels", True)):
         x = torch.linspace(-1, 1, forest.num_nodes, dtype=torch.float64).requires_grad_()
-        made = run_cell(Partly(), forest.batch(), {"x": x}, backend=backend, checkpoint=checkpoint)
+        made = run_cell(
+            Partly(), forest.batch(), {"x": x}, backend=backend, activation_checkpointing=checkpoint
+        )
         (made["h"] * made["c"]).sum().backward()
         found.append((made["h"], made["c"], x.grad))
     assert_close(found[1], found[0])
@@ -101,7 +103,13 @@ def test_less_is_kept() -> None:
             return tensor
 
         with saved_tensors_hooks(pack, lambda tensor: tensor):
-            run_cell(cell, forest.batch(), {"x": x, "op": op}, compile=False, checkpoint=checkpoint)
+            run_cell(
+                cell,
+                forest.batch(),
+                {"x": x, "op": op},
+                compile=False,
+                activation_checkpointing=checkpoint,
+            )
         kept[checkpoint] = sum(sizes)
     assert kept[True] < kept[False] / 10
 
@@ -120,5 +128,5 @@ def test_segments_are_alike(nodes: list[int]) -> None:
 def test_dgl_has_none() -> None:
     cell, forest = Row("child_sum").make(), chain(3)
     x, op = world(forest)
-    with pytest.raises(ConfigError, match="expected backend 'levels' with checkpoint=True"):
-        run_cell(cell, forest.batch(), {"x": x}, backend="dgl", checkpoint=True)
+    with pytest.raises(ConfigError, match="backend 'levels' with activation_checkpointing=True"):
+        run_cell(cell, forest.batch(), {"x": x}, backend="dgl", activation_checkpointing=True)

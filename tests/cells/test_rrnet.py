@@ -50,7 +50,7 @@ GIVEN = ("h", "c", "down", "down_c")
 WAYS: dict[str, dict[str, Any]] = {
     "levels": {},
     "dgl": {"backend": "dgl"},
-    "checkpoint": {"checkpoint": True},
+    "checkpoint": {"activation_checkpointing": True},
 }
 
 

@@ -171,5 +171,5 @@ def test_a_layout_says_where_the_trees_stand(tmp_path: Path) -> None:
     path.write_text('{"plan": {"op": "join", "inputs": [{"op": "scan"}]}, "seconds": 3}\n')
     layout = RecordLayout(tree_path="plan", children_key="inputs")
     assert draw_file(path, layout=layout) == "tree 0\njoin\n└─ scan"
-    with pytest.raises(ConfigError, match="this format reads"):
+    with pytest.raises(ConfigError, match="fields of this format"):
         draw_file(path, layout=RecordLayout(depth="level"))

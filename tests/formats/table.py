@@ -79,7 +79,7 @@ SAMPLES = {
         "begins the second bracket of a pair",
     ),
     "inex": Sample(
-        "1:3(4($) 3($))\n3:1($)\n1:9(8(7(6($))) 5($))\n", 3, b"1:3(4)\n", "a bracket behind every"
+        "1:3(4($) 3($))\n3:1($)\n1:9(8(7(6($))) 5($))\n", 3, b"1:3(4)\n", "a bracket after every"
     ),
     "boolsent": Sample(
         "(1_AND  1 (1_OR  0  1 ) )\n(0_XOR  1  1 )\n 1\n", 3, b"(2_AND 1)\n", "got '2_AND'"

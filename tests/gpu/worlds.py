@@ -21,7 +21,7 @@ from tests.worlds import chain, random_forest
 WAYS: dict[str, dict[str, Any]] = {
     "own way": {},
     "three functions": {"compile": False},
-    "checkpoint": {"checkpoint": True},
+    "checkpoint": {"activation_checkpointing": True},
 }
 
 

@@ -13,7 +13,7 @@ from dgltrees.models import (
     BagEncoder,
     ColumnsInput,
     ConvolutionEncoder,
-    PlaceVectors,
+    SiblingPositions,
     TreeEncoder,
 )
 from dgltrees.models.tree_convolution import TreeConvolution
@@ -107,7 +107,7 @@ def test_convolution_sees_as_many_levels_as_it_has_layers_and_a_bag_none() -> No
 
 def test_places_tell_siblings_apart_and_count_present_children() -> None:
     forest = Forest.build([-1, 0, 0, 0, 1, -1], pos=[0, 2, 0, 3, 0, 0], offsets=[0, 5, 6])
-    places = PlaceVectors(4).double()
+    places = SiblingPositions(4).double()
     before, after, below = [0, 1, 0, 2, 0, 0], [0, 1, 2, 0, 0, 0], [3, 1, 0, 0, 0, 0]
     counts = torch.tensor([before, after, below], dtype=torch.float64).T
     features = torch.cat([counts.log1p(), (counts == 0).double()], 1)
@@ -119,7 +119,9 @@ def test_with_places_children_in_another_order_are_another_tree() -> None:
     batches = [Forest.build([-1, 0, 0], pos=p, columns=kinds).batch() for p in positions]
     schema = Schema({"kind": Vocabulary(["a", "b"])}, [Column("kind", "category")])
     for places in (False, True):
-        encoder = TreeEncoder(ColumnsInput(schema, 3, places=places), ChildSumTreeLSTM(3, 2))
+        encoder = TreeEncoder(
+            ColumnsInput(schema, 3, sibling_positions=places), ChildSumTreeLSTM(3, 2)
+        )
         one, other = (encoder(batch).roots for batch in batches)
         assert torch.allclose(one, other) is not places
 

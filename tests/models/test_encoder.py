@@ -140,7 +140,7 @@ def test_checkpoints_change_nothing(encoder: str) -> None:
     batch, found = world().batch(), []
     for checkpoint in (False, True):
         model = up() if encoder == "up" else both("lstm")
-        (model if encoder == "up" else model.up).checkpoint = checkpoint
+        (model if encoder == "up" else model.up).activation_checkpointing = checkpoint
         h = model(batch).states
         h.square().sum().backward()
         found.append((h, {name: p.grad for name, p in model.named_parameters()}))

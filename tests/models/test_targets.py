@@ -76,7 +76,10 @@ def test_flags_are_learned_where_they_are_known() -> None:
     ("objective", "expected"),
     [
         ({"objective": "squared"}, lambda e: e**2 / 2),
-        ({"objective": "huber", "delta": 0.5}, lambda e: min(e**2 / 2, 0.5 * (abs(e) - 0.25))),
+        (
+            {"objective": "huber", "huber_delta": 0.5},
+            lambda e: min(e**2 / 2, 0.5 * (abs(e) - 0.25)),
+        ),
         ({"objective": "quantile", "quantile": 0.9}, lambda e: max(-0.9 * e, 0.1 * e)),
     ],
 )

@@ -29,5 +29,5 @@ def small(preset: str, folder: Path) -> Settings:
         data, training = {"window": 7}, {"batch_size": 10}
     small = quick(preset, data, **training)
     if name in ("nli", "wikiqa", "sst-phrases"):
-        small = with_model(small, hidden_size=4, embedding=4, head=[8])
+        small = with_model(small, hidden_size=4, embedding=4, head_hidden_sizes=[8])
     return small

@@ -66,7 +66,7 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("- 1\n", "to contain a mapping"),
         ("a: &a [1]\nb: *a\n", r"YAML: line 2: got the alias \*a, expected the value itself"),
         ("a: &a [*a]\n", r"got the alias \*a"),
-        ("task: classify\nmodel: &m {head: *m}\n", r"got the alias \*m"),
+        ("task: classify\nmodel: &m {head_hidden_sizes: *m}\n", r"got the alias \*m"),
         ("[" * 100_000, "expected at most 50 nested mappings and lists"),
         ("{a: " * 100_000, "expected at most 50 nested mappings and lists"),
         ("- " * 100_000, "expected at most 50 nested mappings and lists"),
@@ -164,10 +164,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_presets_of_another_package(install: Callable[[str], None]) -> None:
-    install("{'mine': {'base': 'sick-relatedness', 'about': 'Mine.', 'model': {'head': [3]}}}")
+    model = {"head_hidden_sizes": [3]}
+    install(str({"mine": {"base": "sick-relatedness", "about": "Mine.", "model": model}}))
     assert "mine" in preset_names()
-    preset_values("mine")["model"]["head"].append(4)
-    assert load_preset("mine").model["head"] == [3]
+    preset_values("mine")["model"]["head_hidden_sizes"].append(4)
+    assert load_preset("mine").model["head_hidden_sizes"] == [3]
     assert (describe("mine"), paper_of("mine")) == ("Mine.", paper_of("sick-relatedness"))
 
 

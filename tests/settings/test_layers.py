@@ -21,10 +21,14 @@ def test_yaml_round_trip() -> None:
     again = Settings(yaml.safe_load(settings.to_yaml()))
     assert again == settings
     assert (again.task.name, again.model["rank"], again.training.lr) == ("classify", 3, 0.5)
-    sizes = {"hidden_size": np.array(8), "head": [np.int64(8)], "cell": np.str_("lstm")}
+    sizes = {
+        "hidden_size": np.array(8),
+        "head_hidden_sizes": [np.int64(8)],
+        "cell": np.str_("lstm"),
+    }
     of_numpy = Settings({**values, "model": {**model, **sizes, "bidirectional": np.bool_(True)}})
     assert yaml.safe_load(of_numpy.to_yaml()) == of_numpy.to_dict()
-    assert of_numpy.model["head"] == [8]
+    assert of_numpy.model["head_hidden_sizes"] == [8]
 
 
 def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
@@ -51,9 +55,9 @@ def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
         ({"data.test": ["a", "b c,d"]}, "data.test", ["a", "b c,d"]),
         ({"data.train": ["[x, y]"]}, "data.train", ["x", "y"]),
         ({"data.train": ["x"]}, "data.train", "x"),
-        ({"model.head": ["20", "30"]}, "model.head", [20, 30]),
-        ({"model.head": ["20"]}, "model.head", [20]),
-        ({"model.head": ["[]"]}, "model.head", []),
+        ({"model.head_hidden_sizes": ["20", "30"]}, "model.head_hidden_sizes", [20, 30]),
+        ({"model.head_hidden_sizes": ["20"]}, "model.head_hidden_sizes", [20]),
+        ({"model.head_hidden_sizes": ["[]"]}, "model.head_hidden_sizes", []),
         ({"model.bidirectional": []}, "model.bidirectional", True),
         ({"model.bidirectional": ["false"]}, "model.bidirectional", False),
         ({"training.lr": ["1e-3"]}, "training.lr", 1e-3),
@@ -108,7 +112,10 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"training": {"precision": "8"}}, r"training\.precision to be one of 32-true, .*got '8'"),
         ({"training": {"devices": 2}}, r"training\.devices has no effect in the task classify"),
         ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
-        ({"model": {"head": [0]}}, r"model\.head to be a list of integers of at least 1"),
+        (
+            {"model": {"head_hidden_sizes": [0]}},
+            r"model\.head_hidden_sizes to be a list of integers of at least 1",
+        ),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
         (
             {"model": {"cell": "lsmt"}},
@@ -132,8 +139,10 @@ def test_wrong_settings(values: dict[str, Any], message: str) -> None:
 
 def test_a_layer_is_refused_for_what_it_says_alone() -> None:
     with pytest.raises(
-        ConfigError, match=r"model\.delta has no effect with model\.objective squared, but"
+        ConfigError, match=r"model\.huber_delta has no effect with model\.objective squared, but"
     ):
-        layered({"task": "regress", "model": {"objective": "squared"}}, {"model": {"delta": 3}})
-    squared = {"task": "regress", "model": {"objective": "squared", "delta": 3}}
+        layered(
+            {"task": "regress", "model": {"objective": "squared"}}, {"model": {"huber_delta": 3}}
+        )
+    squared = {"task": "regress", "model": {"objective": "squared", "huber_delta": 3}}
     assert layered(squared, {})["model"] == {"objective": "squared"}

@@ -130,7 +130,7 @@ def test_tasks_stand_in_the_table_under_their_names() -> None:
 _SMALL = {"hidden_size": 4, "max_children": 5}
 _WORDS = {"hidden_size": 4, "embedding": 4}
 _LSTM = {**_WORDS, "encoder": "lstm"}
-_PAIR = {**_LSTM, "head": [4]}
+_PAIR = {**_LSTM, "head_hidden_sizes": [4]}
 _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "listops": ("listops/train.tsv", _SMALL),
     "lrt": ("lrt/train4", _SMALL),

@@ -23,7 +23,7 @@ from tests.training.samples import SAMPLES
 
 _SMALL = {"hidden_size": 4, "max_children": 5}
 _LSTM = {"hidden_size": 4, "embedding": 4, "encoder": "lstm"}
-_PAIR = {**_LSTM, "head": [4]}
+_PAIR = {**_LSTM, "head_hidden_sizes": [4]}
 _PLANS = {"tree_path": "plan", "children_key": "Plans"}
 
 

@@ -45,7 +45,7 @@ def small(preset: str, data: dict[str, Any], **model: Any) -> Settings:
     """A preset on a few examples, with small layers."""
     settings = quick(preset, {"max_train_examples": 12, **data}, batch_size=6)
     sizes = {name: value for name, value in WORDS.items() if name in settings.model}
-    sizes.update({"head": [4]} if settings.model.get("head") else {})
+    sizes.update({"head_hidden_sizes": [4]} if settings.model.get("head_hidden_sizes") else {})
     return with_model(settings, **sizes, **model)
 
 

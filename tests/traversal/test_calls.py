@@ -107,7 +107,7 @@ def test_a_function_that_is_wrong_is_named(
     else:
         forest, x = FOREST, X
     with pytest.raises(ValueError, match=message):
-        run_cell(cell, forest.batch(), {"x": x}, checkpoint=checkpoint)
+        run_cell(cell, forest.batch(), {"x": x}, activation_checkpointing=checkpoint)
 
 
 def test_a_field_that_is_not_there_is_one_line_for_the_command_line_and_a_key_error() -> None:

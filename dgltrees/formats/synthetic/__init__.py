@@ -12,7 +12,7 @@ __all__ = ["GENERATORS"]
 GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
     "generators",
     {
-        "plans": "dgltrees.formats.synthetic.plans:make_plans",
+        "plans": "dgltrees.formats.synthetic.plans:write_plans",
     },
 )
 """The generators of ``dgltrees make-data NAME``; their keyword arguments are its options."""

@@ -33,7 +33,7 @@ MOST_LOOPS = 30.0
 MAX_TABLES = 6
 
 
-def make_plans(
+def write_plans(
     out: PathLike,
     *,
     train: NonNegativeInt = 2_000,

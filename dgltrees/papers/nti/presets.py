@@ -8,7 +8,7 @@ from typing import Any
 # Several settings a line, so that a preset is seen at once.
 _GLOVE = {"vectors": "glove/glove.840B.300d.txt", "vocabulary_from_all_splits": True}
 _NO_GLOVE = {"vectors": None, "lower": True, "min_freq": 2}
-_SIZES = {"hidden_size": 300, "embedding": 300, "fixed_words": True, "head": [1024],
+_SIZES = {"hidden_size": 300, "embedding": 300, "fixed_words": True, "head_hidden_sizes": [1024],
           "init": "uniform"}
 _SMALL = {"hidden_size": 100, "embedding": 100, "fixed_words": False}
 _LOOP = {"optimizer": "adam", "lr": 0.001, "weight_decay": 0.00003, "max_grad_norm": 40}
@@ -99,8 +99,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"train": "sick/SICK_train_parsed.txt", "valid": "sick/SICK_trial_parsed.txt",
                  "lower": True, "min_freq": 2},
         "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", "hidden_size": 100,
-                  "embedding": 100, "head": [200], "init": "uniform", "input_dropout": 0.2,
-                  "dropout": 0.1, "head_dropout": 0.2},
+                  "embedding": 100, "head_hidden_sizes": [200], "init": "uniform",
+                  "input_dropout": 0.2, "dropout": 0.1, "head_dropout": 0.2},
         "training": {**_LOOP, "batch_size": 32, "epochs": 30, "patience": 8},
     },
     **{
@@ -143,7 +143,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "base": "wikiqa", "paper": None,
         "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
                  **_NO_GLOVE, "max_words": 64, "truncate": True},
-        "model": {**_SMALL, "word_count": True, "head": [200], "head_dropout": 0.2},
+        "model": {**_SMALL, "word_count": True, "head_hidden_sizes": [200], "head_dropout": 0.2},
         "training": {"weight_decay": 0.00003, "batch_size": 32, "patience": 4},
     },
     "wikiqa-small-lstm": {
@@ -186,7 +186,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "sst-phrases-small": {
         "about": "NTI-SLSTM-LSTM on SST's phrases, five classes, with word vectors of its own.",
-        "base": "sst-phrases", "paper": None, "data": _NO_GLOVE, "model": {**_SMALL, "head": [200]},
+        "base": "sst-phrases", "paper": None, "data": _NO_GLOVE,
+        "model": {**_SMALL, "head_hidden_sizes": [200]},
     },
     "sst-phrases-small-binary": {
         "about": ("NTI-SLSTM-LSTM on SST's phrases, positive against negative, with word vectors "

@@ -52,7 +52,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "with c = 20 and r = 3:\n32 % validation accuracy with it, 55 % without)."),
         "task": "listops", "paper": "Castellana and Bacciu 2020, Table II",
         "data": {"train": "listops/train.tsv", "valid_fraction": 0.09},
-        "model": {"aggregator": "sum", "hidden_size": 25, "head": [20, 20]},
+        "model": {"aggregator": "sum", "hidden_size": 25, "head_hidden_sizes": [20, 20]},
         "training": {"batch_size": 25},
     },
     # Table II   sum: c = 25 88 214   full: c = 3 5 7   HOSVD: c = 10 20 50, r = 3 5 7 for each

@@ -215,7 +215,7 @@ class CustomTreesTask(Task):
             )
         return (
             f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
-            "places of both in a record, such as --data.tree_path first second"
+            "paths of both in a record, such as --data.tree_path first second"
         )
 
     @staticmethod
@@ -288,12 +288,15 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
         sizes: its ``count`` of classes, flags or numbers, if it has one.
     """
     inputs = ColumnsInput(
-        schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
+        schema,
+        model["embedding"],
+        dropout=model["input_dropout"],
+        sibling_positions=model["sibling_positions"],
     )
     encoder = model.part("encoder")(inputs=inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
-    targets = model.of(head, size=size, hidden=model["head"], dropout=dropout, **sizes)
+    targets = model.of(head, size=size, hidden=model["head_hidden_sizes"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)
 
 

@@ -121,8 +121,8 @@ class CustomTreesModel(HeadSettings):
     """Size of a node's state."""
     embedding: Count = 128
     """Size of a node's input vector, which is a sum over its columns."""
-    places: bool = True
-    """Tell the model where each node stands among its siblings, and how many children it has."""
+    sibling_positions: bool = True
+    """Add the position of a node among its siblings, and its number of children, to its input."""
     input_dropout: Fraction = 0.0
     """Probability of dropout on the input vectors."""
     init: Literal["kaiming", "xavier", "uniform"] = "xavier"
@@ -164,8 +164,8 @@ class ClassesObjective:
 class HuberSettings:
     """The Huber loss."""
 
-    delta: Positive = 1.0
-    """Error, in deviations of the training targets, beyond which the loss is linear."""
+    huber_delta: Positive = 1.0
+    """Error, in standard deviations of the training targets, beyond which the loss is linear."""
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def test_it_is_taken_by_backend_levels_alone_and_if_wanted(row: Row) -> None:
     cell.reduce = reduce  # type: ignore[method-assign, assignment]
     assert set(run_cell(cell, batch, ndata)) == set(cell.state_fields)
     ways: tuple[dict[str, object], ...] = ({"compile": False}, {"backend": "dgl"})
-    for options in (*ways, {"checkpoint": True}):
+    for options in (*ways, {"activation_checkpointing": True}):
         with pytest.raises(AssertionError, match="went level by level"):
             run_cell(cell, batch, ndata, **options)  # type: ignore[arg-type]
     cell.__class__ = type("Other", (type(cell),), {})  # which may have another equation

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.formats.synthetic.draws import below, stream
-from dgltrees.formats.synthetic.plans import make_plans
+from dgltrees.formats.synthetic.plans import write_plans
 from tests.installed import installed_tasks
 
 T = TypeVar("T")
@@ -256,9 +256,9 @@ def make_samples(out: Path) -> None:
     """Write every sample that is generated; the handwritten ones stay as they are."""
     for name, settings in installed_tasks(OF_PAPERS).items():
         GENERATORS[name](out / name, **settings, overwrite=True)
-    make_plans(out / "plans", train=60, valid=0, test=0, overwrite=True)
+    write_plans(out / "plans", train=60, valid=0, test=0, overwrite=True)
     queries = {"max_tables": 3, "alternatives": 4, "overwrite": True}
-    make_plans(out / "plans" / "queries", train=48, valid=0, test=0, **queries)
+    write_plans(out / "plans" / "queries", train=48, valid=0, test=0, **queries)
     write(out / "sst" / "train.txt", review, 80)
     write(out / "sst" / "dev.txt", review, 30)
     write(out / "snli" / "snli_1.0_train.jsonl", snli, 60)

@@ -9,7 +9,7 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
-from dgltrees.formats.synthetic.plans import make_plans
+from dgltrees.formats.synthetic.plans import write_plans
 
 HEADER = {"generator": "none", "version": 1, "settings": {"seed": 0}}
 
@@ -129,7 +129,7 @@ def test_a_foreign_manifest_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_settings_are_checked_before_anything_is_drawn_or_written(tmp_path: Path) -> None:
-    make_plans(tmp_path, train=3, valid=0, test=0)
+    write_plans(tmp_path, train=3, valid=0, test=0)
     with pytest.raises(ConfigError, match="found files in it"):
-        make_plans(tmp_path, train=10**7)
+        write_plans(tmp_path, train=10**7)
     assert names(tmp_path) == ["manifest.json", "train.jsonl"]

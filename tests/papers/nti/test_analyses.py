@@ -36,7 +36,7 @@ from tests.training.samples import SAMPLES, quick, with_model
 
 DEV = SAMPLES / "sick" / "SICK_trial_parsed.txt"
 SST = SAMPLES / "sst" / "dev.txt"
-SMALL: dict[str, Any] = {"hidden_size": 6, "embedding": 6, "head": [8]}
+SMALL: dict[str, Any] = {"hidden_size": 6, "embedding": 6, "head_hidden_sizes": [8]}
 
 
 def trained(factory: pytest.TempPathFactory, preset: str, **model: Any) -> TrainedModel:

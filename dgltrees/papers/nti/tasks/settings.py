@@ -273,7 +273,7 @@ class SentenceModel:
     """Word vectors: a table that is learned, or those of ``data.pretrained``."""
     embedding: Count = 100
     """Size of a word's vector."""
-    head: list[Count] = field(default_factory=list)
+    head_hidden_sizes: list[Count] = field(default_factory=list)
     """Sizes of the hidden layers between an encoding and the classes; pairs have one at most."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
@@ -294,12 +294,17 @@ class SentenceModel:
 
     def mlp(self, size: int, classes: int) -> MLP:
         """The head of sentences."""
-        return MLP(size, classes, self.head, dropout=self.head_dropout, init=self.init)
+        return MLP(size, classes, self.head_hidden_sizes, dropout=self.head_dropout, init=self.init)
 
     def pair_head(self, size: int, classes: int, extra: int = 0) -> PairHead:
         """The head of pairs, which reads ``extra`` features too."""
         return make_pair_head(
-            size, classes, self.head, extra=extra, dropout=self.head_dropout, init=self.init
+            size,
+            classes,
+            self.head_hidden_sizes,
+            extra=extra,
+            dropout=self.head_dropout,
+            init=self.init,
         )
 
 

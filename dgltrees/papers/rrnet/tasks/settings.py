@@ -252,7 +252,7 @@ class ReaderModel:
 class PairReaderModel(ReaderModel):
     """The settings of a model that reads two sequences of symbols and compares them."""
 
-    head: list[Count] = field(default_factory=list)
+    head_hidden_sizes: list[Count] = field(default_factory=list)
     """Size of the hidden layer that compares two encodings."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
@@ -265,7 +265,7 @@ class PairReaderModel(ReaderModel):
         head = make_pair_head(
             encoder.size,
             len(vocabs["target"]),
-            self.head,
+            self.head_hidden_sizes,
             dropout=self.head_dropout,
             init=self.init,
         )

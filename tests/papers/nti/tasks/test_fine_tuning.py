@@ -71,7 +71,7 @@ def pairs(folder: Path, encoder: Path) -> tuple[Path, Settings]:
         "min_freq": 1,
         "vectors": None,
     }
-    sizes = {"words": "pretrained", "embedding": 8, "hidden_size": 8, "head": [5]}
+    sizes = {"words": "pretrained", "embedding": 8, "hidden_size": 8, "head_hidden_sizes": [5]}
     layer = {"data": {"fine_tune": True}, "model": sizes}
     settings = Settings(layered(quick("snli", files).to_dict(), layer))
     return path, settings

@@ -52,7 +52,7 @@ def test_words_have_the_vectors_of_the_encoder_rare_ones_and_capitals_too(
     assert "Abc" not in splits.train.forest.vocabs["word"].names
 
 
-SIZES = {"words": "pretrained", "embedding": 8, "hidden_size": 6, "head": [5]}
+SIZES = {"words": "pretrained", "embedding": 8, "hidden_size": 6, "head_hidden_sizes": [5]}
 
 
 @pytest.mark.parametrize("encoder", ["nti", "lstm"])

@@ -42,7 +42,7 @@ def settings(
     **training: Any,
 ) -> Settings:
     names, valid = FILES[task]
-    sizes = {"hidden_size": 8, "embedding": 6, "head": [8], "init": "uniform"}
+    sizes = {"hidden_size": 8, "embedding": 6, "head_hidden_sizes": [8], "init": "uniform"}
     return Settings(
         {
             "task": task,
@@ -103,7 +103,7 @@ def test_settings_make_models(model: dict[str, Any]) -> None:
     ("model", "message"),
     [
         ({"leaves": "identity"}, "expected a cell with|expected inputs of the hidden size"),
-        ({"head": []}, "model.head to be the size of one hidden layer"),
+        ({"head_hidden_sizes": []}, "model.head_hidden_sizes to be the size of one hidden layer"),
         ({"leaves": "linear", "cell": "nary"}, "model.cell nary has a map of its own"),
         ({"stride": 3}, "a stride from 1 to 2"),
     ],

@@ -39,7 +39,7 @@ def settings(
 ) -> Settings:
     sizes: dict[str, Any] = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6}
     if task == "nli":
-        sizes["head"] = [8]
+        sizes["head_hidden_sizes"] = [8]
     loop = {"optimizer": "adam", "lr": 0.01, "accelerator": "cpu", "epochs": 2, "batch_size": 16}
     return Settings(
         {
