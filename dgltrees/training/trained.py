@@ -56,7 +56,7 @@ Paths = PathLike | Sequence[PathLike]
 Trees = LabeledTrees | Forest | TreePairs | Sequence[dict[str, Any]]
 """Trees, pairs of trees, or nested dictionaries."""
 Source = Paths | Trees
-"""Input of a run: files, trees, pairs of trees, or nested dictionaries."""
+"""Input of a trained model: files, trees, pairs of trees, or nested dictionaries."""
 
 
 class TrainedModel:
@@ -240,7 +240,7 @@ class TrainedModel:
     def _parts(
         self, source: Source, file_format: str | None, batch: int
     ) -> Iterator[tuple[PathLike | None, LabeledTrees]]:
-        """The parts of :meth:`stream`, each with its file."""
+        """Return the parts of :meth:`stream`, each with its file."""
         if isinstance(source, LabeledTrees) and (source.inputs or not self._reads_trees):
             return iter([(None, source)])  # which the run has read
         if isinstance(source, (LabeledTrees, Forest, TreePairs)) or is_records(source):
@@ -266,7 +266,7 @@ class TrainedModel:
 
         Arguments:
             trees: trees or pairs with their columns, or nested dictionaries; targets are optional.
-            labeled: whether to read the targets where they are.
+            labeled: use targets that they have.
 
         Raises:
             ConfigError: the task reads trees only from files.
