@@ -121,8 +121,8 @@ def wrong_names(text: str) -> list[str]:
     wrong = []
     for words in COMMAND.findall(text):
         command, _, name = words.partition(" ")
-        known = NAMES.get(command, [name])
-        if command not in COMMANDS or (name and name not in known):
+        known = [] if name.endswith(".yaml") else NAMES.get(command, [])
+        if command not in COMMANDS or (known and name and name not in known):
             wrong.append(words)
     settings = {
         f"{section}.{name}"

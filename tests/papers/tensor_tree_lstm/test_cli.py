@@ -119,8 +119,8 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     rows = run_points(points[1:], [0], tmp_path / "all")  # behind those of other sweeps
     assert [row["name"] for row in rows] == ["lstm", "child_sum", "nti_lstm"]
     assert len((tmp_path / "all" / "table.txt").read_text().splitlines()) == 4
-    with pytest.raises(ConfigError, match=r"table.json has points that are not compared by loss"):
+    with pytest.raises(ConfigError, match=r"table.json to be compared by loss and"):
         run_points(points[:2], [0], tmp_path / "all")
     points[0] = Point("lstm", quick("inex"))
-    with pytest.raises(ConfigError, match=r"one metric, got accuracy and loss; set training.monit"):
+    with pytest.raises(ConfigError, match=r"one metric to compare by, got accuracy and loss"):
         run_points(points, [0], tmp_path / "new")
