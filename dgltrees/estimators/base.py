@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial, wraps
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, cast
@@ -21,12 +21,14 @@ from sklearn.utils import check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, settings_called
+from dgltrees.formats.format import RecordLayout, complete_layout
+from dgltrees.formats.lines import gather
+from dgltrees.formats.records import is_records, trees_of_records
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
 from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
-from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
 from dgltrees.training.files import checking
@@ -35,13 +37,19 @@ from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
-from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.columns import name_of
 
-Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
-"""One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
-nested dictionaries, whose children are under ``children`` or the key that the setting
-``data.children_key`` names."""
+Trees = (
+    Forest
+    | LabeledTrees
+    | TreePairs
+    | Sequence[Forest]
+    | Sequence[LabeledTrees]
+    | Sequence[TreePairs]
+    | Sequence[dict[str, Any]]
+)
+"""A forest, the trees that :func:`~dgltrees.read` returned, or pairs of trees; a sequence of these,
+as scikit-learn's splits return; or a sequence of nested dictionaries."""
 
 _FILE = "estimator.json"
 _OF_FILES = tuple(
@@ -98,6 +106,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         random_state: the seed of the initial weights, the order of the trees and dropout, or a
             ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
             seeds give equal models on one machine.
+        children_key: the key of the children, if trees are nested dictionaries; default: inferred
+            when the model is fitted, as the key with the most objects below.
         compile: compile the cell with numba; by default if the data and epochs repay it.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
@@ -124,6 +134,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "batch_size": "training.batch_size",
         "lr": "training.lr",
         "random_state": "training.seed",
+        "children_key": "data.children_key",
         "compile": "training.compile",
     }
     """The setting of each argument that is one."""
@@ -144,6 +155,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         batch_size: int | None = None,
         lr: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        children_key: str | None = None,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -152,6 +164,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.readout, self.objective, self.features = readout, objective, features
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
         self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
+        self.children_key = children_key
         self.compile, self.settings, self.progress = compile, settings, progress
 
     def fit(
@@ -166,7 +179,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees, or :class:`~dgltrees.trees.labeled.TreePairs`.
+            X: the trees: a :class:`~dgltrees.Forest`, the result of :func:`~dgltrees.read`,
+                :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
@@ -181,12 +195,16 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 trees cannot be read.
             ConfigError: a setting is not read or has a wrong value.
         """
-        targets = _columns(y)
-        raw = with_targets(self._trees(X), targets)
-        valid = None
-        if validation is not None:
-            valid = with_targets(self._trees(validation[0]), _columns(validation[1]))
-        return self._train(raw, [*targets], valid, on_epoch, out)
+        layout = self._layout(X)
+        valid = None if validation is None else self._labeled(*validation, layout=layout)
+        raw = self._labeled(X, y, layout=layout)
+        return self._train(raw, [*raw.columns], valid, on_epoch, out, layout)
+
+    def _labeled(
+        self, X: Trees, y: ArrayLike, *, layout: RecordLayout | None = None
+    ) -> LabeledTrees:
+        """Return trees with their targets."""
+        return with_targets(self._trees(X, layout), _columns(y))
 
     def _train(
         self,
@@ -195,6 +213,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         valid: LabeledTrees | None,
         on_epoch: Callable[[dict[str, Any]], None] | None,
         out: PathLike | None,
+        layout: RecordLayout,
     ) -> Any:
         """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
 
@@ -206,7 +225,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
         arguments = {setting: name for name, setting in self._settings_of.items()}
         with settings_called({**arguments, "data.target": "y", "data.group": "groups"}):
-            settings = self._settings(targets, pairs=raw.arity > 1)
+            settings = self._settings(targets, layout, pairs=raw.arity > 1)
             task = cast(CustomTreesTask, settings.task)
             learned, read_valid = task.examples(raw, settings.data, None), None
             if valid is not None:  # read by the schema of training
@@ -222,7 +241,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 self._take(*trained)
         return self
 
-    def _settings(self, targets: list[str], *, pairs: bool) -> Settings:
+    def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
         """All settings: the preset's, the arguments above them, then ``settings``."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         if not isinstance(self.random_state, numbers.Integral):
@@ -235,6 +254,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     f"expected one value of {name}, got {name}={chosen[setting]!r} and "
                     f"settings={{{setting!r}: {more[setting]!r}}}; give {name} alone"
                 )
+        for name in ("children_key", "tree_path"):
+            if getattr(layout, name) is not None:
+                chosen[f"data.{name}"] = getattr(layout, name)
         chosen["data.target"] = targets if len(targets) > 1 else targets[0]
         layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
         values = preset_values(self._preset + ("-pairs" if pairs else ""))
@@ -266,19 +288,26 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self.settings or {}
 
-    def _trees(self, X: Trees) -> LabeledTrees:
-        """The trees as examples; nested dictionaries too, whose children the settings may name.
+    def _layout(self, X: Trees) -> RecordLayout:
+        """Return the layout of nested dictionaries: as set, or else inferred from them."""
+        set_by = {"data.children_key": self.children_key, **self._more_settings()}
+        names = [field.name for field in fields(RecordLayout) if f"data.{field.name}" in set_by]
+        layout = RecordLayout(**{name: set_by[f"data.{name}"] for name in names})
+        return complete_layout(layout, cast(Any, X)[:100]) if is_records(X) else layout
+
+    def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:
+        """Return the trees as examples.
+
+        Arguments:
+            X: the trees.
+            layout: of nested dictionaries; by default that of the fitted run.
 
         Raises:
             TreeError: see :func:`as_examples`.
         """
-        if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
+        if not is_records(X):
             return as_examples(X)
-        children = self._more_settings().get("data.children_key", CustomTreesData.children_key)
-        X = list(X)
-        nodes = walk(X, partial(_below, key=children)).objects
-        names = dict.fromkeys(key for node in nodes for key in node if key != children)
-        return LabeledTrees(Forest.from_objects(X, children, [*names]))
+        return trees_of_records(cast(Any, X), layout or self._fitted().settings.data)[0]
 
     def _temporary(self) -> Path:
         """A folder that goes when the estimator does."""
@@ -313,6 +342,24 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 f"expected a fitted {type(self).__name__}, got one that is not; call fit first"
             )
         return self.run_
+
+    def evaluate(self, X: Trees, y: ArrayLike, **options: Any) -> dict[str, Any]:
+        """Return all metrics of the predictions, as ``dgltrees evaluate`` prints them.
+
+        Arguments:
+            X: the trees.
+            y: their targets.
+            options: ``groups``, for a ranker.
+
+        Returns:
+            the metrics by name; see :mod:`dgltrees.metrics`.
+
+        Raises:
+            TreeError: see :meth:`fit`.
+        """
+        run = self._fitted()
+        data = run.examples(self._labeled(X, y, **options))
+        return run.task.report(data, run.outputs(data), run.metadata["majority"])
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
         """``(T, c)`` the vector of each tree; of pairs ``(E, 2 c)``, the vectors side by side."""
@@ -397,7 +444,7 @@ def as_examples(X: Trees) -> LabeledTrees:
     Raises:
         TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
     """
-    if isinstance(X, (Forest, TreePairs)):
+    if isinstance(X, (Forest, LabeledTrees, TreePairs)):
         parts = [X]
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
         parts = list(X)
@@ -407,43 +454,27 @@ def as_examples(X: Trees) -> LabeledTrees:
             got = f"an empty {type(X).__name__}"
             cure = "; give at least one tree"
         elif isinstance(X, dict):
-            cure = "; write [tree] for a single one"
+            got, cure = f"a single dictionary {X!r:.40}", "; wrap it in a list: [tree]"
         elif isinstance(X, (str, PurePath)):
-            cure = f"; dgltrees.read({str(X)!r}).forest has the trees of a file"
-        raise TreeError(f"expected trees as a Forest, got {got}{cure}")
-    wrong = [each for each in parts if not isinstance(each, (Forest, TreePairs))]
+            cure = f"; dgltrees.read({str(X)!r}) has the trees of a file"
+        raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}{cure}")
+    wrong = [each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))]
     if wrong:
         raise TreeError(
-            f"expected trees as a Forest, got a {type(wrong[0]).__name__}; "
-            "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
-            "dictionaries, whose children settings={'data.children_key': 'Plans'} may name"
+            f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__}; "
+            "Forest.from_objects makes a forest of objects"
         )
-    examples = LabeledTrees.concat(
-        [each.examples() if isinstance(each, TreePairs) else LabeledTrees(each) for each in parts]
-    )
+    examples = gather(map(_single, parts))
     if not len(examples):
         raise TreeError("expected at least one tree, got none")
     return examples
 
 
-def _below(node: Any, key: str) -> Any:
-    """The children of a nested dictionary.
-
-    Raises:
-        TreeError: it is none, or its children stand under another key.
-    """
-    if not isinstance(node, dict):
-        raise TreeError(f"expected nodes as dictionaries, got {type(node).__name__} {node!r:.40}")
-    children = node.get(key)
-    if children is not None and not isinstance(children, (list, tuple)):
-        raise TreeError(f"expected a list of children under {key!r}, got {children!r:.40}")
-    for other, value in node.items():
-        if other != key and isinstance(value, list) and value and isinstance(value[0], dict):
-            raise TreeError(
-                f"expected children under {key!r}, got dictionaries under {other!r}; name the key "
-                f"with settings={{'data.children_key': {other!r}}}, or leave that column out"
-            )
-    return children
+def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
+    """Return trees without example columns."""
+    if isinstance(trees, LabeledTrees):
+        return replace(trees, columns={})
+    return trees.examples() if isinstance(trees, TreePairs) else LabeledTrees(trees)
 
 
 def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:

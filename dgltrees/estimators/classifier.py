@@ -49,6 +49,21 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         by_name = {name_of(value): value for value in values.tolist()}
         self.classes_ = np.array([by_name[name] for name in names])
 
+    def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy: the share of the trees whose class is predicted correctly.
+
+        If there are several flags, all flags of a tree must be correct.
+
+        Arguments:
+            X: the trees.
+            y: their classes.
+            sample_weight: weights of the trees.
+
+        Returns:
+            the accuracy, from 0 to 1; :meth:`evaluate` returns other metrics too.
+        """
+        return float(super().score(X, y, sample_weight))
+
     def predict(self, X: Trees) -> NDArray[Any]:
         """``(T,)`` the likeliest class of each tree; of flags ``(T, K)`` 0 and 1."""
         outputs = self._outputs(X)

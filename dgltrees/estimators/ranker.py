@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name, with_targets
+from dgltrees.formats.format import RecordLayout
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import LabeledTrees
 
@@ -53,6 +54,7 @@ class TreeRanker(TreeEstimator):
         batch_size: int | None = None,
         lr: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        children_key: str | None = None,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -70,6 +72,7 @@ class TreeRanker(TreeEstimator):
             batch_size=batch_size,
             lr=lr,
             random_state=random_state,
+            children_key=children_key,
             compile=compile,
             settings=settings,
             progress=progress,
@@ -99,8 +102,10 @@ class TreeRanker(TreeEstimator):
         Raises:
             TreeError: there are no groups, or none has trees with unlike targets.
         """
-        valid = None if validation is None else self._examples(*validation)
-        return self._train(self._examples(X, y, groups), ["target"], valid, on_epoch, out)
+        layout = self._layout(X)
+        valid = None if validation is None else self._labeled(*validation, layout=layout)
+        raw = self._labeled(X, y, groups, layout=layout)
+        return self._train(raw, ["target"], valid, on_epoch, out, layout)
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
         """``(T,)`` the score of each tree; in its group, the tree of the highest score is first."""
@@ -116,16 +121,21 @@ class TreeRanker(TreeEstimator):
         Raises:
             TreeError: there are no groups of trees with unlike targets.
         """
-        run = self._fitted()
-        data = run.examples(self._examples(X, y, groups))
-        return float(run.task.report(data, run.outputs(data), {})["pair_accuracy"])
+        return float(self.evaluate(X, y, groups=groups)["pair_accuracy"])
 
-    def _examples(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> LabeledTrees:
-        """Trees with targets, and with groups where they are given."""
+    def _labeled(
+        self,
+        X: Trees,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        layout: RecordLayout | None = None,
+    ) -> LabeledTrees:
+        """Return trees with their targets, and with groups where they are given."""
         targets = np.asarray(y)
         if targets.ndim != 1:
             raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
-        examples = with_targets(self._trees(X), {"target": targets})
+        examples = with_targets(self._trees(X, layout), {"target": targets})
         column = self._more_settings().get("data.group", RankData.group)
         if groups is None:
             if column not in examples.forest.columns:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
@@ -46,6 +46,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         batch_size: int | None = None,
         lr: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        children_key: str | None = None,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -63,11 +64,29 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             batch_size=batch_size,
             lr=lr,
             random_state=random_state,
+            children_key=children_key,
             compile=compile,
             settings=settings,
             progress=progress,
         )
         self.log_target = log_target
+
+    def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R2 of the predictions, as scikit-learn's regressors do.
+
+        R2 has no unit. It is 1 for perfect predictions and 0 for predictions of the mean. It is
+        computed from the targets themselves, even with ``log_target``, so that the largest targets
+        dominate it; :meth:`evaluate` also returns R2 of the logarithms and q-errors.
+
+        Arguments:
+            X: the trees.
+            y: their targets.
+            sample_weight: weights of the trees.
+
+        Returns:
+            R2, at most 1.
+        """
+        return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
         """``(T,)`` the predicted number of each tree; ``(T, K)`` where there are several."""

@@ -42,16 +42,47 @@ def parse_json(text: str, path: PathLike, line: int) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
+def is_records(trees: Any) -> bool:
+    """Return whether trees are a sequence of dictionaries."""
+    some = isinstance(trees, (list, tuple, np.ndarray)) and len(trees) > 0
+    return some and isinstance(trees[0], dict)
+
+
+def trees_of_records(
+    records: Sequence[Any], layout: RecordLayout
+) -> tuple[LabeledTrees, RecordLayout]:
+    """Convert dictionaries in memory to trees, as those of a JSON Lines file.
+
+    Arguments:
+        records: the dictionaries.
+        layout: their layout; fields that are not set are inferred from the first records.
+
+    Returns:
+        the trees with the columns of the records, and the layout.
+
+    Raises:
+        TreeError: see :meth:`Records.examples` and :meth:`Records.check_children`; the error names
+            the tree.
+    """
+    reader = Records(None, complete_layout(layout, records[:100]))
+    trees = reader.examples(list(records), range(len(records)))
+    reader.check_children()
+    return trees, reader.layout
+
+
 class Records:
     """A reader of the records of one file, chunk by chunk.
 
     Arguments:
-        path: the file, for the errors.
+        path: the file, for the errors; None for records in memory, whose lines are their numbers.
         layout: the paths of the roots in a record, and the key of the children in a node.
     """
 
-    def __init__(self, path: PathLike, layout: RecordLayout) -> None:
-        self.error, self.layout = error_in(path), layout
+    def __init__(self, path: PathLike | None, layout: RecordLayout) -> None:
+        self.layout = layout
+        self.error = (
+            (lambda text, line: TreeError(text, tree=line)) if path is None else error_in(path)
+        )
         self.nodes, self.beside = (ColumnTypes(path, layout.categorical_columns) for _ in range(2))
         self._has_children = False
         self._other_lists: dict[str, int] = {}  # and the first line of each
@@ -80,7 +111,7 @@ class Records:
                 not a list of objects, or a column has several kinds of values; the error names file
                 and line.
         """
-        if self.layout.children_key is None:  # of standard input or objects in memory
+        if self.layout.children_key is None:  # of standard input, or without any lists
             layout = complete_layout(self.layout, records[:100])
             self.layout = replace(layout, children_key=layout.children_key or CHILDREN)
         paths = [path.split(".") for path in self.layout.paths] or [[]]
@@ -169,11 +200,11 @@ class Records:
         children = node.get(self.layout.children_key)
         if children is None:
             return ()
-        if not isinstance(children, list):
+        if not isinstance(children, (list, tuple)):
             key = self.layout.children_key
             raise TreeError(f"expected a list of nodes under {key!r}, got {shown(children)}")
         return children
 
 
 def _objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)

@@ -25,6 +25,7 @@ MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N")
 
 Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
+_OF_JSON: set[type] = {str, int, float, bool, type(None), list, dict}
 _UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, {int, bool})
 
 
@@ -32,12 +33,13 @@ class ColumnTypes:
     """The columns of a file, chunk by chunk; the first value of a column determines its type.
 
     Arguments:
-        path: the file, for the errors.
+        path: the file, for the errors; None for trees in memory, whose lines are their numbers.
         names: columns that hold names, even if their values look like numbers.
     """
 
-    def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
+    def __init__(self, path: PathLike | None, names: Sequence[str] = ()) -> None:
         self.path, self.names = path, frozenset(names)
+        self._unit = "tree" if path is None else "line"
         self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
 
     def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> FileColumn | None:
@@ -107,11 +109,10 @@ class ColumnTypes:
                     self._check(name, rows, values, line_of)
                     pending.append((path, rows, values))
                 elif name in found:
-                    raise TreeError(
+                    raise self._error(
                         f"expected every key once, got {name!r} both with dots in the key and as "
                         "objects in objects",
-                        file=self.path,
-                        line=line_of(rows[0]),
+                        line_of(rows[0]),
                     )
                 else:
                     column = self._of_values(name, rows, values, len(objects), line_of)
@@ -139,7 +140,7 @@ class ColumnTypes:
     def _numbers(
         self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
     ) -> Numbers:
-        if len(rows) == total and float not in set(map(type, values)):
+        if len(rows) == total and {int, bool}.issuperset(map(type, values)):
             with suppress(OverflowError):
                 return np.array(values, np.int64)
         numbers = np.full(total, np.nan)
@@ -153,18 +154,32 @@ class ColumnTypes:
     def _check(self, name: str, rows: Rows, values: Sequence[Any], line_of: LineOf) -> None:
         for row, value in zip(rows.tolist(), values):
             kind = _kind(value)
+            if not kind:
+                raise self._error(
+                    f"expected strings, numbers or lists in column {name!r}, got {value!r:.40}",
+                    line_of(row),
+                )
             if self._kinds.setdefault(name, (kind, line_of(row)))[0] != kind:
                 raise self._conflict(name, line_of(row), shown(value))
 
     def _conflict(self, name: str, line: int, value: str) -> TreeError:
         kind, first = self._kinds[name]
-        return TreeError(
-            f"expected column {name!r} to hold {kind}, as in line {first}, got {value}; correct "
-            "it, leave a missing value out, or read an input column as strings with "
+        return self._error(
+            f"expected column {name!r} to hold {kind}, as in {self._unit} {first}, got {value}; "
+            "correct it, leave a missing value out, or read an input column as strings with "
             "categorical_columns",
-            file=self.path,
-            line=line,
+            line,
         )
+
+    def _error(self, message: str, line: int) -> TreeError:
+        """Make an error that names the line, or the tree in memory."""
+        return TreeError(message, file=self.path, **{self._unit: line})
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of numpy or torch, or a tuple, as a value of JSON."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return list(plain) if isinstance(plain, tuple) else plain
 
 
 def _by_place(item: tuple[str, tuple[tuple[int, ...], FileColumn]]) -> tuple[int, ...]:
@@ -193,6 +208,8 @@ def _by_key(
             order = rows.argsort()
             rows, column = rows[order], column[order]
         some: list[Any] = column.tolist()
+        if not _OF_JSON.issuperset(map(type, some)):
+            some = list(map(_plain, some))
         if None in some or [] in some:
             full = [i for i, value in enumerate(some) if value is not None and value != []]
             rows, some = rows[full], [some[i] for i in full]
@@ -224,16 +241,16 @@ def _kind(value: Any) -> str:
     kind = kind_of(value_type)
     if kind == "vector" and all(type(member) in (int, float) for member in value):
         return f"vectors of {len(value)} numbers"
-    return "names" if kind in ("name", "vector") else "numbers"
+    return "names" if kind in ("name", "vector") else kind and "numbers"
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def shown(value: Any) -> str:
     """Return a JSON value as text for an error."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else f"{text[:40]}..."
 
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import safetensors.torch
@@ -22,6 +22,7 @@ from dgltrees import _shortcuts
 from dgltrees._files import Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
+from dgltrees.formats.records import is_records, trees_of_records
 from dgltrees.models.streaming import run_batched
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.values import load_yaml
@@ -52,8 +53,10 @@ _BATCH = 1_000  # examples to read and predict at a time
 
 Paths = PathLike | Sequence[PathLike]
 """A file, or several."""
-Source = Paths | LabeledTrees | Forest | TreePairs
-"""What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
+Trees = LabeledTrees | Forest | TreePairs | Sequence[dict[str, Any]]
+"""Trees, pairs of trees, or nested dictionaries."""
+Source = Paths | Trees
+"""Input of a run: files, trees, pairs of trees, or nested dictionaries."""
 
 
 class TrainedModel:
@@ -200,6 +203,8 @@ class TrainedModel:
         """
         folder = self.settings.data.dir
         files: list[PathLike] = []
+        if isinstance(patterns, Mapping):
+            raise ConfigError(f"expected {flag} or trees, got a dictionary; write [tree]")
         for pattern in [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns:
             if not isinstance(pattern, (str, os.PathLike)):
                 raise ConfigError(
@@ -224,14 +229,14 @@ class TrainedModel:
         self, source: Source, file_format: str | None, batch: int
     ) -> Iterator[tuple[PathLike | None, LabeledTrees]]:
         """The parts of :meth:`stream`, each with its file."""
-        if isinstance(source, LabeledTrees):
-            return iter([(None, source)])
-        if isinstance(source, (Forest, TreePairs)):
-            return iter([(None, self.examples(source, labeled=False))])
+        if isinstance(source, LabeledTrees) and (source.inputs or not self._reads_trees):
+            return iter([(None, source)])  # which the run has read
+        if isinstance(source, (LabeledTrees, Forest, TreePairs)) or is_records(source):
+            return iter([(None, self.examples(cast(Trees, source), labeled=False))])
         task, data = self.task, self.settings.data
         return (
             (path, part)
-            for path in self.files(source)
+            for path in self.files(cast(Paths, source))
             for part in stream_unlabeled(
                 *(task, data, path, self.vocabularies, self.max_children),
                 file_format=file_format,
@@ -240,28 +245,38 @@ class TrainedModel:
         )
 
     def examples(
-        self, trees: LabeledTrees | Forest | TreePairs, *, labeled: bool = True
+        self,
+        trees: Trees,
+        *,
+        labeled: bool = True,
     ) -> LabeledTrees:
         """Trees as the model reads them, with the columns of the training trees.
 
         Arguments:
-            trees: trees or pairs with their columns; a target may be among them, and need not be.
+            trees: trees or pairs with their columns, or nested dictionaries; targets are optional.
             labeled: whether to read the targets where they are.
 
         Raises:
             ConfigError: the run's task reads its trees from files alone.
             TreeError: the trees have not the columns of training, or are pairs and those were not.
         """
-        if not isinstance(self.task, CustomTreesTask):
+        if not self._reads_trees:
             raise ConfigError(
                 f"expected a run of a task on custom trees, got one of {self.task.name}, "
                 "which reads files; give their names"
             )
         if isinstance(trees, TreePairs):
             trees = trees.examples()
-        raw = LabeledTrees(trees) if isinstance(trees, Forest) else trees
+        raw = LabeledTrees(trees) if isinstance(trees, Forest) else cast(LabeledTrees, trees)
+        if is_records(trees):
+            raw, _ = trees_of_records(cast(Sequence[Any], trees), self.settings.data)
         settings, schema = self.settings.data, self.vocabularies
-        return self.task.examples(raw, settings, schema, labeled=labeled)
+        return cast(CustomTreesTask, self.task).examples(raw, settings, schema, labeled=labeled)
+
+    @property
+    def _reads_trees(self) -> bool:
+        """Whether the task reads trees in memory."""
+        return isinstance(self.task, CustomTreesTask)
 
     def to_examples(self, source: Source) -> LabeledTrees:
         """The examples of :meth:`stream` all at once."""

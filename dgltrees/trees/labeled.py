@@ -69,6 +69,17 @@ class LabeledTrees:
     def __len__(self) -> int:
         return len(self.forest) // self.arity
 
+    def __getitem__(self, index: int | slice | ArrayLike) -> LabeledTrees:
+        """Select examples, so that scikit-learn's splits work; see :meth:`Forest.__getitem__`.
+
+        Arguments:
+            index: an integer, a slice, an array of integers, or a boolean mask.
+
+        Returns:
+            a data set of the selected examples.
+        """
+        return self.select(np.arange(len(self))[index] if isinstance(index, slice) else index)
+
     def __repr__(self) -> str:
         names = ", ".join(
             f"{name} ({'strings' if column.dtype.kind in 'OUS' else column.dtype})"

@@ -6,6 +6,7 @@ import json
 import pickle
 import tempfile
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,29 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 
-from dgltrees import Forest, TreeClassifier, TreeEncoder, TreePairs, TreeRanker, TreeRegressor
+from dgltrees import (
+    Forest,
+    TreeClassifier,
+    TreeEncoder,
+    TreePairs,
+    TreeRanker,
+    TreeRegressor,
+    load,
+    read,
+)
 from dgltrees.cells import count_parameters
 from dgltrees.errors import ConfigError, TreeError
-from tests.training.samples import SAMPLES
+from tests.training.samples import PLANS_FILE
 
-PLANS = [json.loads(line) for line in (SAMPLES / "plans" / "train.jsonl").read_text().splitlines()]
+PLANS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
 X = Forest.from_objects(
     [record["plan"] for record in PLANS],
     children="Plans",
@@ -164,21 +179,81 @@ def test_a_ranker_names_its_arguments() -> None:
         model.fit(X, SECONDS, groups, validation=(X, SECONDS))
 
 
-def test_nested_dictionaries_are_trees_where_the_key_of_children_is_known() -> None:
-    plans, settings = [record["plan"] for record in PLANS], {"data.children_key": "Plans"}
-    model = TreeRegressor(**{**QUICK, "settings": {**QUICK["settings"], **settings}})
-    model.fit(plans, SECONDS)
-    assert model.predict(plans[:1]).shape == (1,)
-    np.testing.assert_allclose(model.predict(X), model.predict(plans), rtol=1e-5)
-    with pytest.raises(
-        TreeError, match=r"dictionaries under 'Plans'; .*\{'data.children_key': 'Plans'\}"
-    ):
-        TreeRegressor(**QUICK).fit(plans, SECONDS)
-    for wrong, message in (([None], "as a Forest, got a NoneType"), ([{"Plans": "x"}], "'Plans'")):
-        with pytest.raises(TreeError, match=message):
-            model.predict(wrong)
+def test_nested_dictionaries_and_trees_of_files_are_fitted_alike(tmp_path: Path) -> None:
+    """The layout of the dictionaries is inferred, and kept for those to predict."""
+    plans = [record["plan"] for record in PLANS]
+    model = TreeRegressor(**QUICK).fit(plans, SECONDS)
+    expected = model.predict(plans)
+    leaf = next(plan for plan in plans if "Plans" not in plan)
+    alone = pytest.approx(expected[plans.index(leaf)], rel=1e-5)
+    assert model.predict([leaf])[0] == alone
+    assert model.run_.settings.data.children_key == "Plans"
+    model.save(tmp_path / "model")
+    assert TreeRegressor.load(tmp_path / "model").predict([leaf])[0] == alone
+    assert next(load(tmp_path / "model").predict([leaf]))["prediction"] == alone
+    data = read(PLANS_FILE)
+    for trees in (data, PLANS, plans, [Forest.from_objects([plan], "Plans") for plan in plans]):
+        again = TreeRegressor(**QUICK, children_key="Plans").fit(data, SECONDS)
+        np.testing.assert_allclose(again.predict(trees), expected, rtol=1e-5)
+    assert PLANS[0]["plan"] is plans[0]  # nothing was taken out of them
+    again = TreeRegressor(**QUICK).fit(PLANS, SECONDS, validation=(PLANS[:9], SECONDS[:9]))
+    assert again.run_.settings.data.tree_path == "plan"
+    np.testing.assert_allclose(again.predict([PLANS[3]]), again.predict(data)[3:4], rtol=1e-5)
+    assert model.explain(plans, 3).forest.num_nodes == X.sizes[3]
+    assert model.evaluate(data, SECONDS)["r2"] == pytest.approx(model.score(plans, SECONDS))
+
+
+@pytest.mark.parametrize("kind", ["forest", "file", "dictionaries", "pairs"])
+def test_the_splits_of_scikit_learn_are_fitted(kind: str) -> None:
+    trees: Any = {
+        "forest": X,
+        "file": read(PLANS_FILE),
+        "dictionaries": [record["plan"] for record in PLANS],
+        "pairs": TreePairs(X, X),
+    }[kind]
+    some, others, y, others_y = train_test_split(trees, SECONDS, random_state=0)
+    model = TreeRegressor(**QUICK).fit(some, y)
+    expected = TreeRegressor(**QUICK).fit(trees, SECONDS).predict(others).shape
+    assert model.predict(others).shape == expected == others_y.shape
+    assert cross_val_score(model, trees, SECONDS, cv=2).shape == (2,)
+
+
+def test_values_of_numpy_are_those_of_json() -> None:
+    def node(i: int, **more: Any) -> dict[str, Any]:
+        place = np.array([i, 0.5]) if i % 3 else None
+        return {"n": np.float32(i), "k": np.int64(i), "at": place, "name": f"n{i % 4}", **more}
+
+    roots = [node(i, below=(node(i + 1), node(i + 2))) for i in range(30)]
+    model = TreeRegressor(**QUICK).fit(roots, np.arange(30.0))
+    assert sorted(model.feature_names_in_) == ["at", "k", "n", "name"]
+    assert {c.name: c.kind for c in model.run_.vocabularies.inputs}["at"] == "vector"
+
+
+@pytest.mark.parametrize(
+    ("trees", "message"),
+    [
+        ([None], "as a Forest or nested dictionaries, got a NoneType"),
+        ([{"Plans": "x"}], "tree 0: expected a list of nodes under 'Plans', got \"x\""),
+        ([{"Plan Rows": date(2020, 1, 1)}], "tree 0: expected strings, numbers or lists in column"),
+        ([{"x": 1}, {"x": "a"}], "tree 1: expected column 'x' to hold numbers, as in tree 0, got"),
+        (PLANS[0]["plan"], "got a single dictionary .*; wrap it in a list: \\[tree\\]"),
+    ],
+)
+def test_wrong_dictionaries_are_named(trees: Any, message: str) -> None:
+    model = TreeRegressor(**QUICK).fit([record["plan"] for record in PLANS], SECONDS)
+    with pytest.raises(TreeError, match=message):
+        model.predict(trees)
+    if isinstance(trees, dict):
+        with pytest.raises(ConfigError, match="got a dictionary; write"):
+            model.run_.predict(trees)
+
+
+def test_the_key_of_the_children_may_be_wrong() -> None:
+    plans = [record["plan"] for record in PLANS]
+    with pytest.raises(TreeError, match="children under 'kids', .*'Plans'; set children_key to"):
+        TreeRegressor(**QUICK, children_key="kids").fit(plans, SECONDS)
     with pytest.raises(TreeError, match="expected targets, got None"):
-        model.fit(plans, None)
+        TreeRegressor(**QUICK).fit(plans, None)
 
 
 def test_a_folder_of_a_run_takes_no_other_trees_or_targets(tmp_path: Path) -> None:
@@ -306,13 +381,14 @@ def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
     [
         ([], "an empty list; give at least one tree$"),
         (["a tree"], "a str;"),
-        ("trees", r"; dgltrees.read\('trees'\).forest"),
-        ({"a": 1}, r"; write \[tree\]"),
+        ("trees", r"; dgltrees.read\('trees'\) has"),
         (None, "NoneType"),
     ],
 )
 def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
-    with pytest.raises(TreeError, match=f"expected trees as a Forest, got .*{message}"):
+    with pytest.raises(
+        TreeError, match=f"expected trees as a Forest or nested .*, got .*{message}"
+    ):
         TreeRegressor(**QUICK).fit(wrong, SECONDS)
 
 

@@ -238,7 +238,7 @@ def nested_lists(
                 continue
             path = ".".join(place)
             for key, member in value.items():
-                if isinstance(member, list):
+                if isinstance(member, (list, tuple)):
                     if children in (None, key) and (not paths or path in paths):
                         below = _nodes_below(member, key)
                         nodes[path, key] += len(below)
@@ -254,7 +254,7 @@ def nested_lists(
     return max(found, key=lambda each: (nodes[each], each in repeated, -depths[each]))
 
 
-def _nodes_below(members: list[Any], key: str) -> list[Mapping[str, Any]]:
+def _nodes_below(members: Sequence[Any], key: str) -> list[Mapping[str, Any]]:
     """Return the objects in lists under one key."""
     nodes: list[Mapping[str, Any]] = []
     stack = [members]
@@ -263,7 +263,7 @@ def _nodes_below(members: list[Any], key: str) -> list[Mapping[str, Any]]:
             if isinstance(node, Mapping):
                 nodes.append(node)
                 children = node.get(key)
-                if isinstance(children, list):
+                if isinstance(children, (list, tuple)):
                     stack.append(children)
     return nodes
 
