@@ -260,7 +260,7 @@ class Task:
         """Return the evaluation batches of a task that defines their order; None for any order.
 
         Arguments:
-            data: examples, each row of which must be in a batch.
+            data: examples, whose rows must all be in a batch.
             max_nodes: largest number of nodes in a batch.
         """
         return None

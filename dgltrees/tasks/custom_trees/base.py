@@ -1,4 +1,4 @@
-"""Base class of tasks on custom trees: inputs by columns, encoders by name, baselines."""
+"""Base class of tasks on custom trees: inputs from columns, encoders by name, baselines."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ from dgltrees.trees.segments import locate
 _PLACES = ("file", "name", "line")
 """Example columns of files and their parts."""
 RowError = Callable[[str, int], TreeError]
-"""Makes an error from its message and the row that it is about."""
+"""Creates an error from a message and the index of a row."""
 
 
 @dataclass(frozen=True)
 class CustomTreesTask(Task):
-    """A task whose trees have columns, and whose targets are of trees, of pairs or of nodes.
+    """A task on trees with columns, whose targets belong to trees, pairs or nodes.
 
     Arguments:
-        arity: the number of trees per example: 1, or 2 for pairs.
+        arity: number of trees per example: 1, or 2 for pairs.
     """
 
     arity: int = 1
 
     def display_name(self, model: Options) -> str:
-        """The encoder's name; of one that runs a cell, the cell's."""
+        """Return the name of the encoder; if it runs a cell, that of the cell."""
         return cell_name(model) if "cell" in model else str(model["encoder"])
 
     def encode_targets(
@@ -67,21 +67,21 @@ class CustomTreesTask(Task):
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
-        """``(R,)`` or ``(R, K)`` targets of the values of each target column.
+        """Return the encoded values of the target columns, ``(R,)`` or ``(R, K)``.
 
         Arguments:
-            values: by column the value of each row, None or NaN where there is none.
-            settings: of the data.
-            classes: the names of the classes; if it is not frozen it takes those of the values.
-            error: makes the error that is raised from its message and a row.
+            values: by column the value of each row, None or NaN if it is missing.
+            settings: settings of the data.
+            classes: the names of the classes; those of the values are added if it is not frozen.
+            error: creates an error from its message and a row.
 
         Raises:
-            TreeError: a value is none that the task can learn.
+            TreeError: a value is not a valid target.
         """
         raise NotImplementedError
 
     def targets(self, data: LabeledTrees) -> NDArray[Any]:
-        """``(R,)`` or ``(R, K)`` the target of every row."""
+        """Return the target of every row, ``(R,)`` or ``(R, K)``."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"])
 
@@ -95,10 +95,10 @@ class CustomTreesTask(Task):
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file in any format; see :meth:`Task.stream`.
+        """Yield the examples of a file in any format; see :meth:`Task.stream`.
 
-        The columns of training files are told from the whole file, or where there is a
-        ``data.cache_dir`` from its first part; it may then lack columns in some parts, not in all.
+        The columns of training files are inferred from the whole file, or with ``data.cache_dir``
+        from its first part. Each of these columns must occur in some part of the file.
         """
         read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
         unread = [] if labeled else [name for name in target_names(settings) if name not in read]
@@ -129,7 +129,7 @@ class CustomTreesTask(Task):
         return {"children_key": layout.children_key, "tree_path": layout.tree_path}
 
     def format_of(self, path: PathLike) -> str | None:
-        """None: the settings say it, or the file tells it."""
+        """Return None: the format is a setting, or is inferred from the file."""
         return None
 
     def examples(
@@ -141,19 +141,19 @@ class CustomTreesTask(Task):
         *,
         labeled: bool = True,
     ) -> LabeledTrees:
-        """Examples of trees with all their columns.
+        """Return examples encoded for a model, from trees with all their columns.
 
         Arguments:
             raw: the trees; targets are columns of the examples, of roots, or of nodes.
-            settings: of the data.
+            settings: settings of the data.
             names: the schema of training; None for the first training trees.
             file: the file, for errors.
-            labeled: whether targets are read at all.
+            labeled: whether to use targets.
 
         Raises:
-            TreeError: with tree and column: a training tree has no target, or a value is none that
-                the task can learn; the trees have not the columns of the schema; they are pairs
-                where the task is on single trees, or the other way round.
+            TreeError: with tree and column: a training tree has no target, a value is not a valid
+                target, the trees lack columns of the schema, or they are pairs in a task on single
+                trees or vice versa.
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
@@ -179,16 +179,12 @@ class CustomTreesTask(Task):
             if missing.any():
                 cure = "give it, or leave the tree out"
                 if "file" in raw.columns and "label" in values and missing.all():
-                    cure = (
-                        "label is the name of a folder in the folder that is given: give the one "
-                        "above"
-                    )
+                    cure = "pass the parent folder, as label is the name of a subfolder"
                 raise error(
-                    f"expected a target {', '.join(map(repr, values))} for every training tree, "
-                    f"got none; {cure}",
+                    f"missing target {', '.join(map(repr, values))} of a training tree; {cure}",
                     int(missing.argmax()),
                 )
-        if not labeled:  # predictions say where a tree stands
+        if not labeled:  # predictions contain the location of a tree
             found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
             texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
             places = found if texts else {}
@@ -198,7 +194,7 @@ class CustomTreesTask(Task):
     def _row_error(
         self, message: str, row: int, raw: LabeledTrees, file: PathLike | None
     ) -> TreeError:
-        """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
+        """Return an error of a row, with its tree, its node if rows are nodes, and its line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
         lines, files = raw.columns.get("line"), raw.columns.get("file")
         line = None if lines is None else int(lines[tree // raw.arity])
@@ -214,45 +210,45 @@ class CustomTreesTask(Task):
                 "task on pairs, such as classify-pairs or regress-pairs"
             )
         return (
-            f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
+            f"expected pairs of trees for the task {self.name}, got {arity} per example; give the "
             "paths of both in a record, such as --data.tree_path first second"
         )
 
     @staticmethod
     def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which targets are there."""
+        """Return which targets are known."""
         return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
 
     def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
-        """``(R,)`` which rows have a target."""
+        """Return which rows have a target, ``(R,)``."""
         targets = self.targets(data)
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
-        """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
+        """Return the metrics of linear and boosted models over bags of nodes."""
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
         return bag_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
-        """Take means and deviations of inputs and targets from the training examples."""
+        """Store means and deviations of inputs and targets of the training examples."""
         inputs = cast(Encoder, model.encoder).input
         if NUMBERS in data.forest.columns:
             cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
         cast(TargetHead, model.head).learn_scale(self.targets(data))
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """All parameters but the encoder's own: those of its input, of the readout and the head."""
+        """Return all parameters except those of the encoder itself: of input, readout and head."""
         encoder = cast(Encoder, model.encoder)
         of_input = {id(each) for each in encoder.input.parameters()}
         own = {id(each) for each in encoder.parameters()} - of_input
         return [each for each in model.parameters() if id(each) not in own]
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """The head's columns; see :class:`~dgltrees.models.TargetHead`."""
+        """Return the columns of the head; see :class:`~dgltrees.models.TargetHead`."""
         classifier = cast(Classifier, model)
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
 
@@ -266,26 +262,24 @@ def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
-    """See that some row has a target to measure predictions by.
+    """Check that some row has a target, which metrics need.
 
     Raises:
-        TreeError: none has.
+        TreeError: no row has one.
     """
     if not known.any():
         wanted = " or ".join(map(repr, data.target_names))
-        raise TreeError(
-            f"expected examples with a target {wanted}, got none; the metrics need them"
-        )
+        raise TreeError(f"missing examples with a target {wanted}, which the metrics need")
 
 
 def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:
-    """A model from columns to targets, as the settings describe it.
+    """Build a model from columns to targets.
 
     Arguments:
-        model: the model's settings.
+        model: the settings of the model.
         schema: the columns of the training trees.
         head: the class of its head.
-        sizes: its ``count`` of classes, flags or numbers, if it has one.
+        sizes: its ``count`` of classes, binary targets or numbers, if it has one.
     """
     inputs = ColumnsInput(
         schema,
@@ -301,7 +295,7 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
 
 
 def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
-    """The readout of the settings, and the size of its vectors."""
+    """Return the readout of the settings, and the size of its vectors."""
     if "readout" not in model:
         return EveryNode(), encoder.size
     name = model["readout"]
