@@ -91,7 +91,7 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
     for name, rows in models.items():
         pads = [row["pads"] for row in rows]
         accuracy = [row["accuracy"] for row in rows]
-        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # markers at 1 are not clipped
+        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # also at 1
     axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
     axes.legend()
     save_figure(figure, path)
