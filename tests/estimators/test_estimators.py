@@ -352,7 +352,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
     ("arguments", "y", "message"),
     [
         ({}, SECONDS[:5], "a target per tree, got 5 targets for 60 trees"),
-        ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "expected a target 'target' for every"),
+        ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "missing target 'target' of a"),
         ({}, np.where(SECONDS > 0.1, np.inf, SECONDS), "expected a finite number as the target"),
         ({"cell": "lsmt"}, SECONDS, "expected cell to be one of"),
         ({"cell": "training.lr"}, SECONDS, "expected cell to be one of .*, got 'training.lr'$"),
@@ -372,7 +372,7 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: s
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
-    with pytest.raises(TreeError, match="expected a target 'target' for every training tree, got"):
+    with pytest.raises(TreeError, match="missing target 'target' of a training tree"):
         TreeClassifier(**QUICK).fit(X, [missing, *SPEED[1:].tolist()])
 
 

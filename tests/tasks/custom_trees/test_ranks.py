@@ -103,7 +103,7 @@ def test_trees_without_a_group_have_a_score_alone(run: Path, tmp_path: Path) -> 
 def test_what_is_measured_has_groups_and_targets(run: Path, tmp_path: Path) -> None:
     for name, message in (
         ("query", "f.jsonl: expected a column 'query' that says to which group .* data.group"),
-        ("seconds", "expected examples with a target 'seconds', got none"),
+        ("seconds", "missing examples with a target 'seconds'"),
     ):
         path = write(tmp_path / "f.jsonl", [without(r, name) for r in PLANS])
         with pytest.raises(TreeError, match=message):
@@ -210,7 +210,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     ),
     "target that is missing in one tree": (
         *({}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
-        "plans.jsonl:6: tree 5: expected a target 'seconds' for every training tree, got none",
+        "plans.jsonl:6: tree 5: missing target 'seconds' of a training tree",
     ),
     "target with names": (
         *({"target": "speed"}, lambda rs: rs),
