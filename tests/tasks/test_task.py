@@ -119,7 +119,7 @@ def test_targets_that_are_no_classes_want_methods_of_their_own() -> None:
         ConfigError, match="task numbers to be classes, got float64; set has_majority"
     ):
         task.majority(_data("classify"))
-    with pytest.raises(ConfigError, match="own: targets, labeled, report, predictions"):
+    with pytest.raises(ConfigError, match="override targets, labeled, report, predictions"):
         task.labeled(_data("classify"))
 
 
