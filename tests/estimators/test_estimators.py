@@ -394,7 +394,7 @@ def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
 
 def test_single_nodes_are_no_trees() -> None:
     single = Forest.from_objects([{"x": 1}] * 4, columns=["x"])
-    with pytest.raises(TreeError, match="got a single node in each; give trees whose nodes have c"):
+    with pytest.raises(TreeError, match="got one node in each; pass trees whose nodes have c"):
         TreeRegressor(**QUICK).fit(single, [1, 2, 3, 4])
 
 

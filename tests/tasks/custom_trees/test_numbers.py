@@ -173,7 +173,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "trees of a single node": (
         *("regress", {"target": "seconds"}, lambda rs: [{**r, "plan": {"Rows": 1}} for r in rs]),
-        "plans.jsonl: expected trees, got a single node in each; set data.children_key",
+        "plans.jsonl: expected trees with several nodes, got one node in each; set data.child",
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
@@ -256,7 +256,7 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     strange = write(tmp_path / "other.jsonl", other)
     for how in ("use_encoded_value", "error"):
         train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
-    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
+    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which the train"):
         (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
     other[0]["plan"]["Table"] = "orders"

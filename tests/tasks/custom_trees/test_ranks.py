@@ -115,7 +115,7 @@ def test_the_trees_of_a_group_stand_in_a_row_in_what_is_predicted(
 ) -> None:
     path = write(tmp_path / "f.jsonl", [*PLANS[:6], *PLANS[2:3]])
     for batch in (2, 100):
-        with pytest.raises(TreeError, match=r"f.jsonl: tree 6: .* consecutive trees of the group 'q0', got others"):
+        with pytest.raises(TreeError, match=r"jsonl: tree 6: expected consecutive trees .* 'q0'"):
             list(load(run).predict([path], batch=batch))
     report = load(run).evaluate([str(write(tmp_path / "g.jsonl", PLANS[::2] + PLANS[1::2]))])
     assert report["groups"] + report["dropped"] == 12
@@ -127,7 +127,7 @@ def test_groups_that_teach_nothing_are_left_out_and_counted(tmp_path: Path) -> N
     some = settings(
         {"train": str(write(tmp_path / "f.jsonl", [*equal, alone])), "valid_fraction": 0}
     )
-    with pytest.warns(UserWarning, match="^2 of 13 training groups are left out: they have one tree"):
+    with pytest.warns(UserWarning, match="^2 of 13 training groups are left out: they have"):
         train(some, tmp_path / "run")
     report = load(tmp_path / "run").evaluate([str(tmp_path / "f.jsonl")])
     assert (report["groups"], report["dropped"], report["examples"]) == (11, 2, 44)
