@@ -54,7 +54,7 @@ def trees_of_records(
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
 
     Arguments:
-        records: the dictionaries.
+        records: the dictionaries, each a record or the root itself.
         layout: their layout; fields that are not set are inferred from the first records.
 
     Returns:
@@ -64,7 +64,11 @@ def trees_of_records(
         TreeError: see :meth:`Records.examples` and :meth:`Records.check_children`; the error names
             the tree.
     """
-    reader = Records(None, complete_layout(layout, records[:100]))
+    if len(layout.paths) == 1 and layout.paths[0].partition(".")[0] not in records[0]:
+        layout = replace(layout, tree_path=None)  # they are the roots
+    else:
+        layout = complete_layout(layout, records[:100])
+    reader = Records(None, layout)
     trees = reader.examples(list(records), range(len(records)))
     reader.check_children()
     return trees, reader.layout

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
 
 
-_PLACES = ("file", "name", "line")
+_PLACES = ("id", "file", "name", "line")
 """Example columns that say where a tree stands, of formats of files that have parts."""
 _BATCH = 1_000  # examples to read and predict at a time
 
