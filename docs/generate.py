@@ -114,9 +114,10 @@ def notebooks() -> Iterator[tuple[Path, str]]:
 def write() -> None:
     """Write the pages that have changed, and delete those of names that are gone."""
     pages = dict([*api(), *notebooks()])
-    for name, lines in tables.PAGES.items():
-        pages[DOCS / "reference" / name] = "\n".join(lines()) + "\n"
-    (DOCS / "reference" / "api").mkdir(exist_ok=True)
+    for name, lines in tables.PARTS.items():
+        pages[DOCS / "generated" / name] = "\n".join(lines()) + "\n"
+    for folder in {path.parent for path in pages}:
+        folder.mkdir(exist_ok=True)
     for path in [*DOCS.glob("reference/api/*.rst"), *DOCS.glob("tutorials/*.ipynb")]:
         if path not in pages:
             path.unlink()

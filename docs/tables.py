@@ -1,4 +1,4 @@
-"""The pages on commands, settings, presets, tasks and formats, as Markdown made from the code."""
+"""Commands, settings, presets, tasks and formats as Markdown that is made from the code."""
 
 from __future__ import annotations
 
@@ -27,36 +27,6 @@ PAPERS = {
     "top_down": "Top-down Tree-LSTMs",
 }
 """The titles of groups of presets."""
-
-
-COMMANDS_INTRO = """# Command line
-
-`dgltrees COMMAND --help` prints the text on this page, and `dgltrees train PRESET --help` also
-prints the [settings](settings_presets.md) of a preset. Any command accepts `--import MODULE`, which
-first imports a custom module.
-"""
-SETTINGS_INTRO = """# Settings and presets
-
-A preset is a task with values of its settings. A setting has the same name as a flag
-(`--model.cell lstm`), as a key in a YAML file (`cell: lstm` below `model:`) and in Python
-(`settings={"model.cell": "lstm"}`). `dgltrees train PRESET --help` lists the settings of a preset,
-and `dgltrees show PRESET` prints them as a file. A setting without effect is an error.
-"""
-TASKS_INTRO = """# Tasks and formats
-
-A task defines the data, the model, the loss and the metrics of an experiment; a format defines how
-files of trees are read.
-
-## Tasks
-
-The first metric decides which epoch is the best, if `--training.monitor` names no other.
-"""
-FORMATS_INTRO = """## Formats
-
-`--data.format NAME` and `read(path, "NAME")` choose a format. Without a name, the ending of the
-file or its first line decides. The fields of {py:class}`~dgltrees.formats.RecordLayout` are
-flags, such as `--data.children_key`.
-"""
 
 
 def inline(text: str) -> str:
@@ -99,9 +69,8 @@ def value(default: object) -> str:
 # Commands
 
 
-def command_line() -> Iterator[str]:
-    """Yield the page of the commands."""
-    yield COMMANDS_INTRO
+def commands() -> Iterator[str]:
+    """Yield the usage and the arguments of each command."""
     for name, command in COMMANDS.items():
         rows = command.items() if isinstance(command, Mapping) else [("", command)]
         yield f"## {name}"
@@ -152,28 +121,27 @@ def command_help(command: object, name: str) -> Iterator[str]:
 # Settings and presets
 
 
-def settings_presets() -> Iterator[str]:
-    """Yield the page of settings and presets."""
-    yield SETTINGS_INTRO
-    variants = settings()
+def settings() -> Iterator[str]:
+    """Yield the settings of all tasks, with the tasks and choices for which they have an effect."""
+    found = variants()
     for section in SECTIONS:
         yield f"## Settings: {section}"
         yield ""
-        for name, rows in variants[section].items():
-            for (sentence, words, default), (tasks, where) in rows.items():
+        for name, rows in found[section].items():
+            for (sentence, words, default), (names, where) in rows.items():
                 yield f"`--{section}.{name}` ({words}; {value(default)})"
                 about = [inline(sentence)]
                 if where:
-                    given = (
-                        f"`{other}` is {either(sorted(names))}" for other, names in where.items()
-                    )
+                    given = (f"`{each}` is {either(sorted(where[each]))}" for each in where)
                     about.append(f"*If {', or if '.join(given)}.*")
-                if len(tasks) < len(TASKS):
-                    about.append(f"*Tasks: {some(tasks)}.*")
+                if len(names) < len(TASKS):
+                    about.append(f"*Tasks: {some(names)}.*")
                 yield f": {' '.join(about)}"
                 yield ""
-    yield "## Presets"
-    yield ""
+
+
+def presets() -> Iterator[str]:
+    """Yield tables of the presets: one of custom trees, and one per paper."""
     for group in PRESETS:
         yield f"### {PAPERS.get(group, group)}"
         yield ""
@@ -213,7 +181,7 @@ Variant = tuple[str, str, object]
 """The sentence, type and default of a setting."""
 
 
-def settings() -> dict[str, dict[str, dict[Variant, tuple[list[str], dict[str, set[str]]]]]]:
+def variants() -> dict[str, dict[str, dict[Variant, tuple[list[str], dict[str, set[str]]]]]]:
     """Return the tasks and the conditions of the variants of each setting, by section."""
     found: dict[str, dict[str, dict[Variant, tuple[list[str], dict[str, set[str]]]]]] = {}
     for task in TASKS:
@@ -260,24 +228,26 @@ def choices(option: Option, now: object) -> list[object]:
 # Tasks and formats
 
 
-def tasks_formats() -> Iterator[str]:
-    """Yield the page of tasks and formats."""
-    yield TASKS_INTRO
-    presets: dict[str, list[str]] = {}
+def tasks() -> Iterator[str]:
+    """Yield the metrics, formats and presets of each task."""
+    named: dict[str, list[str]] = {}
     for name in preset_names():
-        presets.setdefault(load_preset(name).task.name, []).append(name)
+        named.setdefault(load_preset(name).task.name, []).append(name)
     for name, task in TASKS.items():
         yield f"### {name}"
         yield ""
-        yield inline(describe(presets[name][0])) if name in presets else ""
+        yield inline(describe(named[name][0])) if name in named else ""
         yield ""
         yield f"- Metrics: {code(metric.name for metric in task.metrics)}"
         yield f"- Formats: {code(task.formats) or 'those of custom trees, such as `jsonl`'}"
         if task.reads:
             yield f"- Files: {inline(task.reads)}"
-        yield f"- Presets: {code(presets.get(name, [])) or 'none'}"
+        yield f"- Presets: {code(named.get(name, [])) or 'none'}"
         yield ""
-    yield FORMATS_INTRO
+
+
+def formats() -> Iterator[str]:
+    """Yield a table of the formats."""
     rows = (
         (
             f"`{name}`",
@@ -291,8 +261,11 @@ def tasks_formats() -> Iterator[str]:
     yield from table(("format", "content", "endings", "layout", "use"), rows)
 
 
-PAGES = {
-    "command_line.md": command_line,
-    "settings_presets.md": settings_presets,
-    "tasks_formats.md": tasks_formats,
+PARTS = {
+    "commands.txt": commands,
+    "settings.txt": settings,
+    "presets.txt": presets,
+    "tasks.txt": tasks,
+    "formats.txt": formats,
 }
+"""The parts of pages in ``docs/reference``, which include them."""
