@@ -156,7 +156,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "numbers as classes": (
         *("classify", {"target": "seconds"}, lambda rs: rs),
-        r"tree 0: expected a class as the target 'seconds', got .*train the task regress",
+        r"tree 0: expected a class as the target 'seconds', got .*use the task regress",
     ),
     "text among numbers": (
         *("regress", {"target": "cost"}, lambda rs: [{**r, "cost": 1} for r in rs] + NO_COST),
