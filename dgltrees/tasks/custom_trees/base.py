@@ -193,7 +193,7 @@ class CustomTreesTask(Task):
             found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
             texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
             places = found if texts else {}
-            read = replace(read, columns={**read.columns, **places})
+            read = replace(read, columns={**read.columns, **places, **_ids(raw)})
         return with_targets(read, targets, nodes=self.nodes)
 
     def _row_error(
@@ -256,6 +256,14 @@ class CustomTreesTask(Task):
         """Return the columns of the head; see :class:`~dgltrees.models.TargetHead`."""
         classifier = cast(Classifier, model)
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
+
+
+def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
+    """Return the column ``id`` next to the trees, if it has names or integers."""
+    ids = raw.columns.get("id")
+    if ids is not None and ids.dtype.kind == "f" and ids.ndim == 1 and not np.mod(ids, 1).any():
+        ids = ids.astype(np.int64)
+    return {} if ids is None or ids.dtype.kind not in "OUi" else {"id": ids}
 
 
 def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from dgltrees import Forest, LabeledTrees, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import read
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
@@ -70,8 +71,14 @@ def test_a_run_predicts_trees_that_have_no_target(
     columns = ["Node Type", "Table", "Plan Rows", "Plan Width"]
     forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
     assert [*run.predict(forest)] == lines
-    with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a dict"):
-        run.predict([{"Node Type": "Sort"}])  # type: ignore[list-item]
+    for trees in (PLANS, [r["plan"] for r in PLANS], read(bare)):
+        assert [*run.predict(trees)] == lines
+    with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a int"):
+        run.predict([3])  # type: ignore[list-item]
+    ids = [{"plan": r["plan"], "id": i * 10} for i, r in enumerate(PLANS)]
+    numbered = [*run.predict([write(tmp_path / "ids.jsonl", ids)])]
+    assert numbered == [{**line, "id": 10 * i} for i, line in enumerate(lines)]
+    assert json.dumps(numbered[1]["id"]) == "10"
     (tmp_path / "my.conllu").touch()
     with pytest.raises(ConfigError, match=r"format jsonl, which the run reads, got .*like conllu;"):
         [*run.predict([tmp_path / "my.conllu"])]
