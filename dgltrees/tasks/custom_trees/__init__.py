@@ -1,1 +1,1 @@
-"""Tasks on custom trees, from columns of nodes to classes, numbers or ranks."""
+"""Tasks on custom trees: columns in, classes or numbers out."""

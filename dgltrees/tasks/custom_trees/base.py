@@ -1,4 +1,4 @@
-"""Base class of tasks on custom trees: inputs from columns, encoders by name, baselines."""
+"""The base class of tasks on custom trees: columns as inputs, named encoders, baselines."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
 
 _PLACES = ("file", "name", "line")
-"""Example columns of files and their parts."""
+"""Example columns with the place of a tree in a file."""
 RowError = Callable[[str, int], TreeError]
-"""Creates an error from a message and the index of a row."""
+"""Builds an error from its message and its row."""
 
 
 @dataclass(frozen=True)
 class CustomTreesTask(Task):
-    """A task on trees with columns, whose targets belong to trees, pairs or nodes.
+    """A task on trees with columns, with targets of trees, pairs or nodes.
 
     Arguments:
         arity: number of trees per example: 1, or 2 for pairs.
@@ -57,7 +57,7 @@ class CustomTreesTask(Task):
     arity: int = 1
 
     def display_name(self, model: Options) -> str:
-        """Return the name of the encoder; if it runs a cell, that of the cell."""
+        """Return the name of the cell, or of an encoder without a cell."""
         return cell_name(model) if "cell" in model else str(model["encoder"])
 
     def encode_targets(
@@ -67,16 +67,19 @@ class CustomTreesTask(Task):
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
-        """Return the encoded values of the target columns, ``(R,)`` or ``(R, K)``.
+        """Return the targets of rows from the values of the target columns.
 
         Arguments:
-            values: by column the value of each row, None or NaN if it is missing.
+            values: the value of each row by column, None or NaN if missing.
             settings: settings of the data.
-            classes: the names of the classes; those of the values are added if it is not frozen.
-            error: creates an error from its message and a row.
+            classes: the names of the classes; extended by the values, unless it is frozen.
+            error: builds the error from its message and a row.
+
+        Returns:
+            ``(R,)`` or ``(R, K)`` targets; integers, -1 if missing, or numbers, NaN if missing.
 
         Raises:
-            TreeError: a value is not a valid target.
+            TreeError: a value is not a target of the task.
         """
         raise NotImplementedError
 
@@ -95,10 +98,10 @@ class CustomTreesTask(Task):
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[LabeledTrees]:
-        """Yield the examples of a file in any format; see :meth:`Task.stream`.
+        """Read the examples of a file in any format; see :meth:`Task.stream`.
 
         The columns of training files are inferred from the whole file, or with ``data.cache_dir``
-        from its first part. Each of these columns must occur in some part of the file.
+        from its first part; other parts may then lack some of them.
         """
         read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
         unread = [] if labeled else [name for name in target_names(settings) if name not in read]
@@ -141,19 +144,22 @@ class CustomTreesTask(Task):
         *,
         labeled: bool = True,
     ) -> LabeledTrees:
-        """Return examples encoded for a model, from trees with all their columns.
+        """Encode the inputs and targets of trees with all their columns.
 
         Arguments:
             raw: the trees; targets are columns of the examples, of roots, or of nodes.
             settings: settings of the data.
-            names: the schema of training; None for the first training trees.
+            names: the schema of the training trees; None for the first training trees.
             file: the file, for errors.
-            labeled: whether to use targets.
+            labeled: whether to read targets.
+
+        Returns:
+            Examples with encoded inputs, and with targets in the column ``"target"``.
 
         Raises:
-            TreeError: with tree and column: a training tree has no target, a value is not a valid
-                target, the trees lack columns of the schema, or they are pairs in a task on single
-                trees or vice versa.
+            TreeError: a training tree has no target, a value is not a target of the task, the trees
+                do not have the columns of the schema, or they are single trees instead of pairs or
+                pairs instead of single trees.
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
@@ -177,24 +183,23 @@ class CustomTreesTask(Task):
         if training and not self.nodes:
             missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
             if missing.any():
-                cure = "give it, or leave the tree out"
+                cure = "add it, or remove the tree"
                 if "file" in raw.columns and "label" in values and missing.all():
-                    cure = "pass the parent folder, as label is the name of a subfolder"
-                raise error(
-                    f"missing target {', '.join(map(repr, values))} of a training tree; {cure}",
-                    int(missing.argmax()),
-                )
-        if not labeled:  # predictions contain the location of a tree
+                    cure = "label is the name of a subfolder; name the folder above this one"
+                wanted = ", ".join(map(repr, values))
+                message = f"missing target {wanted} of a training tree; {cure}"
+                raise error(message, int(missing.argmax()))
+        if not labeled:  # predictions have the place of each tree
             found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
             texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
             places = found if texts else {}
-            read = replace(read, columns={**read.columns, **places})
+            read = replace(read, columns={**read.columns, **places, **_ids(raw)})
         return with_targets(read, targets, nodes=self.nodes)
 
     def _row_error(
         self, message: str, row: int, raw: LabeledTrees, file: PathLike | None
     ) -> TreeError:
-        """Return an error of a row, with its tree, its node if rows are nodes, and its line."""
+        """Return an error with the tree of a row, the node if rows are nodes, and the line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
         lines, files = raw.columns.get("line"), raw.columns.get("file")
         line = None if lines is None else int(lines[tree // raw.arity])
@@ -206,17 +211,17 @@ class CustomTreesTask(Task):
     def _wrong_arity(self, arity: int) -> str:
         if self.arity == 1:
             return (
-                f"expected single trees for the task {self.name}, got {arity} per example; train a "
+                f"expected single trees for the task {self.name}, got {arity} per example; use a "
                 "task on pairs, such as classify-pairs or regress-pairs"
             )
         return (
-            f"expected pairs of trees for the task {self.name}, got {arity} per example; give the "
-            "paths of both in a record, such as --data.tree_path first second"
+            f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
+            "paths to both trees of a record, such as --data.tree_path first second"
         )
 
     @staticmethod
     def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which targets are known."""
+        """Return which targets are known, as an array of the same shape."""
         return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
 
     def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
@@ -227,21 +232,21 @@ class CustomTreesTask(Task):
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
-        """Return the metrics of linear and boosted models over bags of nodes."""
+        """Return the metrics of linear and boosted models over bags of nodes, if requested."""
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
         return bag_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
-        """Store means and deviations of inputs and targets of the training examples."""
+        """Initialise means and standard deviations of inputs and targets."""
         inputs = cast(Encoder, model.encoder).input
         if NUMBERS in data.forest.columns:
             cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
         cast(TargetHead, model.head).learn_scale(self.targets(data))
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """Return all parameters except those of the encoder itself: of input, readout and head."""
+        """Return the parameters of the input, the readout and the head."""
         encoder = cast(Encoder, model.encoder)
         of_input = {id(each) for each in encoder.input.parameters()}
         own = {id(each) for each in encoder.parameters()} - of_input
@@ -253,6 +258,14 @@ class CustomTreesTask(Task):
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
 
 
+def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
+    """Return the column ``id`` next to the trees, if it has names or integers."""
+    ids = raw.columns.get("id")
+    if ids is not None and ids.dtype.kind == "f" and ids.ndim == 1 and not np.mod(ids, 1).any():
+        ids = ids.astype(np.int64)
+    return {} if ids is None or ids.dtype.kind not in "OUi" else {"id": ids}
+
+
 def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
     columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
     return (
@@ -262,24 +275,26 @@ def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
-    """Check that some row has a target, which metrics need.
+    """Check that a row has a target, which metrics need.
 
     Raises:
-        TreeError: no row has one.
+        TreeError: no row has a target.
     """
     if not known.any():
         wanted = " or ".join(map(repr, data.target_names))
-        raise TreeError(f"missing examples with a target {wanted}, which the metrics need")
+        raise TreeError(
+            f"expected examples with a target {wanted}, got none; the metrics need them"
+        )
 
 
 def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:
-    """Build a model from columns to targets.
+    """Build a model of targets from columns.
 
     Arguments:
-        model: the settings of the model.
+        model: settings of the model.
         schema: the columns of the training trees.
-        head: the class of its head.
-        sizes: its ``count`` of classes, binary targets or numbers, if it has one.
+        head: the class of the head.
+        sizes: arguments of the head, such as the ``count`` of classes.
     """
     inputs = ColumnsInput(
         schema,
@@ -295,7 +310,7 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
 
 
 def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
-    """Return the readout of the settings, and the size of its vectors."""
+    """Return the readout and the size of its vectors."""
     if "readout" not in model:
         return EveryNode(), encoder.size
     name = model["readout"]

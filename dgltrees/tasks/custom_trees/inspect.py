@@ -1,4 +1,4 @@
-"""Inspection of files of trees: their content, possible targets, and a training command."""
+"""What a file of trees holds, what of it could be learned, and the command that learns it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
 _SHOWN_LINES = 40  # of its drawing
 _FEW = 10  # so many different whole numbers may be classes
 _ENOUGH = 20  # trees from which on a correlation counts
-_WIDE = 1000.0  # a largest number this many times the smallest calls for logarithms
+_WIDE = 100.0  # a largest number this many times the smallest calls for logarithms
 _EQUAL = 0.99  # a correlation from which on columns are nearly equal
 _RESULT = re.compile(
     r"(?i)time|second|duration|latency|runtime|elapsed|cost|price|score|rating|\bms\b|_ms\b"
 )
-"""Names of numbers that are usually predicted."""
+"""Names of numbers that people predict."""
 _MEASURED = re.compile(
     r"""(?ix) (?:^|\.) (?:
     actual\ | rows\ removed\ by | workers$ | workers\ launched
@@ -56,20 +56,20 @@ _PLACES = ("line", "file", "line_")  # example columns that say where a tree sta
 
 @dataclass(frozen=True)
 class Inspection:
-    """A summary of some trees; ``print`` shows all of it.
+    """What some trees hold; ``print`` shows all of it.
 
     Attributes:
-        source: the file, or a description of other sources.
-        form: name of the file's format; None without a file.
-        layout: the location of the trees in the file, as given or inferred.
+        source: the file, or what else was looked at.
+        form: the name of the file's format; None without a file.
+        layout: where the trees stand in the file, as given or guessed.
         shapes: numbers, sizes, depths and arities of the trees.
-        complete: whether all trees were read.
-        columns: the node columns that a model would use.
-        beside: the columns of the records, which are possible targets.
-        target: the column to predict, as given or proposed; None if there is none.
-        groups: a sentence about the groups; empty without groups.
-        warnings: suspicious values and settings.
-        command: a training command for the file.
+        complete: whether all trees were looked at.
+        columns: the node columns that a model would read.
+        beside: what stands beside each tree: possible targets.
+        target: the column to predict, as given or proposed; None where there is none.
+        groups: how many groups there are to be ordered, in a sentence; empty without a group.
+        warnings: what looks wrong.
+        command: the command that trains on the file.
         drawing: one of the smaller trees.
     """
 
@@ -90,7 +90,7 @@ class Inspection:
         return "\n".join(self.lines())
 
     def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
-        """Yield the lines of the text; with ``ascii_only`` the drawing is in ASCII."""
+        """The lines of the text, without line ends; with ``ascii_only`` the drawing in ASCII."""
         shapes = self.shapes
         what = FORMATS[self.form].description.split(",")[0].rstrip(".:") if self.form else "Forest"
         first = "" if self.complete else "the first "
@@ -136,24 +136,25 @@ def inspect_trees(
     features: list[str] | dict[str, str] | None = None,
     layout: RecordLayout = RecordLayout(),
 ) -> Inspection:
-    """Summarise trees: their shapes, their columns and possible targets.
+    """Look at trees: their shapes, their columns, what could be predicted.
 
-    The formats are those of :data:`dgltrees.formats.FORMATS`. Without a ``layout``, that of JSON is
-    inferred from the first records.
+    The formats are those of :data:`dgltrees.formats.FORMATS`. Where ``layout`` is not given, that
+    of JSON is guessed by its first records.
 
     Arguments:
-        source: file or folder of trees, a pattern such as ``src/*.py``, or trees.
-        format: format of the file; default: inferred from its suffix or first line.
-        trees: number of trees to read, from the first; None reads all and needs memory for them.
-        target: column to predict; default: one is proposed.
-        group: column of the groups within which the target orders the trees.
-        features: input columns, or their kinds by name; default: all columns except the target,
-            with inferred kinds.
-        layout: location of the trees in the file.
+        source: the file or folder of trees to look at, or a pattern such as ``src/*.py``; in Python
+            trees too.
+        format: the file's format; by default inferred from its ending or first line.
+        trees: how many trees to look at, from the first on; null for all. Memory grows with them.
+        target: the column to predict; by default one is proposed.
+        group: the column of groups within which the target orders the trees.
+        features: the columns that are inputs, or their kinds by name; default: all columns except
+            the target, with inferred kinds.
+        layout: where the trees stand in the file.
 
     Raises:
-        ConfigError: the format is unknown, or does not support the layout.
-        TreeError: the file does not have its format, or there is no such column.
+        ConfigError: the format is unknown, or does not read the layout.
+        TreeError: the file breaks a rule of its format, or there is no such column.
     """
     form, given = None, layout
     if isinstance(source, (Forest, LabeledTrees)):
@@ -214,19 +215,19 @@ def inspect_trees(
 
 
 def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
-    """Return the summary of a node column, with a warning if it identifies trees."""
+    """The summary of a node column, with a warning where it is the name of each tree."""
     values = np.asarray(forest.columns[column.name])
     vocab = forest.vocabs.get(column.name)
     summary = summarize_column(column.name, values, vocab, kind=column.kind)
     many = 1 < len(forest) < forest.num_nodes and summary.distinct > 0.9 * len(forest)
     if many and np.array_equal(values, values[forest.roots][forest.tree_of_node]):
-        warning = "is equal in all nodes of a tree: identifiers are no useful input"
+        warning = "is the same in all nodes of a tree: an identifier tells a model nothing"
         return replace(summary, warnings=(warning,))
     return summary
 
 
 def _groups(examples: LabeledTrees, target: str, group: str, features: Any) -> str:
-    """Return a sentence about the groups of the task ``rank``."""
+    """What there is to be ordered, as the task ``rank`` reads it."""
     settings = RankData(target=target, group=group, features=features)
     data = RANK.examples(examples, settings, None)
     groups = RANK.groups(data)
@@ -240,7 +241,7 @@ def _groups(examples: LabeledTrees, target: str, group: str, features: Any) -> s
 def _read(
     files: Sequence[PathLike], form: str, layout: RecordLayout, trees: int | None
 ) -> tuple[LabeledTrees, bool]:
-    """Return the first ``trees`` examples of files, and whether these are all."""
+    """The first ``trees`` examples of files, and whether these are all."""
     parts: list[LabeledTrees] = []
     count, most = 0, min(trees or 10_000, 10_000)
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
@@ -271,7 +272,7 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
 
 
 def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary]) -> list[str]:
-    """Return the inputs that reveal the target: measured with it, or nearly equal to it.
+    """Return the inputs that would give the target away: measured with it, or nearly equal to it.
 
     Arguments:
         examples: the trees.
@@ -289,7 +290,7 @@ def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary])
 
 
 def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers unchanged, and names as the index of their sorted order; NaN if missing."""
+    """Return numbers as they are, and names as numbers in their order; NaN where missing."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     names = list(map(name_of, values.tolist()))
@@ -298,7 +299,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Return whether two columns, or their ranks, are almost perfectly correlated."""
+    """Return whether one column tells the other: by their correlation, or that of their ranks."""
     from scipy.stats import pearsonr, spearmanr
 
     known = np.isfinite(one) & np.isfinite(other)
@@ -345,7 +346,7 @@ def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
 
 
 def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
-    """Return the task for a target, and whether it should predict the logarithm."""
+    """The task that learns a target, and whether it should predict the logarithm."""
     forest = examples.forest
     of_nodes = target is not None and target not in examples.columns
     pairs = "-pairs" if examples.arity > 1 else ""
@@ -397,7 +398,7 @@ def _command(
 
 
 def _flags(layout: RecordLayout, start: str) -> list[str]:
-    """Return the flags of a layout that differ from its defaults."""
+    """The words of a command line that say what is not the default of a layout."""
     words: list[str] = []
     for field in fields(layout):
         value = getattr(layout, field.name)
@@ -408,7 +409,7 @@ def _flags(layout: RecordLayout, start: str) -> list[str]:
 
 
 def _example(forest: Forest, inputs: Sequence[ColumnSummary]) -> Drawing:
-    """Return a drawing of a small tree, with the two columns that distinguish nodes best."""
+    """A tree of a few nodes, with the two names that tell nodes apart best."""
     tree = int(np.abs(forest.sizes - _SHOWN_NODES).argmin())
     named = [c for c in inputs if c.kind == "category" and c.range is None and c.count]
     telling = [c for c in named if not c.warnings] or named

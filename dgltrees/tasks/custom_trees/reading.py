@@ -1,4 +1,4 @@
-"""Conversion of files or forests of custom trees to examples: input columns, and targets."""
+"""Conversion of files or forests of custom trees to examples with input columns and targets."""
 
 from __future__ import annotations
 
@@ -36,18 +36,21 @@ def stream_examples(
     trees: int = 10_000,
     any_values: Collection[str] = (),
 ) -> Iterator[LabeledTrees]:
-    """Yield the trees of a file with all their columns, ``trees`` at a time.
+    """Read the trees of a file with all their columns, ``trees`` at a time.
 
     Arguments:
         path: the file.
         settings: settings of the data.
-        file_format: format of the file; default: that of the settings, or inferred from the file.
-        trees: number of trees per part.
-        any_values: columns whose values are not checked, since they are not used.
+        file_format: the format of the file; default: that of the settings, or inferred.
+        trees: trees per chunk.
+        any_values: columns that may have any values, as they are not used.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        ConfigError: there is no such format.
-        TreeError: the file does not have its format.
+        ConfigError: the format is unknown.
+        TreeError: the file breaks a rule of its format.
     """
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
@@ -62,7 +65,7 @@ def check_format(path: PathLike, settings: CustomTreesData) -> None:
     """Check that a file for a trained model can be read with the layout of the training files.
 
     Raises:
-        ConfigError: its format has other layouts than the format of training.
+        ConfigError: the format of the file does not use the layout of the training files.
     """
     name = settings.format or guess_format(path, settings)
     train = [settings.train] if isinstance(settings.train, str) else settings.train or []
@@ -74,15 +77,16 @@ def check_format(path: PathLike, settings: CustomTreesData) -> None:
         if trained is None or trained == name:
             raise
         raise ConfigError(
-            f"expected a file of the format {trained}, as in training, got {os.fspath(path)}, "
-            f"which looks like {name}; convert it, or add --format {trained}"
+            f"expected a file of the format {trained}, which the run reads, got "
+            f"{os.fspath(path)}, which looks like {name}; convert it, or use --format {trained} "
+            "if it has that format"
         ) from None
 
 
 def large_parts(parts: Iterator[LabeledTrees]) -> Iterator[LabeledTrees]:
-    """Yield the parts of a file in larger parts of 10,000 trees or half a million nodes.
+    """Join the parts of a file to larger ones, of 10,000 trees or 500,000 nodes.
 
-    Columns are inferred from the first part.
+    Columns are inferred from the first of them.
     """
     waiting: list[LabeledTrees] = []
     for part in parts:
@@ -96,13 +100,13 @@ def large_parts(parts: Iterator[LabeledTrees]) -> Iterator[LabeledTrees]:
 
 
 def target_names(settings: CustomTreesData) -> tuple[str, ...]:
-    """Return the columns to predict."""
+    """Return the names of the target columns."""
     wanted = settings.target
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
 def _names_aside(settings: CustomTreesData) -> tuple[str, ...]:
-    """Return the columns that are not inputs: the targets, and the groups."""
+    """Return the names of the columns that are not inputs: the targets and the groups."""
     groups = (settings.group,) if isinstance(settings, RankData) else ()
     return (*target_names(settings), *groups)
 
@@ -119,15 +123,17 @@ def input_examples(
 
     Arguments:
         raw: trees with all their columns.
-        settings: settings with the target and input columns.
-        names: the schema of the training trees; None for the first of these, from which columns are
-            inferred.
-        nodes: whether targets belong to nodes; otherwise a node column may have the name of a
-            target of the records.
+        settings: settings of the data, with the names of targets and inputs.
+        names: the schema of the training trees; None for the first of these, which define it.
+        nodes: whether targets are of nodes; otherwise a node column may have the name of a target
+            of the trees.
         file: the file, for errors.
 
+    Returns:
+        The examples, with the schema's targets and inputs.
+
     Raises:
-        TreeError: the trees lack columns of the settings.
+        TreeError: the trees do not have the columns of the settings.
         ConfigError: there is a pretrained encoder, but no column of kind text.
     """
     targets = target_names(settings)
@@ -140,8 +146,8 @@ def input_examples(
             elif missing := [c.name for c in schema.inputs if c.name not in raw.forest.columns]:
                 of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
                 warnings.warn(
-                    f"the trees{of} lack the training column {', '.join(missing)}; its values are "
-                    "missing",
+                    f"the trees{of} have no column {', '.join(missing)}, which the training "
+                    "trees have; its values are treated as missing",
                     stacklevel=2,
                 )
         else:
@@ -159,8 +165,8 @@ def input_examples(
                 vocabs.update({c.name: tokenizer.names for c in inputs if c.kind == SUBWORDS})
             if "target" in vocabs:
                 raise TreeError(
-                    "expected input columns with other names than 'target', which is reserved for "
-                    f"classes; rename it, or set {called('data.target')} to it"
+                    "expected input columns with other names than 'target', which is the name of "
+                    f"the targets; rename it, or name it as {called('data.target')}"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
         read_texts = None if encoder is None else encoder.text_vectors
@@ -171,12 +177,12 @@ def input_examples(
 
 
 def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
-    """Return the columns, with the kind and size of a pretrained encoder's vectors for texts."""
+    """Return the columns with another kind and size in place of kind text."""
     if all(each.kind != "text" for each in inputs):
         raise ConfigError(
             "expected a column of kind text with data.pretrained, got "
             f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; set the kind of a "
-            "column, as in --data.features.NAME text"
+            "column with --data.features.NAME text"
         )
     return tuple(
         replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
@@ -184,21 +190,21 @@ def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, 
 
 
 def _check_edges(forest: Forest, *, in_memory: bool) -> None:
-    """Check that some tree has several nodes; else the key of the children may be wrong."""
+    """Check that some tree has several nodes, as none has if the key of the children is wrong."""
     if len(forest) and forest.num_nodes == len(forest):
         cure = (
             "set data.children_key to the key of the children, and data.tree_path to the path from "
             "a record to its root"
         )
         if in_memory:
-            cure = "give trees whose nodes have children"
-        raise TreeError(f"expected trees, got a single node in each; {cure}")
+            cure = "pass trees whose nodes have children"
+        raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
-    """Check that further training trees have the columns of the first ones.
+    """Check that other training trees have the columns of the first ones.
 
-    For a file that is read in parts, missing columns are found at its end.
+    With ``data.cache_dir`` missing columns are found only at the end of a file.
     """
     seen = {*forest.columns}
     if settings.cache_dir is not None:
@@ -209,10 +215,10 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesDat
 def check_columns_seen(
     seen: Collection[str], schema: Schema, settings: CustomTreesData, file: PathLike | None = None
 ) -> None:
-    """Check that a training file has the columns of the first trees, unless settings name columns.
+    """Check that a training file has the columns of the first trees, unless settings name some.
 
     Raises:
-        TreeError: a column is missing.
+        TreeError: it has other columns.
     """
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
@@ -220,7 +226,7 @@ def check_columns_seen(
         first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; set {called('data.features')} to common columns",
+            f"{', '.join(sorted(seen))}; name the input columns with {called('data.features')}",
             file=file,
         )
 
@@ -228,16 +234,16 @@ def check_columns_seen(
 def target_values(
     raw: LabeledTrees, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
 ) -> NDArray[Any] | None:
-    """Return the values of a target column, per example or per node; None or NaN if missing.
+    """Return the values of a target column, per example or per node.
 
     Arguments:
         raw: trees with all their columns.
-        name: name of the target.
-        nodes: whether it belongs to nodes.
+        name: the name of the column.
+        nodes: whether targets are of nodes.
         inputs: the input columns; a node column among them is not a target.
 
     Returns:
-        Names or numbers; None if the data have no such column.
+        ``(R,)`` names or numbers, None or NaN if missing; None if there is no such column.
     """
     if nodes:
         return _node_values(raw.forest, name, slice(None))
@@ -263,13 +269,13 @@ def _node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
 
 
 def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.object_]:
-    """Return names of ids, ``(R,)``, None for the id -1."""
+    """Return the names of ids, ``(R,)``; None for the id -1."""
     names: NDArray[np.object_] = np.array([*vocabulary.names, None], dtype=object)
     return np.asarray(names[ids])
 
 
 def with_targets(examples: LabeledTrees, values: NDArray[Any], *, nodes: bool) -> LabeledTrees:
-    """Return examples with the column ``"target"`` of trees or nodes."""
+    """Return examples with the column ``"target"`` of the trees, or of the nodes."""
     if not nodes:
         return replace(examples, columns={**examples.columns, "target": values})
     columns = {**examples.forest.columns, "target": values}

@@ -225,7 +225,7 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
         vocabs={"query": names},
     )
     ids = inspect_trees(forest).warnings
-    assert any("'query' is equal in all nodes of a tree" in each for each in ids)
+    assert any("'query' is the same in all nodes of a tree" in each for each in ids)
     assert any("no column to predict" in each for each in ids)
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
