@@ -322,7 +322,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["train", "classify", "--out", "x", "--model.redaout", "3"],
             "did you mean model.readout?",
         ),
-        (["presets", "x"], "expected no words and flags, got 'x' too"),
+        (["presets", "x"], "expected only flags, got 'x' too"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
         (
