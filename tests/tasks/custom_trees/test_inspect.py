@@ -35,7 +35,7 @@ def test_plans_are_described() -> None:
     assert kinds["Node Type"] == kinds["Table"] == "category"
     table = next(each for each in plans.columns if each.name == "Table")
     assert table.count + table.missing == plans.shapes.nodes
-    seconds = next(each for each in plans.beside if each.name == "seconds")
+    seconds = next(each for each in plans.tree_columns if each.name == "seconds")
     assert seconds.range is not None
     assert seconds.range[::2] == (
         min(r["seconds"] for r in records),
@@ -192,7 +192,8 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     )
     layout = FORMATS["rows"].complete_layout(path, RecordLayout())
     assert layout == RecordLayout(tree_path="json.Plan", children_key="Plans")
-    assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
+    columns = inspect_trees(path, target="id").tree_columns
+    assert [each.name for each in columns] == ["id", "json.Time"]
 
 
 @pytest.mark.parametrize(
@@ -226,12 +227,12 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     )
     ids = inspect_trees(forest).warnings
     assert any("'query' is the same in all nodes of a tree" in each for each in ids)
-    assert any("no column to predict" in each for each in ids)
+    assert any("no likely target" in each for each in ids)
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None
     dots = LabeledTrees(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
-    assert any("single node" in each for each in inspect_trees(dots).warnings)
+    assert any("one node" in each for each in inspect_trees(dots).warnings)
 
 
 def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -> None:

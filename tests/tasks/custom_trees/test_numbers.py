@@ -140,7 +140,7 @@ NO_COST = [{**PLANS[0], "cost": "n/a"}]
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target that is missing in one tree": (
         *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
-        r"plans.jsonl:6: tree 5: expected a target 'seconds' for every training tree, got none",
+        r"plans.jsonl:6: tree 5: missing target 'seconds' of a training tree; add it",
     ),
     "target that is nowhere": (
         *("regress", {"target": "cost"}, lambda rs: rs),
@@ -184,7 +184,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "trees of a single node": (
         *("regress", {"target": "seconds"}, lambda rs: [{**r, "plan": {"Rows": 1}} for r in rs]),
-        "plans.jsonl: expected trees, got a single node in each; set data.children_key",
+        "plans.jsonl: expected trees with several nodes, got one node in each; set data.child",
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
@@ -209,7 +209,7 @@ def test_wrong_data_end_in_one_error_before_anything_is_written(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("preset", "change", "place"),
     [
-        ("regress-pairs", {"seconds": None}, "plans.jsonl:6: tree 10: expected a target 'seconds'"),
+        ("regress-pairs", {"seconds": None}, "plans.jsonl:6: tree 10: missing target 'seconds'"),
         ("classify", {"seconds": "other"}, r"plans.jsonl:6: tree 5: expected a class \(1, 2\)"),
     ],
 )
@@ -257,7 +257,7 @@ def test_targets_of_further_files_are_checked_where_classes_are_listed(tmp_path:
     first = write(tmp_path / "a.jsonl", PLANS)
     second = write(tmp_path / "b.jsonl", [PLANS[0], without(PLANS[1], "speed"), PLANS[2]])
     files = {"train": [str(first), str(second)], "classes": ["fast", "slow"]}
-    with pytest.raises(TreeError, match="b.jsonl:2: tree 1: expected a target 'speed'"):
+    with pytest.raises(TreeError, match="b.jsonl:2: tree 1: missing target 'speed'"):
         train(settings("classify", first, target="speed", **files), tmp_path / "run")
 
 
@@ -267,7 +267,7 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     strange = write(tmp_path / "other.jsonl", other)
     for how in ("use_encoded_value", "error"):
         train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
-    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
+    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which the train"):
         (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
     result = {"Node Type": "Result", "Plan Rows": 1, "Plan Width": 4}
