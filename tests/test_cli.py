@@ -383,8 +383,14 @@ _WRONG = [
     ("training.threads=1000000", "training.threads to be at most "),
     (f"training.threads={10**30}", "training.threads to be at most "),
     ("training.num_workers=1000000", "training.num_workers to be at most "),
-    ("model.head_hidden_sizes=[1000000000000]", "model settings whose model fits into memory"),
-    (f"model.head_hidden_sizes=[{10**30}]", "model settings whose model fits into memory"),
+    (
+        "model.head_hidden_sizes=[1000000000000]",
+        "expected a model that fits into memory, got a larger one",
+    ),
+    (
+        f"model.head_hidden_sizes=[{10**30}]",
+        "expected a model that fits into memory, got a larger one",
+    ),
     (
         "model.head_hidden_sizes=[1000000000]",
         "Linear.weight has 4,000,000,000 entries, over the limit of 1,",
