@@ -58,6 +58,9 @@ _OF_FILES = tuple(
 """Settings of files, which an estimator does not read."""
 
 
+_ARGUMENTS = "    parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`."
+"""The line of a docstring in place of the arguments that all estimators have."""
+
 _OTHER_NAMES = {"seed": "random_state", "learning_rate": "lr", "max_iter": "epochs"}
 """Parameters of scikit-learn and torch that have another name here."""
 
@@ -124,6 +127,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         n_features_in_: the number of input columns.
         feature_names_in_: the names of the input columns.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the arguments of this class to the docstring of an estimator."""
+        super().__init_subclass__(**options)
+        arguments = (inspect.getdoc(TreeEstimator) or "").partition("Arguments:\n")[2]
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace(
+            _ARGUMENTS, arguments.partition("\n\n")[0]
+        )
 
     _preset = ""
     _settings_of: ClassVar[Mapping[str, str]] = {
@@ -196,9 +207,16 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             the estimator itself.
 
         Raises:
-            TreeError: X and y have not the same length, a target is missing or infinite, or the
-                trees cannot be read.
-            ConfigError: a setting is not read or has a wrong value.
+            TreeError: X and y have different lengths, a target is missing or infinite, or the trees
+                cannot be read.
+            ConfigError: a setting has no effect or a wrong value.
+
+        Example:
+            >>> from dgltrees import TreeRegressor
+            >>> trees = [{"cost": c, "children": [{"cost": 1.0}]} for c in range(20)]
+            >>> model = TreeRegressor(epochs=1).fit(trees, [float(c) for c in range(20)])
+            >>> model.predict(trees[:2]).shape
+            (2,)
         """
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
@@ -247,7 +265,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
-        """All settings: the preset's, the arguments above them, then ``settings``."""
+        """Merge the settings of the preset, the arguments and ``settings``; the last one wins."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         if not isinstance(self.random_state, numbers.Integral):
             given["training.seed"] = check_random_state(self.random_state).randint(2**31 - 1)
@@ -257,7 +275,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if setting in chosen and setting in more:
                 raise ConfigError(
                     f"expected one value of {name}, got {name}={chosen[setting]!r} and "
-                    f"settings={{{setting!r}: {more[setting]!r}}}; give {name} alone"
+                    f"settings={{{setting!r}: {more[setting]!r}}}; give only {name}"
                 )
         for name in ("children_key", "tree_path"):
             if getattr(layout, name) is not None:
@@ -278,14 +296,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 )
             if name in _OF_FILES:
                 raise ConfigError(
-                    f"expected settings that an estimator reads, got {name!r}, which is of files; "
+                    f"expected settings that an estimator reads, got {name!r}, a setting of files; "
                     "give the trees to fit, or train on files with dgltrees train"
                 )
             layer[section][option] = value
         return Settings(layered(values, layer))
 
     def _more_settings(self) -> Mapping[str, Any]:
-        """The argument ``settings``, a mapping."""
+        """Return the argument ``settings``, a mapping."""
         if self.settings is not None and not isinstance(self.settings, Mapping):
             raise ConfigError(
                 f"expected settings to be a mapping, got {self.settings!r:.40}; write "
@@ -315,20 +333,20 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return trees_of_records(cast(Any, X), layout or self._fitted().settings.data)[0]
 
     def _temporary(self) -> Path:
-        """A folder that goes when the estimator does."""
+        """Make a folder that is deleted with the estimator."""
         folder = tempfile.mkdtemp(prefix="dgltrees-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
     def _open(self, folder: PathLike) -> None:
-        """Take the trained run in a directory."""
+        """Load the trained run of a directory."""
         run = load(folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(
         self, run: TrainedModel, history: list[dict[str, Any]], result: dict[str, Any]
     ) -> None:
-        """Take a trained run as the fitted attributes."""
+        """Set the fitted attributes."""
         self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
         self.n_features_in_ = len(self.feature_names_in_)
@@ -337,7 +355,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "run_")
 
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
-        """The model's output columns for trees without targets."""
+        """Return the output columns of the model for trees without targets."""
         run = self._fitted()
         return run.outputs(run.examples(self._trees(X), labeled=False))
 
@@ -367,20 +385,28 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return run.task.report(data, run.outputs(data), run.metadata["majority"])
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
-        """``(T, c)`` the vector of each tree; of pairs ``(E, 2 c)``, the vectors side by side."""
+        """Return the vector of each tree.
+
+        Arguments:
+            X: the trees, or pairs.
+
+        Returns:
+            ``(n_trees, hidden_size)``; for pairs ``(n_pairs, 2 * hidden_size)``.
+        """
         run = self._fitted()
         return run.encode(run.examples(self._trees(X), labeled=False))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
-        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+        """Explain a prediction by the contributions of nodes and columns.
 
         Arguments:
             X: trees, or pairs.
-            tree: the number of the tree or pair to explain.
-            options: ``target``, a class, or the flag or number of several targets; ``steps``.
+            tree: the index of the tree or pair to explain.
+            options: ``target``, the class to explain, or one of several labels or numbers;
+                ``steps`` of the integrated gradients.
 
         Returns:
-            an :class:`~dgltrees.analyses.explain.Explanation`.
+            an :class:`~dgltrees.analyses.explain.Explanation`, which Jupyter draws.
         """
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
@@ -411,7 +437,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
-        """Parameters and fitted attributes as JSON has them."""
+        """Return parameters and fitted attributes as JSON values."""
         parameters = self.get_params()
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = self.run_.settings.training.seed
@@ -419,10 +445,16 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
-        """The fitted estimator in a folder that :meth:`save` wrote.
+        """Load a fitted estimator.
+
+        Arguments:
+            path: a folder that :meth:`save` wrote.
+
+        Returns:
+            the estimator.
 
         Raises:
-            ConfigError: the folder holds none, one of another class, or a damaged one.
+            ConfigError: the folder has no estimator, one of another class, or a damaged one.
         """
         folder = RunDirectory(path)
         if not (folder / _FILE).exists():
@@ -440,11 +472,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _restore(self, values: Mapping[str, Any]) -> None:
-        """Take fitted attributes from what :meth:`_plain` gave."""
+        """Set fitted attributes from the values of :meth:`_plain`."""
 
 
 def as_examples(X: Trees) -> LabeledTrees:
-    """Trees, or pairs of them, as one data set without targets.
+    """Return trees, or pairs of trees, as one data set without targets.
 
     Raises:
         TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
@@ -483,14 +515,14 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 
 def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Targets by name, each ``(T,)``: those of a table by its columns, else ``target``."""
+    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
     names = [str(name) for name in getattr(y, "columns", [])]
     if y is None:
-        raise TreeError("expected targets, got None")
+        raise TreeError("missing targets y")
     values = np.asarray(y)
     if values.ndim == 1:
         if isinstance(y, (list, tuple)) and any(name_of(value) is None for value in y):
-            values = np.array(y, object)  # among texts, NaN would become one
+            values = np.array(y, object)  # NumPy turns NaN among strings into a string
         return {"target": values}
     if values.ndim != 2 or not values.shape[1]:
         raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
@@ -499,10 +531,10 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
 
 
 def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
-    """The examples with targets by name.
+    """Return the examples with targets by name.
 
     Raises:
-        TreeError: there are not as many as examples.
+        TreeError: the number of targets is not that of the examples.
     """
     unit = "tree" if examples.arity == 1 else "pair"
     for values in targets.values():

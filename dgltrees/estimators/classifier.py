@@ -28,12 +28,23 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     _preset = "classify"
 
     def fit(self, X: Trees, y: ArrayLike, **options: Any) -> Any:
-        """Train on trees; see :meth:`TreeEstimator.fit`.
+        """Train on trees.
 
         Arguments:
             X: the trees.
-            y: their classes, numbers or names; or a row per tree of flags.
-            options: the other arguments of :meth:`TreeEstimator.fit`.
+            y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
+            options: the other arguments of :meth:`TreeRegressor.fit
+                <dgltrees.estimators.TreeRegressor>`.
+
+        Returns:
+            the estimator itself.
+
+        Example:
+            >>> from dgltrees import TreeClassifier
+            >>> trees = [{"op": op, "children": [{"op": "x"}]} for op in ["and", "or"] * 10]
+            >>> model = TreeClassifier(epochs=1).fit(trees, ["a", "b"] * 10)
+            >>> model.classes_, model.predict_proba(trees[:1]).shape
+            (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
         super().fit(X, y, **options)
         values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
@@ -41,7 +52,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return self
 
     def _set_classes(self, values: NDArray[Any]) -> None:
-        """Take the classes as the user has them, in the order of the model's."""
+        """Set the classes of the user, in the order of the model."""
         names = self.run_.vocabularies["target"].names
         if not names:  # flags
             self.classes_ = values
@@ -52,7 +63,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of the trees whose class is predicted correctly.
 
-        If there are several flags, all flags of a tree must be correct.
+        If there are several labels, all labels of a tree must be correct.
 
         Arguments:
             X: the trees.
@@ -65,7 +76,14 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Trees) -> NDArray[Any]:
-        """``(T,)`` the likeliest class of each tree; of flags ``(T, K)`` 0 and 1."""
+        """Return the most likely class of each tree.
+
+        Arguments:
+            X: the trees.
+
+        Returns:
+            ``(n_trees,)`` classes; for several labels ``(n_trees, n_labels)`` of 0 and 1.
+        """
         outputs = self._outputs(X)
         if "prediction" in outputs:
             predicted: NDArray[Any] = self.classes_[outputs["prediction"]]
@@ -74,7 +92,15 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return np.stack([outputs[f"prediction_{k}"] for k in range(len(names))], 1)
 
     def predict_proba(self, X: Trees) -> NDArray[np.float64]:
-        """``(T, classes)`` probabilities; of flags ``(T, K)`` those of yes."""
+        """Return the probabilities of the classes.
+
+        Arguments:
+            X: the trees.
+
+        Returns:
+            ``(n_trees, n_classes)``, in the order of ``classes_``; for several labels the
+            probability of each, ``(n_trees, n_labels)``.
+        """
         outputs = self._outputs(X)
         schema = self.run_.vocabularies
         count = len(schema["target"]) or len(schema.targets)
@@ -99,10 +125,10 @@ class TreeEncoder(TransformerMixin, TreeClassifier):  # type: ignore[misc]
     """
 
     def transform(self, X: Trees) -> NDArray[np.float32]:
-        """``(T, c)`` the vector of each tree."""
+        """Return the vector of each tree, ``(n_trees, hidden_size)``."""
         return self.encode(X)
 
     def fit_transform(self, X: Trees, y: ArrayLike) -> NDArray[np.float32]:
-        """Train on trees, then give their vectors."""
+        """Train on trees and return their vectors, ``(n_trees, hidden_size)``."""
         self.fit(X, y)
         return self.transform(X)

@@ -28,10 +28,12 @@ class TreeRanker(TreeEstimator):
     ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``, and add the groups to
     the ``params`` of ``cross_val_score``.
 
+    ``objective`` is ``pairwise`` or ``listwise``. A batch has whole groups, and ``batch_size``
+    counts trees.
+
     Arguments:
         best: the best target of a group, ``highest`` or ``lowest``.
-        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`; ``objective`` is
-            ``pairwise`` or ``listwise``, and ``batch_size`` counts trees, in whole groups.
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
     """
 
     _preset = "rank"
@@ -89,18 +91,30 @@ class TreeRanker(TreeEstimator):
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
         out: PathLike | None = None,
     ) -> Any:
-        """Train on trees; see :meth:`TreeEstimator.fit`.
+        """Train on trees.
 
         Arguments:
             X: the trees.
-            y: a number per tree, by which the trees of a group are ordered.
-            groups: the group of each tree, names or numbers; by default the column ``group`` of the
+            y: a number per tree, which orders the trees of a group.
+            groups: the group of each tree, strings or numbers; default: the column ``group`` of the
                 roots.
             validation: trees, targets and groups that decide when to stop.
-            on_epoch, out: see :meth:`TreeEstimator.fit`.
+            on_epoch: is called with the metrics of each epoch.
+            out: the run directory to train in; by default nothing is written.
+
+        Returns:
+            the estimator itself.
 
         Raises:
-            TreeError: there are no groups, or none has trees with unlike targets.
+            TreeError: there are no groups, or no group has trees with different targets.
+
+        Example:
+            >>> from dgltrees import TreeRanker
+            >>> plans = [{"cost": c, "children": [{"cost": 1.0}]} for c in (3.0, 1.0, 2.0)] * 8
+            >>> queries = [number // 3 for number in range(24)]
+            >>> ranker = TreeRanker(best="lowest", epochs=1)
+            >>> ranker.fit(plans, [3.0, 1.0, 2.0] * 8, groups=queries).predict(plans).shape
+            (24,)
         """
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
@@ -108,18 +122,30 @@ class TreeRanker(TreeEstimator):
         return self._train(raw, ["target"], valid, on_epoch, out, layout)
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
-        """``(T,)`` the score of each tree; in its group, the tree of the highest score is first."""
+        """Return the score of each tree; the tree with the highest score of a group is the first.
+
+        Arguments:
+            X: the trees.
+
+        Returns:
+            ``(n_trees,)`` scores without a unit.
+        """
         scores: NDArray[np.float64] = self._outputs(X)["score"]
         return scores
 
     def score(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """The mean over groups of the share of the pairs of a group that are ordered rightly.
+        """Return the fraction of pairs in the right order, as the mean over groups.
 
         Arguments:
-            X, y, groups: see :meth:`fit`.
+            X: the trees.
+            y: a number per tree.
+            groups: the group of each tree; default: the column ``group`` of the roots.
+
+        Returns:
+            a number from 0 to 1; 0.5 for a random order.
 
         Raises:
-            TreeError: there are no groups of trees with unlike targets.
+            TreeError: no group has trees with different targets.
         """
         return float(self.evaluate(X, y, groups=groups)["pair_accuracy"])
 
@@ -131,7 +157,7 @@ class TreeRanker(TreeEstimator):
         *,
         layout: RecordLayout | None = None,
     ) -> LabeledTrees:
-        """Return trees with their targets, and with groups where they are given."""
+        """Return trees with their targets, and with the groups if they are given."""
         targets = np.asarray(y)
         if targets.ndim != 1:
             raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
@@ -140,8 +166,8 @@ class TreeRanker(TreeEstimator):
         if groups is None:
             if column not in examples.forest.columns:
                 raise TreeError(
-                    "expected the group of each tree as groups, or as a column of the roots that "
-                    f"is called {column!r}, got neither"
+                    f"missing groups; give the group of each tree, or a column {column!r} at the "
+                    "roots"
                 )
             return examples
         names = np.asarray(groups)

@@ -89,7 +89,14 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
-        """``(T,)`` the predicted number of each tree; ``(T, K)`` where there are several."""
+        """Return the predicted numbers, in the unit of the targets.
+
+        Arguments:
+            X: the trees.
+
+        Returns:
+            ``(n_trees,)``; for several targets ``(n_trees, n_targets)``.
+        """
         outputs = self._outputs(X)
         names = self.run_.vocabularies.targets
         columns = [outputs[f"prediction_{k}"] for k in range(len(names))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -69,7 +70,7 @@ class Schema(Mapping[str, Vocabulary]):
         Returns:
             a dictionary for :meth:`from_dict`.
         """
-        inputs = [{"name": c.name, "kind": c.kind, "size": c.size} for c in self.inputs]
+        inputs = [asdict(each) for each in self.inputs]
         return {"inputs": inputs, "targets": list(self.targets)}
 
     @classmethod
@@ -83,7 +84,10 @@ class Schema(Mapping[str, Vocabulary]):
         Returns:
             the schema.
         """
-        inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
+        inputs = [
+            Column(str(c["name"]), str(c["kind"]), int(c["size"]), bool(c["optional"]))
+            for c in values["inputs"]
+        ]
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
