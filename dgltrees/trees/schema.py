@@ -94,7 +94,7 @@ class Schema(Mapping[str, Vocabulary]):
         """Encode the columns of a forest for a model; other columns are dropped.
 
         A category becomes ids of this schema's vocabulary, -1 where it is missing. A text column
-        becomes ``(N, 32)`` ids of words, padded with -1. If its column has a size, it becomes ``(N, size)``
+        becomes ``(N, 32)`` ids of words, padded with -1. With a size it becomes ``(N, size)``
         vectors, zeros where it is missing. If its encoder is fine-tuned, it becomes ``(N, P)`` ids
         of subwords, padded with -1. Numbers and vectors become one float64 matrix :data:`NUMBERS`,
         NaN where they are missing. A column that the forest does not have is missing everywhere.
