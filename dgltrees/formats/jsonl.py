@@ -148,7 +148,7 @@ def _documents(text: str) -> list[Any]:
 
 
 def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
-    """Return the place in a text after all that a pattern matches."""
+    """Return the place in a string after all that a pattern matches."""
     match = pattern.match(text, place)
     return place if match is None else match.end()
 
