@@ -19,8 +19,8 @@ demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
-# of the site.
-test: check deletion docs
+# of the site, and README with the wheel.
+test: check deletion docs wheel
 	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/test_names.py
 
 check: install
