@@ -77,8 +77,10 @@ def parameters_by_name(init: Init) -> Init:
         for name in parameters.keys() - {*names}:
             kind = type(self)
             task = preset_values(kind._preset)["task"]
-            others = nearest_setting(name, task, f"it has {', '.join(names)}")
-            cure = nearest(_OTHER_NAMES.get(name, name), names, f"in settings, {others}")
+            none = f"it has {', '.join(names)}"
+            setting = nearest_setting(name, task, none)
+            others = none if setting == none else f"in settings, {setting}"
+            cure = nearest(_OTHER_NAMES.get(name, name), names, others)
             raise TypeError(f"{kind.__name__} has no parameter {name}; {cure}")
         init(self, **parameters)
 

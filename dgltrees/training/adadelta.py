@@ -1,4 +1,4 @@
-"""AdaDelta in blocks that fit the processor's cache."""
+"""AdaDelta in blocks that fit into the processor's cache."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ _COUNTS = "state_steps" in signature(adadelta).parameters  # since torch 2.3
 
 
 class Adadelta(torch.optim.Adadelta):
-    """``torch.optim.Adadelta`` with the same results and state, computed block by block.
+    """AdaDelta with the results and state of ``torch.optim.Adadelta``, computed block by block.
 
-    A step is eleven passes over every parameter. If the parameter has millions of weights, each
-    pass reads main memory; blocks stay in the cache, which takes a third of the time. Only dense
-    parameters on the CPU are cut; for others, and with the options ``foreach``, ``capturable`` and
-    ``differentiable``, the step is that of torch.
+    A step is eleven passes over every parameter. For millions of weights, each pass reads main
+    memory; blocks stay in the cache. Only dense parameters on the CPU are split. Others, and the
+    options ``foreach``, ``capturable`` and ``differentiable``, use the step of torch.
 
     Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method" (2012), Algorithm 1.
     """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step over all parameters that have a gradient."""
+        """Update all parameters that have a gradient; return the value of the closure, if any."""
         if closure is not None or not all(map(_can_cut, self.param_groups)):
             return super().step(closure)
         for group in self.param_groups:
@@ -46,7 +45,7 @@ class Adadelta(torch.optim.Adadelta):
             state["acc_delta"] = torch.zeros_like(parameter)
         state["step"] += 1
         weights = _cut(parameter)
-        # The function counts for each tensor that it is given; here these are blocks of one.
+        # The function counts steps per tensor; here the tensors are blocks of one parameter.
         steps: dict[str, Any] = (
             {"state_steps": [torch.zeros(()) for _ in weights]} if _COUNTS else {}
         )

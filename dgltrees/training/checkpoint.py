@@ -1,4 +1,4 @@
-"""The state from which a run resumes: parameters, optimizer, random numbers, position."""
+"""Checkpoints from which a run resumes: parameters, optimizer, random states, progress."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Progress:
-    """The position of a run in its training.
+    """The progress of a run in its training.
 
     Arguments:
-        epoch: the number of finished epochs.
-        step: the number of finished batches of the current epoch.
-        loss, rows: the sum of the losses of the current epoch's rows so far, and their number.
+        epoch: number of finished epochs.
+        step: number of finished batches of the current epoch.
+        loss, rows: sum of the losses of the current epoch so far, and the number of its rows.
         best, best_epoch: the best validation value and its epoch, from 1.
         history: the lines of ``metrics.jsonl``.
-        schedule: the state of the learning rate's schedule.
+        schedule: the state of the learning rate schedule.
     """
 
     epoch: int = 0
@@ -54,10 +54,10 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     progress: Progress,
 ) -> None:
-    """Write all state to a file of the run, atomically, and a readable part next to it.
+    """Write the state to a file of the run, atomically, and a readable part next to it.
 
-    Every process must call it; the first one writes, and includes the random states of all.
-    :func:`check_finite` says before whether a run can go on from there.
+    Every process must call this function. The first process writes, including the random states of
+    all processes. :func:`check_finite` checks beforehand that a run can continue from the state.
     """
     states = gather(fabric, _random_state(fabric.device))  # (P, bytes)
     if fabric.is_global_zero:
@@ -79,7 +79,10 @@ def save_checkpoint(
 def load_checkpoint(
     run: RunDirectory, fabric: Fabric, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> Progress | None:
-    """Restore model, optimizer and random numbers from a run; None where it has no state yet.
+    """Restore model, optimizer and random states from a run.
+
+    Returns:
+        The progress of the run; None if it has no checkpoint.
 
     Raises:
         ConfigError: the run had another number of processes, or the file is damaged.
@@ -93,8 +96,8 @@ def load_checkpoint(
         world = about["world"]
     if world != fabric.world_size:
         raise ConfigError(
-            f"{run.path} was trained with {world} processes, now there are "
-            f"{fabric.world_size}; go on with as many as before"
+            f"expected {world} processes, with which {run.path} was started, got "
+            f"{fabric.world_size}; use the same number"
         )
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}}
     with checking(path):
@@ -114,20 +117,19 @@ def load_checkpoint(
 
 
 LARGEST_LOSS = 1e9
-"""The mean loss of an example beyond which training has diverged: targets are of a size near 1."""
+"""Mean loss of an example above which training has diverged; targets are of order 1."""
 
 
 def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
-    """Check that training can go on from here.
+    """Check that training can continue.
 
     Arguments:
         model: the model.
-        progress: the position, with the sum of the losses.
-        finite: the number of the epoch's first steps after which that sum was finite.
+        progress: the progress, with the sum of the losses.
+        finite: number of the epoch's first steps after which the sum was finite.
 
     Raises:
-        ConfigError: the loss or a parameter is NaN or infinite, or the loss so large that nothing
-            is learned any more.
+        ConfigError: the loss or a parameter is NaN or infinite, or the loss is too large.
     """
     epoch = f"epoch {progress.epoch + 1}"
     cure = f"lower {called('training.lr')} or set training.max_grad_norm"
@@ -138,17 +140,17 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
     if abs(progress.loss) > LARGEST_LOSS * max(progress.rows, 1):
         mean = progress.loss / max(progress.rows, 1)
         raise ConfigError(
-            f"the training loss has grown to a mean of {mean:.3g} in {epoch}, by step "
-            f"{progress.step}, where nothing is learned any more; {cure}"
+            f"the mean training loss is {mean:.3g} in {epoch}, step {progress.step}: training "
+            f"has diverged; {cure}"
         )
     if names := not_finite(model.state_dict()):
         raise ConfigError(
-            f"{', '.join(names[:3])} are not finite in {epoch}, by step {progress.step}; {cure}"
+            f"{', '.join(names[:3])} are not finite in {epoch}, step {progress.step}; {cure}"
         )
 
 
 def _random_state(device: torch.device) -> Tensor:
-    """The states of torch's random generators in this process, as bytes."""
+    """Return the states of torch's random generators in this process, as bytes."""
     state = torch.get_rng_state()
     if device.type == "cuda":
         state = torch.cat([state, torch.cuda.get_rng_state(device)])

@@ -1,4 +1,4 @@
-"""The device of a trained run, which predicts."""
+"""The device of a trained model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIXED = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}
 class OneDevice:
     """One device and a precision, with the part of Fabric's interface that predictions use.
 
-    To import lightning-fabric, with torch's compiler, takes longer than most predictions.
+    Importing lightning-fabric, with torch's compiler, takes longer than most predictions.
 
     Arguments:
         accelerator: the kind of device, a value of ``training.accelerator`` other than auto.
@@ -27,7 +27,7 @@ class OneDevice:
         device: the device.
 
     Raises:
-        ConfigError: this machine does not have it.
+        ConfigError: the device is not available.
     """
 
     global_rank, world_size = 0, 1
@@ -53,11 +53,11 @@ class OneDevice:
             self._mixed = torch.bfloat16
 
     def setup_module(self, model: nn.Module) -> None:
-        """Put a model on the device, in the precision of its parameters."""
+        """Move a model to the device, and convert it to the precision of its parameters."""
         model.to(device=self.device, dtype=self._true)
 
     def autocast(self) -> AbstractContextManager[None]:
-        """Compute in the precision within a ``with`` block."""
+        """Return a context in which torch computes in the precision."""
         if self._mixed is not None:
             return torch.autocast(self.device.type, dtype=self._mixed)
         return nullcontext() if self._true is None else _default_dtype(self._true)

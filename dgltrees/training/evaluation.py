@@ -28,17 +28,20 @@ def run_model(
     *,
     max_nodes: int = 20_000,
 ) -> Columns:
-    """The output columns of ``model`` for all rows of ``data``, in order, on every process.
+    """Return the output columns of a model for all rows of a data set, on every process.
 
-    The processes share the batches; the model is in evaluation mode meanwhile. Floating point
-    columns are float64, others int64.
+    The processes share the batches. The model is in evaluation mode during the call.
 
     Arguments:
         model: the task's model, set up by ``fabric``.
         task: the task.
         data: ``E`` examples with ``R`` rows.
         fabric: device and processes.
-        max_nodes: the largest number of nodes in a batch; results depend on it only by rounding.
+        max_nodes: largest number of nodes in a batch; results depend on it only by rounding.
+
+    Returns:
+        Columns ``(R, ...)`` by name, in the order of the rows; floating point columns are float64,
+        others int64.
     """
     training = model.training
     if training:  # a walk over all modules, which takes longer than a small tree
@@ -68,10 +71,10 @@ def _run_batch(
     fabric: Fabric | OneDevice,
     ids: NDArray[np.int64],
 ) -> dict[str, Tensor]:
-    """The output columns of the rows of examples ``ids``.
+    """Return the output columns of the rows of examples ``ids``.
 
     Raises:
-        TreeError: with line or tree: an example is none that the model can read.
+        TreeError: with line or tree: the model cannot encode an example.
     """
     batch, targets = task.batch(data, ids)
     try:

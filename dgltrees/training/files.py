@@ -1,4 +1,4 @@
-"""The files of a run: values and tensors with checksums, and one process that writes them."""
+"""The files of a run: values and tensors with checksums, and a lock for one writing process."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _OF_OTHER_CODE = (
 
 @contextmanager
 def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
-    """Turn errors of the body, which reads ``path`` of a run directory, into one clear error.
+    """Turn errors of the body, which reads a file of a run directory, into one clear error.
 
     Arguments:
         path: the file.
-        with_code: whether the body uses what it has read with the code of the model.
+        with_code: whether the body also uses the content with the code of the model.
 
     Raises:
-        ConfigError: the file is damaged; or, where it is used with code, written by other code.
+        ConfigError: the file is damaged, or with ``with_code`` was written by other code.
     """
     try:
         yield
@@ -75,13 +75,13 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file; see :func:`checking` for its errors."""
+    """Return the value in a JSON file; see :func:`checking` for its errors."""
     check_is_file(path)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def json_text(value: Any) -> str:
-    """``value`` as JSON, for people too."""
+    """Return ``value`` as readable JSON."""
     return json.dumps(value, indent=1) + "\n"
 
 
@@ -91,21 +91,21 @@ _CHECKSUM = "checksum"
 def write_tensors(
     path: PathLike, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> None:
-    """Write ``tensors`` and texts beside them, atomically."""
+    """Write tensors and strings to one file, atomically."""
     content = tensor_bytes(tensors, metadata)
     with replacing(path, "wb") as file:
         file.write(content)
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
-    """The content of a file of ``tensors`` and texts."""
+    """Return the content of a file of tensors and strings."""
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     texts = dict(metadata)
     return save(plain, {**texts, _CHECKSUM: checksum(_parts(plain, texts))})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the texts that :func:`write_tensors` wrote.
+    """Return the tensors and strings of a file written by :func:`write_tensors`.
 
     Raises:
         ConfigError: the file is damaged.
@@ -124,7 +124,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
-    """The names of the tensors with a value that is NaN or infinite."""
+    """Return the names of the tensors with a value that is NaN or infinite."""
     return [name for name, t in tensors.items() if not bool(torch.isfinite(t).all())]
 
 
@@ -140,13 +140,13 @@ _LOCK = ".dgltrees.lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; it is made, and removed if it is empty in the end.
+    """Lock a folder for this process; create it, and remove it at the end if it is empty.
 
-    The operating system gives up the lock of a process that ends, however it ends, so no lock is
-    ever left. Temporary files of killed processes are removed.
+    The operating system releases the lock when the process ends for any reason. Temporary files of
+    killed processes are removed.
 
     Raises:
-        ConfigError: another process holds the folder.
+        ConfigError: another process has locked the folder.
     """
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -159,15 +159,15 @@ def locked(folder: Path) -> Iterator[None]:
             ours = ours and path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
         except OSError as error:
             warnings.warn(
-                f"cannot lock {folder} ({error}): see to it that one process trains there at a "
-                "time",
+                f"cannot lock {folder} ({error}): make sure that only one process trains there at "
+                "a time",
                 stacklevel=3,
             )
             ours = True
         if not ours:
             raise ConfigError(
-                f"another process trains in {folder}{_holder(path)}; wait for its end, or choose "
-                "another directory"
+                f"another process trains in {folder}{_holder(path)}; wait until it ends, or "
+                "choose another directory"
             )
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}")

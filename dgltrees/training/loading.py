@@ -1,4 +1,4 @@
-"""The batches of training and evaluation, made on demand or in advance by worker processes."""
+"""Batches for training and evaluation, created on demand or in advance by worker processes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from dgltrees.trees.segments import run_offsets
 
 
 def whole_groups(task: Task, data: LabeledTrees) -> NDArray[np.int64] | None:
-    """The group of each example, ``(E,)``, where batches hold whole ones; otherwise None."""
+    """Return the group of each example, ``(E,)``, if batches consist of whole groups, else None."""
     return task.groups(data) if task.whole_groups else None
 
 
 def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
-    """The batches of every epoch.
+    """Return the batches of every epoch.
 
     Arguments:
         settings: all settings of the run.
@@ -56,10 +56,12 @@ def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
 
 
 def evaluation_batches(task: Task, data: LabeledTrees, max_nodes: int) -> list[NDArray[Any]]:
-    """Batches with every example once and at most ``max_nodes`` nodes, unless one is larger.
+    """Return batches with every example once and at most ``max_nodes`` nodes.
+
+    An example with more nodes is a batch by itself.
 
     Raises:
-        TreeError: the data are too small to be measured.
+        TreeError: the data are too small for an evaluation.
     """
     in_order = task.evaluation_batches(data, max_nodes)
     if in_order is not None:
@@ -75,15 +77,15 @@ def evaluation_batches(task: Task, data: LabeledTrees, max_nodes: int) -> list[N
 def part_of_batch(
     ids: NDArray[Any], groups: NDArray[np.int64] | None, rank: int, world: int
 ) -> tuple[NDArray[Any], bool]:
-    """A process's part of a batch, and whether it counts.
+    """Return a process's part of a batch, and whether it counts.
 
-    All processes must compute gradients: where there are fewer examples, or groups, than processes,
-    those without a part get the first one, which does not count.
+    All processes must compute gradients. If there are fewer examples (or groups) than processes,
+    processes without a part get the first example, which does not count.
 
     Arguments:
         ids: the examples of the batch.
-        groups: see :func:`whole_groups`; a group is in one part.
-        rank, world: the number of the process, and how many there are.
+        groups: see :func:`whole_groups`; a group is not split.
+        rank, world: the index of the process, and the number of processes.
     """
     starts = np.arange(len(ids)) if groups is None else run_offsets(groups[ids])[:-1]
     counts = rank < len(starts)
@@ -92,11 +94,11 @@ def part_of_batch(
 
 
 CHUNK = 8
-"""The number of batches per message between processes, which costs as much as a small batch."""
+"""Number of batches per message between processes; a message costs as much as a small batch."""
 
 
 class Loader:
-    """Makes batches of a task's examples in a given order.
+    """A loader of batches of a task's examples in a given order.
 
     Workers are forked from a server process, so that they inherit no threads. They live as long as
     the loader, and use no random numbers.
@@ -104,8 +106,8 @@ class Loader:
     Arguments:
         task: the task.
         data: the examples.
-        num_workers: the number of processes that make batches in advance; with 0, batches are made
-            when they are needed.
+        num_workers: number of processes that prepare batches in advance; with 0, batches are
+            created when they are needed.
     """
 
     def __init__(self, task: Task, data: LabeledTrees, num_workers: int) -> None:
@@ -113,8 +115,8 @@ class Loader:
         self.chunks: list[Sequence[NDArray[Any]]] = []
         if num_workers and isinstance(data.forest, DiskForest):
             raise ConfigError(
-                f"expected training.num_workers 0 with data.cache_dir, got {num_workers}; other "
-                "processes would read all trees into memory"
+                f"expected training.num_workers 0 with data.cache_dir, got {num_workers}; leave "
+                "it out, as workers would load all trees into memory"
             )
         if num_workers:
             context: Any = get_context("forkserver")
@@ -131,7 +133,7 @@ class Loader:
             )
 
     def __call__(self, order: Sequence[NDArray[Any]]) -> Iterator[tuple[TreeBatch, Tensor]]:
-        """Iterate over batches and targets of the examples in each entry of ``order``."""
+        """Yield batches and targets of the examples in each entry of ``order``."""
         if not self.num_workers:
             return (self.task.batch(self.data, ids) for ids in order)
         self.chunks[:] = [order[at : at + CHUNK] for at in range(0, len(order), CHUNK)]
@@ -141,8 +143,8 @@ class Loader:
 class _Chunks(Dataset[list[tuple[TreeBatch, Tensor]]]):
     """A dataset that is indexed by the example ids of several batches.
 
-    It goes to the workers without the task's readers, which may be functions made by functions:
-    pickle cannot send these.
+    It is sent to the workers without the task's readers, which may be local functions that pickle
+    cannot send.
     """
 
     def __init__(self, task: Task, data: LabeledTrees) -> None:

@@ -1,4 +1,4 @@
-"""Loggers of the metrics of every epoch, beside ``metrics.jsonl``."""
+"""Loggers of the metrics of every epoch, in addition to ``metrics.jsonl``."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _LIBRARIES: dict[str, tuple[str, ...]] = {
     "wandb": ("wandb", "lightning"),
     "mlflow": ("mlflow", "lightning"),
 }
-"""What each logger needs to be installed."""
+"""The libraries that each logger needs."""
 _PROJECT = "dgltrees"
 
 
 def make_logger(name: str | None, folder: Path) -> Logger | None:
-    """The logger that ``training.logger`` names; None for none.
+    """Return the logger of the setting ``training.logger``; None without one.
 
     Arguments:
-        name: a value of the setting.
-        folder: the run directory, below which files are written in ``logs``; its name is that of
-            the run in a service, in a project, or experiment, ``dgltrees``.
+        name: the value of the setting.
+        folder: the run directory, in which files are written to ``logs``. Its name is the name of
+            the run in a service; the project, or experiment, is ``dgltrees``.
 
     Raises:
         ConfigError: its library is not installed.
@@ -62,7 +62,7 @@ def make_logger(name: str | None, folder: Path) -> Logger | None:
 
 
 def log_settings(fabric: Fabric, values: Mapping[str, Any]) -> None:
-    """Tell a service, which shows runs side by side, the settings of a run; files have no need."""
+    """Log the settings of a run to a service, which compares runs; files do not need them."""
     from lightning_fabric.loggers import CSVLogger, TensorBoardLogger
 
     for logger in fabric.loggers:
@@ -71,14 +71,14 @@ def log_settings(fabric: Fabric, values: Mapping[str, Any]) -> None:
 
 
 def log_epoch(fabric: Fabric, line: Mapping[str, Any]) -> None:
-    """Log the numbers of an epoch, whose ``epoch`` is their step."""
+    """Log the numbers of an epoch, with ``epoch`` as the step."""
     numbers = {name: value for name, value in line.items() if isinstance(value, (int, float))}
     step = int(numbers.pop("epoch"))
     fabric.log_dict(numbers, step=step)
 
 
 def log_past(fabric: Fabric, history: Sequence[Mapping[str, Any]]) -> None:
-    """Log the epochs of a resumed run again, if the logger begins its file anew."""
+    """Log the past epochs of a resumed run again if the logger starts a new file."""
     from lightning_fabric.loggers import CSVLogger
 
     if any(isinstance(logger, CSVLogger) for logger in fabric.loggers):

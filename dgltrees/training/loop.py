@@ -35,17 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class HalveOnPlateau:
-    """Keeps the rate while the validation loss falls, then halves it at every epoch, then stops.
+    """A schedule that halves the learning rate when the validation loss stops falling.
 
-    The first epoch whose loss is not better than the best by ``factor`` starts the halving; the
-    next such epoch ends the training. An epoch that is worse than the best is undone: training
-    continues from the best epoch's parameters.
+    The first epoch whose loss is not better than the best by ``factor`` starts the halving at every
+    epoch; the next such epoch ends the training. An epoch that is worse than the best is undone:
+    training continues from the best epoch's parameters.
 
     Source: Zhang, Lu and Lapata (2016), after Mikolov et al. (2010).
 
     Arguments:
-        factor: an epoch counts as better if the best loss so far is at least this many times its
-            own.
+        factor: an epoch is better if the best loss so far is at least this many times its loss.
         best: the best loss so far.
         halving: whether the rate is halved at every epoch.
         over: whether training has ended.
@@ -78,14 +77,15 @@ class Prepared:
 
 
 OnEpoch = Callable[[dict[str, Any], Settings, float, bool], None]
-"""Called after each epoch with its metrics, the settings, its seconds, whether it is the best."""
+"""Called after each epoch with its metrics, the settings, its duration in seconds, and whether it
+is the best so far."""
 
 _MEASURED = 1.0  # seconds of training by which its length is estimated
 _ANNOUNCED = 60.0  # seconds from which on it is announced
 
 
 class Trainer:
-    """Trains a model on one process of possibly many.
+    """The training of a model, in one of possibly several processes.
 
     The loss of a step is the sum over the rows of the whole batch, divided by their number. Each
     process computes its part, so the result does not depend on the number of processes.
@@ -93,9 +93,9 @@ class Trainer:
     Arguments:
         ready: settings, data and model, in its initial state.
         fabric: device and processes, launched.
-        run: the run directory; None: the best weights are kept in memory, and nothing else.
-        bar: whether to show a progress bar; by default if there is a terminal.
-        on_epoch: is called after each epoch; by default a line is printed.
+        run: the run directory; with None, only the best weights are kept, in memory.
+        bar: show a progress bar; default: only in a terminal.
+        on_epoch: called after each epoch; default: prints a line.
 
     Raises:
         ConfigError: a setting cannot be used.
@@ -125,7 +125,10 @@ class Trainer:
         self.sampler = training_sampler(settings, splits.train)
         self.loader = Loader(self.task, splits.train, self.settings.num_workers)
         if self.settings.schedule == "halve" and splits.valid is None:
-            raise ConfigError("training.schedule halve needs validation examples, got none")
+            raise ConfigError(
+                "missing validation examples for training.schedule halve; set data.valid or "
+                "data.valid_fraction"
+            )
         self.labeled = self.task.labeled(splits.train)  # (R,)
         self.groups = whole_groups(self.task, splits.train)  # (E,)
         self.progress = Progress()  # of a new run
@@ -138,7 +141,7 @@ class Trainer:
             self._resume(run)
 
     def _resume(self, run: RunDirectory) -> None:
-        """Go on from the state in a run directory, if there is one."""
+        """Continue from the state in a run directory, if there is one."""
         progress = load_checkpoint(run, self.fabric, self.plain, self.plain_optimizer)
         if progress is not None:
             self.progress = progress
@@ -147,7 +150,7 @@ class Trainer:
                 log_past(self.fabric, progress.history)
 
     def fit(self) -> Progress:
-        """Train until the epochs or the patience are used up."""
+        """Train until the epochs or the patience are used up, and return the progress."""
         with deterministic(self.settings.deterministic):
             while not self._over():
                 self._epoch()
@@ -155,7 +158,7 @@ class Trainer:
         return self.progress
 
     def _check_best(self) -> None:
-        """Raise ConfigError if there is no epoch to go back to."""
+        """Raise ConfigError if no epoch can be the best."""
         if self.progress.best is None:
             last = self.progress.history[-1]
             values = {
@@ -169,7 +172,7 @@ class Trainer:
 
     @property
     def _finite(self) -> list[str]:
-        """The validation metrics that are finite in an epoch which can be the best."""
+        """The validation metrics that must be finite in the best epoch."""
         return list(dict.fromkeys([self.monitor.name, "loss", "perplexity"]))
 
     def _over(self) -> bool:
@@ -219,9 +222,9 @@ class Trainer:
         self._finish_epoch(started)
 
     def _announce(self, batches: int) -> None:
-        """Print once how long a long training takes, estimated by its first steps.
+        """Print the estimated duration of a long training once, after its first steps.
 
-        The first step of all may compile, and does not count.
+        The very first step may compile the cell and is ignored.
         """
         self._times.append(time.perf_counter())
         spent, state = self._times[-1] - self._times[0], self.progress
@@ -240,11 +243,11 @@ class Trainer:
     def _step(
         self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
     ) -> tuple[Tensor, int]:
-        """Update the model on a batch; return the total loss before the update, and the rows.
+        """Update the model on a batch; return the total loss before it, and the number of rows.
 
         Arguments:
             ids: the examples of all processes.
-            batch, targets: this process's part.
+            batch, targets: the part of this process.
             counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
         task, fabric = self.task, self.fabric
@@ -259,7 +262,7 @@ class Trainer:
         return total(fabric, loss.double()), count
 
     def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:
-        """One update with the gradient of ``weight`` times the sum of losses, which is returned."""
+        """Update with the gradient of ``weight`` times the sum of losses, and return the sum."""
         fabric = self.fabric
         losses = self.task.losses(self.model, rollout, targets).sum()
         loss = losses * weight
@@ -283,7 +286,7 @@ class Trainer:
             value = _monitored(report, self.monitor, self.task, self.settings.monitor)
             value = value if self.monitor.higher_is_better else -value
             if not all(math.isfinite(report.get(name, 0.0)) for name in self._finite):
-                value = -math.inf  # no epoch to go back to
+                value = -math.inf  # it cannot be the best epoch
         else:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
@@ -308,7 +311,7 @@ class Trainer:
             group["lr"] = rate * left
 
     def _halve(self, loss: float) -> None:
-        """Let the schedule undo the epoch and set the learning rate of the next."""
+        """Let the schedule undo the epoch and set the learning rate of the next epoch."""
         schedule = HalveOnPlateau(**self.progress.schedule)
         if schedule.after(loss):
             self._check_best()
@@ -324,7 +327,7 @@ class Trainer:
         return self.task.report(data, outputs, self.majority)
 
     def _keep_best(self) -> None:
-        """Keep the weights of an epoch that is the best so far."""
+        """Keep the weights of the best epoch so far."""
         weights = self.plain.state_dict()
         if self.run is None:
             self._best = {name: tensor.detach().clone() for name, tensor in weights.items()}
@@ -332,27 +335,27 @@ class Trainer:
             self.run.save_weights(weights)
 
     def load_best(self) -> None:
-        """Give the model the weights of the best epoch."""
+        """Load the weights of the best epoch into the model."""
         self.plain.load_state_dict(self._best if self.run is None else self.run.weights())
 
     def _save(self) -> None:
-        """Write the state to resume from."""
+        """Write the checkpoint."""
         if self.run is not None:
             state = self.plain, self.plain_optimizer, self.progress
             save_checkpoint(self.run, self.fabric, *state)
 
 
 def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str | None) -> float:
-    """The value in a report that decides which epoch is the best.
+    """Return the value in a report that determines the best epoch.
 
     Arguments:
-        report: of the validation examples.
+        report: metrics of the validation examples.
         monitor: the metric.
-        task: what has reported.
-        chosen: the setting ``training.monitor``; None where the task's first metric is taken.
+        task: the task.
+        chosen: the setting ``training.monitor``; None for the task's first metric.
 
     Raises:
-        ConfigError: the report for these data and this model does not have it.
+        ConfigError: the report for these data and this model lacks the metric.
     """
     if monitor.name in report:
         return float(report[monitor.name])
@@ -360,12 +363,12 @@ def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str 
     cure = f"set training.monitor to {' or '.join(names)}" if names else "correct the task"
     if chosen is not None:
         raise ConfigError(
-            f"expected training.monitor to be {' or '.join(names)}, which this model reports of "
+            f"expected training.monitor to be {' or '.join(names)}, the metrics of this model on "
             f"these data, got {chosen!r}"
         )
     numbers = [name for name, value in report.items() if isinstance(value, float)]
     raise ConfigError(
-        f"expected the task {task.name} to report {monitor.name!r}, its first metric, of these "
+        f"expected the task {task.name} to report its first metric {monitor.name!r} on these "
         f"data, got {', '.join(numbers)}; {nearest(monitor.name, numbers, cure)}"
     )
 
@@ -373,7 +376,7 @@ def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str 
 def _fill_gradients(parameters: Sequence[nn.Parameter]) -> None:
     """Give parameters that a batch did not use a gradient of zeros.
 
-    The optimizer then treats all parameters in the same way.
+    The optimizer then treats all parameters equally.
     """
     for parameter in parameters:
         if parameter.requires_grad and parameter.grad is None:
@@ -381,7 +384,7 @@ def _fill_gradients(parameters: Sequence[nn.Parameter]) -> None:
 
 
 def _touch(parameters: Sequence[nn.Parameter]) -> Tensor:
-    """A zero that depends on every parameter, since data parallel training waits for all."""
+    """Return a zero that depends on every parameter; data parallel training waits for all."""
     return torch.stack([p.sum() * 0 for p in parameters if p.requires_grad]).sum()
 
 
@@ -389,10 +392,10 @@ def print_epoch(line: dict[str, Any], settings: Settings, seconds: float, best: 
     """Print one line about an epoch on standard error; ``*`` marks the best so far.
 
     Arguments:
-        line: its metrics, of which the training loss and one of the validation examples are shown.
-        settings: those of the run.
-        seconds: its length, from which the remaining time is estimated.
-        best: whether it is the best so far.
+        line: metrics of the epoch; the training loss and one validation metric are printed.
+        settings: settings of the run.
+        seconds: duration of the epoch, from which the remaining time is estimated.
+        best: whether it is the best epoch so far.
     """
     epoch, epochs = line["epoch"], settings.training.epochs
     parts = [f"epoch {epoch:{len(str(epochs))}d}/{epochs}", f"train loss {line['train_loss']:.4f}"]
@@ -407,12 +410,12 @@ def print_epoch(line: dict[str, Any], settings: Settings, seconds: float, best: 
 def shown_metrics(report: dict[str, Any], settings: Settings, number: int) -> list[str]:
     """Return the first metrics of a report as strings, such as ``"accuracy 0.9412"``.
 
-    The compared metric is the first, and losses are the last.
+    The compared metric comes first, losses come last.
 
     Arguments:
-        report: of some examples.
-        settings: those of the run.
-        number: metrics to show, at most.
+        report: metrics of some examples.
+        settings: settings of the run.
+        number: largest number of metrics.
     """
     metrics = dict.fromkeys([settings.compared, *settings.task.metrics])
     texts = []
@@ -426,7 +429,7 @@ def shown_metrics(report: dict[str, Any], settings: Settings, number: int) -> li
 
 
 def duration(seconds: float) -> str:
-    """The text of a time in its unit: seconds, minutes or hours."""
+    """Return a time with its unit: seconds, minutes or hours."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

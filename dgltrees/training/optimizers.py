@@ -1,4 +1,4 @@
-"""Torch's optimizers by name, and their state without pickle."""
+"""The optimizers of torch by name, and their state without pickle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dgltrees.settings.layers import TrainingSettings
 from dgltrees.settings.values import expected, from_text
 from dgltrees.training.adadelta import Adadelta
 
-# These two want what a loop over minibatches of dense gradients does not give.
+# These two do not work with minibatches of dense gradients.
 _UNSUITED = {"LBFGS", "SparseAdam"}
 
 # Torch has a step of all parameters in one call for these on processors, a third of the time.
@@ -29,7 +29,7 @@ Parameters = Sequence[nn.Parameter | dict[str, Any]]
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
-    """Torch's optimizers by their names in lower case, with our AdaDelta in blocks."""
+    """Return torch's optimizers by their names in lower case, with the AdaDelta of this package."""
     names = sorted(dir(torch.optim), key=str.lower)  # torch before 2.6 has no __all__ there
     kinds = {name: getattr(torch.optim, name) for name in names}
     kinds["Adadelta"] = Adadelta
@@ -44,7 +44,7 @@ def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
 
 
 def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters:
-    """The parameters of a model; those of a pretrained encoder apart, with their learning rate."""
+    """Return the parameters of a model, in a separate group those of a pretrained encoder."""
     tuned = list(fine_tuned_parameters(model))
     if not tuned:
         return list(model.parameters())
@@ -62,16 +62,16 @@ def make_optimizer(
     *,
     on_processor: bool = False,
 ) -> torch.optim.Optimizer:
-    """Make the optimizer of the settings, of parameters or groups of them.
+    """Return the optimizer of the settings.
 
     Arguments:
         settings: the settings of the training loop.
-        parameters: the parameters.
-        on_processor: whether they will stay on a processor.
+        parameters: the parameters, or groups of them.
+        on_processor: whether they remain on the CPU.
 
     Raises:
-        ConfigError: there is no such optimizer, it does not have one of the options, or an option
-            is of another type.
+        ConfigError: there is no such optimizer, it lacks one of the options, or an option has
+            another type.
     """
     kinds = optimizer_names()
     name = settings.optimizer.lower()
@@ -91,14 +91,14 @@ def make_optimizer(
         return kinds[name](list(parameters), **options)  # type: ignore[arg-type]
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
-            f"training.optimizer {name} does not take the options {options}: {error}"
+            f"training.optimizer {name} does not accept the options {options}: {error}"
         ) from None
 
 
 def _typed(optimizer: type[torch.optim.Optimizer], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of an optimizer, of the types of its arguments; unknown ones as they are.
+    """Return the options of an optimizer with the types of its arguments; unknown ones unchanged.
 
-    Torch looks at few of them: ``foreach="maybe"`` would count as true.
+    Torch checks few of them: ``foreach="maybe"`` would count as true.
     """
     arguments, typed = signature(optimizer).parameters, dict(options)
     for name in arguments.keys() & options.keys():
@@ -113,7 +113,7 @@ def _typed(optimizer: type[torch.optim.Optimizer], options: Mapping[str, Any]) -
 
 
 def _option_type(argument: Parameter) -> Any:
-    """The type of an optimizer's argument: by its default, since not all torches annotate it."""
+    """Return the type of an optimizer's argument, from its default if it is not annotated."""
     default, annotation = argument.default, argument.annotation
     if default is None:
         return Union[get_args(annotation) or (Any,)]  # noqa: UP007
@@ -126,10 +126,10 @@ def _option_type(argument: Parameter) -> Any:
 
 
 def check_optimizer(settings: TrainingSettings) -> None:
-    """Check that the optimizer of the settings can make a step, by two of a single number.
+    """Check that the optimizer of the settings works, by two steps on a single number.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: it does not.
     """
     parameter = nn.Parameter(torch.ones(1, 1))
     optimizer = make_optimizer(settings, [parameter])
@@ -139,15 +139,15 @@ def check_optimizer(settings: TrainingSettings) -> None:
             optimizer.step()
     except Exception as error:  # torch's optimizers check their options in many ways
         raise ConfigError(
-            f"training.optimizer {settings.optimizer} makes no step with the options "
+            f"training.optimizer {settings.optimizer} does not work with the options "
             f"{settings.optimizer_options}: {error or type(error).__name__}"
         ) from None
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The optimizer's state as tensors ``"{parameter}.{name}"`` and as plain values.
+    """Return the optimizer's state as tensors ``"{parameter}.{name}"`` and as plain values.
 
-    The plain values are the groups' options and all states that are not tensors.
+    The plain values are the options of the groups and all states that are not tensors.
     """
     state = optimizer.state_dict()
     tensors: dict[str, Tensor] = {}

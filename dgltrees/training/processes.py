@@ -1,4 +1,4 @@
-"""The device and the processes of a run, through lightning-fabric, and repeatable results."""
+"""The device and the processes of a run, through lightning-fabric, and reproducible results."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 def check_processes(task: Task) -> None:
-    """Check that a task can train in as many processes as ``torchrun`` has started.
+    """Check that a task can train in the number of processes that ``torchrun`` has started.
 
     Raises:
-        ConfigError: there are several, and the task trains in one.
+        ConfigError: there are several, but the task needs a single one.
     """
     if task.stateful and _by_torchrun() and process_count() > 1:
         raise ConfigError(
-            f"the task {task.name} reads its text in order, in one process; torchrun has "
-            f"started {process_count()}: start it without"
+            f"expected one process for the task {task.name}, whose text is read in order, got "
+            f"{process_count()}; start it without torchrun"
         )
 
 
@@ -43,12 +43,12 @@ def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> 
 
     Arguments:
         settings: the settings of the training loop.
-        logger: takes the metrics of epochs.
+        logger: receives the metrics of epochs.
 
     Raises:
-        ConfigError: this machine does not have them.
+        ConfigError: device or precision are not available.
     """
-    # imports torch's compiler, which takes seconds, and which nothing but training needs
+    # imports torch's compiler, which takes seconds, and which only training needs
     from lightning_fabric import Fabric
     from lightning_fabric.utilities.exceptions import MisconfigurationException
 
@@ -75,17 +75,17 @@ def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> 
 
 
 def one_device(settings: TrainingSettings) -> OneDevice:
-    """Set up a single device to predict on, however many processes there are.
+    """Set up a single device for predictions, for any number of processes.
 
     Raises:
-        ConfigError: this machine does not have it.
+        ConfigError: the device is not available.
     """
     _set_up_process(settings, predicts=True)
     return OneDevice(_accelerator(settings.accelerator), settings.precision)
 
 
 def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> None:
-    """Set what torch has once per process.
+    """Set the options of torch that are global in a process.
 
     Raises:
         ConfigError: see :func:`_check_size`.
@@ -100,7 +100,7 @@ def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> No
 
 
 def usable_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -111,10 +111,9 @@ def _by_torchrun() -> bool:
 
 
 def _accelerator(name: str) -> str:
-    """The kind of device; auto is CUDA or the processor.
+    """Return the kind of device; auto is CUDA, or the CPU.
 
-    MPS has to be asked for: it has no double precision, in which numbers are standardised and
-    metrics are summed.
+    It is never MPS, which lacks the double precision of standardised numbers and metrics.
     """
     if name != "auto":
         return name
@@ -123,23 +122,23 @@ def _accelerator(name: str) -> str:
 
 @cache
 def name_torchrun(gpus: int) -> None:
-    """Name, once, the command that trains on all GPUs where one of several is used."""
+    """Print, once, the command that trains on all GPUs if only one of several is used."""
     if gpus > 1:
         command = f"torchrun --standalone --nproc-per-node {gpus} -m dgltrees train ..."
         tqdm.write(f"dgltrees: one of {gpus} GPUs is used; to use all: {command}", file=sys.stderr)
 
 
 def _leave() -> None:
-    """Close the connections to the other processes; threads that serve them would end in abort."""
+    """Close the connections to the other processes, whose threads would abort at exit."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def _check_size(settings: TrainingSettings, predicts: bool) -> None:
-    """Check that a machine like this can run so many processes and threads.
+    """Check that the numbers of processes and threads are plausible for this machine.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: they are too large.
     """
     cores = os.cpu_count() or 1
     most = max(16, 4 * cores)
@@ -153,7 +152,7 @@ def _check_size(settings: TrainingSettings, predicts: bool) -> None:
 
 
 def total(fabric: Fabric | OneDevice, tensor: Tensor) -> Tensor:
-    """The sum of ``tensor`` over all processes."""
+    """Return the sum of ``tensor`` over all processes."""
     if isinstance(fabric, OneDevice) or fabric.world_size == 1:
         return tensor
     summed = fabric.all_reduce(tensor.to(fabric.device), reduce_op="sum")
@@ -162,24 +161,24 @@ def total(fabric: Fabric | OneDevice, tensor: Tensor) -> Tensor:
 
 
 def gather(fabric: Fabric, tensor: Tensor) -> Tensor:
-    """The tensors of all P processes, ``(P, ...)``."""
+    """Return the tensors of all P processes, ``(P, ...)``."""
     rows = torch.zeros(fabric.world_size, *tensor.shape, dtype=tensor.dtype)
     rows[fabric.global_rank] = tensor
     return total(fabric, rows)
 
 
 def process_rank() -> int:
-    """The number of this process among those that ``torchrun`` started, from 0."""
+    """Return the index of this process among those that ``torchrun`` started, from 0."""
     return int(os.environ.get("RANK", 0))
 
 
 def process_count() -> int:
-    """The number of processes that ``torchrun`` started; 1 without it."""
+    """Return the number of processes that ``torchrun`` started; 1 without it."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def is_first_process() -> bool:
-    """Whether this is the first, or only, process of a run."""
+    """Return whether this is the first, or only, process of a run."""
     return not dist.is_available() or not dist.is_initialized() or dist.get_rank() == 0
 
 

@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 REPAYS = 2**22
-"""The nodes times epochs from which on compiling repays: it takes about 10 s for a cell, and saves
-1 to 7 microseconds a node and epoch, whatever the size of its states. (Measured on one core with
-batches of 25 trees of 20 nodes and 64 of 60, child-sum, N-ary and GRU cells of size 8 to 256.)"""
+"""Nodes times epochs from which compiling saves time: it takes about 10 s for a cell, and saves 1
+to 7 microseconds per node and epoch, for any size of states. (Measured on one core with batches of
+25 trees of 20 nodes and 64 of 60, child-sum, N-ary and GRU cells of size 8 to 256.)"""
 
 LARGE_CELL = 2**19
-"""The parameters of a cell from which on two threads are faster than one: 1.1 to 1.8 times, and
-0.7 to 1.4 times with 2^15. (Measured as above; more than two cores were not at hand.)"""
+"""Parameters of a cell from which two threads are faster than one: 1.1 to 1.8 times, and 0.7 to 1.4
+times with 2^15. (Measured as above, on two cores.)"""
 
 OnOutputs = Callable[[Path, Task, LabeledTrees, Columns], None]
 """Called with the folder of a run, its task, examples, and the model's outputs for them."""
@@ -77,7 +77,7 @@ class _Trained(NamedTuple):
 
 @contextlib.contextmanager
 def _bounded_parameters() -> Iterator[None]:
-    """Raise MemoryError for a parameter that is too large, before it is filled with values."""
+    """Raise MemoryError for a parameter that is too large, before it is allocated."""
 
     def check(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
         if parameter is not None and parameter.numel() > MAX_ENTRIES:
@@ -95,18 +95,18 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
 
     Arguments:
         settings: all settings.
-        splits: the examples; by default they are read from the files of the settings.
+        splits: the examples; default: those in the files of the settings.
 
     Raises:
         ConfigError: settings cannot be used.
-        TreeError: data are not what the task reads.
+        TreeError: the task cannot read the data.
     """
     check_optimizer(settings.training)
     return _prepare(settings, splits)
 
 
 def _prepare(settings: Settings, splits: Splits | None) -> Prepared:
-    """Read and build as :func:`prepare`, with an optimizer that has been checked."""
+    """Prepare a run as :func:`prepare`, with an optimizer that has been checked."""
     task = settings.task
     if splits is None:
         settings = settings.replace("data", **task.inferred_settings(settings.data))
@@ -128,7 +128,7 @@ def _prepare(settings: Settings, splits: Splits | None) -> Prepared:
         if not any(word in what.lower() for word in ("memory", "overflow")):
             raise
         raise ConfigError(
-            f"expected model settings whose model fits into memory, got one that does not: {what}"
+            f"expected a model that fits into memory, got a larger one: {what}"
         ) from None
     attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
@@ -149,23 +149,23 @@ def train(
     Arguments:
         settings: all settings.
         out: the run directory; a run that has started is resumed.
-        splits: the examples; by default they are read from the files of the settings.
-        bar: whether to show a progress bar; by default if there is a terminal.
-        on_epoch: is called after each epoch, in the first process, and may stop the training by an
-            exception; by default a line is printed on standard error.
-        on_outputs: is called after the training, in the first process, with what the best epoch's
-            model says of the test examples, or without these of the validation examples.
+        splits: the examples; default: those in the files of the settings.
+        bar: show a progress bar; default: only in a terminal.
+        on_epoch: called after each epoch, in the first process; may stop the training by an
+            exception; default: prints a line to standard error.
+        on_outputs: called after the training, in the first process, with the outputs of the best
+            epoch's model for the test examples, or without these for the validation examples.
 
     Returns:
-        the content of ``result.json``: the best epoch, its metrics on the validation examples, and
-        on the test examples if the settings name any.
+        The content of ``result.json``, with the best epoch, its metrics on the validation examples,
+        and those on the test examples if there are any.
 
     Raises:
-        ConfigError: settings cannot be used, or do not fit the run in ``out``; ``out`` is neither a
-            run nor empty, or another process trains there.
-        TreeError: data are not what the task reads.
+        ConfigError: settings cannot be used or do not match the run in ``out``, ``out`` is neither
+            a run nor empty, or another process trains there.
+        TreeError: the task cannot read the data.
     """
-    check_optimizer(settings.training)  # refused before all else
+    check_optimizer(settings.training)  # before anything is read or written
     check_processes(settings.task)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
@@ -187,7 +187,7 @@ def train(
 def train_in_memory(
     settings: Settings, splits: Splits, *, bar: bool | None = None, on_epoch: OnEpoch = print_epoch
 ) -> tuple[TrainedModel, list[dict[str, Any]], dict[str, Any]]:
-    """Train without a run directory: nothing is written, and nothing can be resumed.
+    """Train without a run directory; nothing is written, and nothing can be resumed.
 
     Arguments:
         settings: all settings; ``training.logger`` is None.
@@ -195,12 +195,11 @@ def train_in_memory(
         bar, on_epoch: see :func:`train`.
 
     Returns:
-        the run with the model of its best epoch, the metrics of each epoch, and the result, which
-        :func:`train` returns.
+        The model of the best epoch, the metrics of each epoch, and the result as in :func:`train`.
 
     Raises:
         ConfigError: settings cannot be used.
-        TreeError: data are not what the task reads.
+        TreeError: the task cannot read the data.
     """
     check_optimizer(settings.training)
     check_processes(settings.task)
@@ -215,7 +214,7 @@ def train_in_memory(
 
 
 def _fingerprints(settings: Settings, splits: Splits | None) -> dict[str, list[dict[str, Any]]]:
-    """What tells whether the data of a run have changed: of files, or of examples in memory."""
+    """Return fingerprints of the data of a run, in files or in memory, which show changes."""
     files = {**fingerprints(settings), **encoder_fingerprint(settings)}
     if splits is not None:
         files["train"] = [{"name": None, "sha256": splits.checksum()}]
@@ -223,7 +222,7 @@ def _fingerprints(settings: Settings, splits: Splits | None) -> dict[str, list[d
 
 
 def _metadata(trainer: Trainer, files: dict[str, Any]) -> dict[str, Any]:
-    """The content of ``run.json``."""
+    """Return the content of ``run.json``."""
     ready = trainer.ready
     train, valid = ready.splits.train, ready.splits.valid
     return {
@@ -236,32 +235,32 @@ def _metadata(trainer: Trainer, files: dict[str, Any]) -> dict[str, Any]:
 
 
 def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | None = None) -> bool:
-    """Whether all traversals of a run are compiled, or none.
+    """Return whether all traversals of a run are compiled, or none.
 
-    That depends on the settings, the training data and the presence of numba alone: never on the
-    clock, on what is in a cache, or on what ran before. A resumed run keeps its decision.
+    This depends only on the settings, the training data and whether numba is installed. It does not
+    depend on timings, caches or previous runs. A resumed run keeps its decision.
 
     Arguments:
-        settings: of the training; ``compile`` True or False decides.
-        nodes: of the training trees. By default ``nodes * settings.epochs`` decides, where
-            ``epochs`` is the setting and not the number that patience leaves: see :data:`REPAYS`.
+        settings: settings of the training loop; ``compile`` True or False decides.
+        nodes: number of nodes of the training trees. By default ``nodes * settings.epochs``
+            decides, even if patience ends the training earlier: see :data:`REPAYS`.
         run: the run directory.
 
     Raises:
-        ConfigError: it has to compile, and numba is not installed.
+        ConfigError: the run must be compiled, but numba is not installed.
     """
     if run is not None and run.started:
         began = run.metadata()["compiled"]
         if began and not available():
             raise ConfigError(
-                f"{run.path} was begun with numba, which is not available here; install it (pip "
+                f"{run.path} was started with numba, which is not available here; install it (pip "
                 "install 'dgltrees[compile]'), or choose another directory"
             )
         return bool(began)
     if settings.compile and not available():
         raise ConfigError(
-            f"expected numba for {called('training.compile')} true, got none; install it (pip "
-            "install 'dgltrees[compile]'), or leave the setting out"
+            f"missing numba for {called('training.compile')} true; install it (pip install "
+            "'dgltrees[compile]'), or leave the setting out"
         )
     if settings.compile is not None:
         return settings.compile
@@ -271,9 +270,9 @@ def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | Non
 def _threads(
     settings: TrainingSettings, parameters: int, processes: int, run: RunDirectory | None
 ) -> int:
-    """Set the threads of this process: the setting, or what suits the size of the cell.
+    """Set the number of threads of this process: the setting, or a number for the size of the cell.
 
-    A run that is resumed gets as many as it began with.
+    A resumed run gets the number that it began with.
 
     Raises:
         ConfigError: fewer cores are usable here.
@@ -283,8 +282,8 @@ def _threads(
         threads = int(run.metadata()["threads"])
         if settings.threads is None and threads > max(1, cores // processes):
             raise ConfigError(
-                f"{run.path} was begun with {threads} threads, and {cores} cores are usable here; "
-                "go on where there are as many, or choose another directory"
+                f"{run.path} was started with {threads} threads, but {cores} cores are usable "
+                "here; resume it on a machine with more cores, or choose another directory"
             )
     elif settings.threads is not None:
         threads = settings.threads
@@ -304,7 +303,7 @@ def _train(
     on_epoch: OnEpoch,
     on_outputs: OnOutputs | None,
 ) -> _Trained:
-    """Train in a run directory that is ours alone, or in memory."""
+    """Train in a run directory that this process has locked, or in memory."""
     ready = _prepare(settings, splits)
     trainer = Trainer(ready, fabric, run, bar, on_epoch)
     nodes = int(ready.splits.train.sizes.sum())
@@ -353,7 +352,7 @@ def _last_line(settings: Settings, result: dict[str, Any], run: RunDirectory | N
 def _result(
     trainer: Trainer, parameters: dict[str, Any], on_outputs: OnOutputs | None
 ) -> dict[str, Any]:
-    """The best epoch, its metrics, and those of baselines."""
+    """Return the best epoch, its metrics, and those of baselines."""
     ready, fabric, progress = trainer.ready, trainer.fabric, trainer.progress
     task, splits, test = ready.task, ready.splits, ready.test
     best = progress.history[progress.best_epoch - 1] if progress.history else {}
@@ -385,13 +384,21 @@ def train_seeds(
 ) -> dict[str, Any]:
     """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
-    A seed determines initial parameters, order and dropout; all runs have the same data split. The
-    other arguments are those of :func:`train`.
+    A seed determines initial parameters, order and dropout; all runs have the same data split.
+
+    Arguments:
+        settings, bar, on_outputs: see :func:`train`.
+        out: folder of the run directories and of ``summary.json``.
+        seeds: the seeds.
+
+    Returns:
+        The content of ``summary.json``, with ``seeds``, ``parameters``, and for ``valid`` and
+        ``test`` mean, deviation and interval of each metric.
 
     Raises:
-        ConfigError: a seed occurs twice, ``out`` holds something else, or an error of
+        ConfigError: a seed occurs twice, ``out`` contains something else, or an error of
             :func:`train`.
-        TreeError: data are not what the task reads.
+        TreeError: the task cannot read the data.
     """
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")

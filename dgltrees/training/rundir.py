@@ -1,4 +1,4 @@
-"""The directory of a run: its files, and the check whether it can be resumed."""
+"""Run directories: their files, and the check whether a run can be resumed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from dgltrees.trees.schema import Schema
 
 FORMAT = 4
 
-# What may differ between the command that began a run and the one that goes on with it.
+# Settings that may differ between the command that started a run and the one that resumes it.
 _FREE = {
     "preset",
     *(f"data.{name}" for name in ("dir", *ROLES)),
@@ -60,20 +60,28 @@ _STAYS = re.compile(
     r"config\.yaml|schema\.json|vocabulary/[^/\\]+\.txt|"
     rf"{_PRETRAINED}/[^/\\]+\.(json|txt|model|safetensors)"
 )
-"""The names of files that stay the same throughout a run."""
+"""The names of files that do not change during a run."""
 
 
 class RunDirectory:
-    """The files of one run, which need neither this package nor pickle to be read.
+    """The files of one run, which can be read without this package and without pickle.
 
-    ``run.json`` (format version, data files with SHA-256, parameter counts, and the SHA-256 of the
-    files that stay the same: the next ones), ``config.yaml``, ``vocabulary/*.txt``, ``schema.json``
-    (the columns of custom trees), ``pretrained/*`` (a copy of the pretrained encoder; of one
-    that is trained, without its weights, which are among the model's); ``weights.safetensors`` (the
-    best epoch's), ``metrics.jsonl`` (one line per epoch), ``resume.safetensors`` with the readable
-    part ``resume.json``, and at the end ``result.json``. What is written later has its checksum
-    in it, each line of the metrics one of all lines so far. Files are read only as they were
-    written.
+    - ``run.json``: format version, data files with SHA-256, parameter counts, and the SHA-256 of
+      the files that do not change (the next four).
+    - ``config.yaml``: the settings.
+    - ``vocabulary/*.txt``: the vocabularies.
+    - ``schema.json``: the columns of custom trees.
+    - ``pretrained/*``: a copy of the pretrained encoder, without its weights if it is fine-tuned.
+    - ``weights.safetensors``: the parameters of the best epoch.
+    - ``metrics.jsonl``: one line per epoch.
+    - ``resume.safetensors``: the checkpoint, with a readable part in ``resume.json``.
+    - ``result.json``: the result, written at the end.
+
+    Files that change contain their checksum; each line of the metrics has one of all lines so far.
+    Damaged files are rejected.
+
+    Arguments:
+        path: the folder.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -90,16 +98,17 @@ class RunDirectory:
         return (self / "run.json").exists() and any((self / name).exists() for name in state)
 
     def check(self, settings: Settings, files: Mapping[str, Any]) -> None:
-        """Check that a run with these settings and data files can begin or go on here.
+        """Check that a run with these settings and data files can start or resume here.
 
         Raises:
-            ConfigError: the directory holds something else, a run of another format version,
-                a damaged run, one with other settings, or data files have changed since it began.
+            ConfigError: the directory contains something else, a run of another format version, a
+                damaged run, or a run with other settings; or data files have changed since it
+                started.
         """
         self._metadata = None  # another process may have written it
         for name in ("vocabulary", _PRETRAINED, "run.json"):
             if (self / name).is_symlink():
-                raise ConfigError(f"expected no links in a run directory, got {self / name}")
+                raise ConfigError(f"expected no symbolic links in a run, got {self / name}")
         if self.started:
             metadata = self.metadata()
             for name in metadata["sha256"]:
@@ -110,8 +119,7 @@ class RunDirectory:
                 self._check_files(role, metadata["files"][role], files[role])
         elif not self._free():
             raise ConfigError(
-                f"{self.path} exists and is no run directory; name a folder that is not there "
-                "yet, or an empty one"
+                f"{self.path} exists and is not a run directory; choose a new or an empty folder"
             )
 
     def _check_settings(self, settings: Settings, free: set[str]) -> None:
@@ -128,8 +136,8 @@ class RunDirectory:
                 continue  # which folder it is makes no difference
             if key not in free and value != before:
                 raise ConfigError(
-                    f"{self.path} holds a run with {key} = {before!r}, asked was {value!r}; "
-                    "ask for the same or choose another directory"
+                    f"{self.path} was started with {key}={before!r}, now {key}={value!r}; use the "
+                    "same value or another directory"
                 )
 
     def _check_files(
@@ -138,22 +146,22 @@ class RunDirectory:
         """Check that the data files of a role have the fingerprints of those of the run."""
         if len(before) != len(now):
             raise ConfigError(
-                f"{self.path} was trained with {len(before)} files as data.{role}, now there "
-                f"are {len(now)}; give the same files or choose another directory"
+                f"{self.path} was started with {len(before)} files as data.{role}, now there "
+                f"are {len(now)}; use the same files or another directory"
             )
         for old, new in zip(before, now):
             if old["sha256"] != new["sha256"]:
                 changed, cure = f"data file {new['name']} (data.{role}) has", "restore it"
                 if new["name"] is None:  # trees in memory
-                    changed, cure = f"the trees or targets (data.{role}) have", "give the same"
+                    changed, cure = f"the trees or targets (data.{role}) have", "use the same"
                 raise ConfigError(
-                    f"{changed} changed since the run in {self.path} began: "
+                    f"{changed} changed since the run in {self.path} started: "
                     f"SHA-256 was {old['sha256'][:12]}…, is {new['sha256'][:12]}…; {cure} or "
                     "choose another directory"
                 )
 
     def start(self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]) -> None:
-        """Write the files that stay the same, replacing those of an interrupted start."""
+        """Write the files that do not change, replacing those of an interrupted start."""
         self.clear()
         self._metadata = None
         texts = {"config.yaml": settings.to_yaml()}
@@ -185,7 +193,7 @@ class RunDirectory:
                 folder.rmdir()
 
     def metadata(self) -> dict[str, Any]:
-        """The content of ``run.json``, which is read once.
+        """Return the content of ``run.json``, which is read once.
 
         Raises:
             ConfigError: there is no run here, or it has another format version.
@@ -202,8 +210,8 @@ class RunDirectory:
             version = metadata["format"]
         if version != FORMAT:
             raise ConfigError(
-                f"{self.path} is a run directory of format {version!r}, this version of dgltrees "
-                f"reads format {FORMAT}; use the version that wrote it, or train again"
+                f"expected a run directory of format {FORMAT}, got format {version!r} at "
+                f"{self.path}; use the version of dgltrees that wrote it, or train again"
             )
         with checking(path):
             metadata, _ = checked_values(metadata)
@@ -211,12 +219,12 @@ class RunDirectory:
             _ = metadata["majority"], metadata["compiled"], metadata["threads"]
             for name in metadata["sha256"]:
                 if not _STAYS.fullmatch(name):
-                    raise ValueError(f"{name!r} is no file of a run")
+                    raise ValueError(f"{name!r} is not a file of a run")
         self._metadata = metadata
         return metadata
 
     def settings(self) -> Settings:
-        """The run's settings."""
+        """Return the settings of the run."""
         self._check_sum("config.yaml")
         with checking(self / "config.yaml"):
             values = load_yaml((self / "config.yaml").read_text(encoding="utf-8"))
@@ -226,7 +234,7 @@ class RunDirectory:
             return Settings(values)
 
     def schema(self) -> Schema:
-        """What the run reads further examples by; its vocabularies are frozen."""
+        """Return the schema that encodes further examples; its vocabularies are frozen."""
         files = self._checked_files("vocabulary")
         vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
         path = self / "schema.json"
@@ -237,7 +245,7 @@ class RunDirectory:
             return Schema.from_dict(vocabs, read_json(path))
 
     def pretrained(self) -> Path | None:
-        """The folder with the run's copy of its pretrained encoder; None if it has none.
+        """Return the folder of the run's copy of its pretrained encoder; None if it has none.
 
         Raises:
             ConfigError: a file is damaged.
@@ -246,7 +254,7 @@ class RunDirectory:
         return (self / _PRETRAINED).absolute() if files else None
 
     def _checked_files(self, folder: str) -> list[Path]:
-        """The files in a folder of the run, each as it was written.
+        """Return the files in a folder of the run, after checking that they are unchanged.
 
         Raises:
             ConfigError: a file is damaged.
@@ -257,14 +265,14 @@ class RunDirectory:
         return [self / name for name in names]
 
     def weights(self) -> dict[str, Tensor]:
-        """The parameters of the best epoch.
+        """Return the parameters of the best epoch.
 
         Raises:
             ConfigError: the run has not finished an epoch, or the file is damaged.
         """
         path = self / "weights.safetensors"
         if not path.exists():
-            raise ConfigError(f"{self.path} has no weights yet: let the run finish an epoch")
+            raise ConfigError(f"missing weights in {self.path}; let the run finish an epoch")
         tensors, _ = read_tensors(path)
         with checking(path):
             if names := not_finite(tensors):
@@ -272,15 +280,15 @@ class RunDirectory:
         return tensors
 
     def check_is_there(self) -> None:
-        """Check, before something is saved, that the directory is where the run began.
+        """Check, before something is saved, that the directory still exists.
 
         Raises:
-            ConfigError: it is not, and saving would begin another one that holds half a run.
+            ConfigError: it does not, and saving would create an incomplete run.
         """
         if not (self / "run.json").exists():
             raise ConfigError(
-                f"{self.path} has no run.json any more: it was moved or removed while the run was "
-                "trained; where it was moved to, --out with its new name goes on"
+                f"missing run.json in {self.path}: the folder was moved or removed during "
+                "training; to resume, pass its new name as --out"
             )
 
     def save_weights(self, state: Mapping[str, Tensor]) -> None:
@@ -299,7 +307,7 @@ class RunDirectory:
                 last = line["checksum"]
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``; none before the end of the first epoch.
+        """Return the lines of ``metrics.jsonl``; none before the end of the first epoch.
 
         Raises:
             ConfigError: the file is damaged.
@@ -321,13 +329,13 @@ class RunDirectory:
         return history
 
     def result(self) -> dict[str, Any]:
-        """The content of ``result.json``, which :func:`~dgltrees.training.run.train` returned.
+        """Return the content of ``result.json``, see :func:`~dgltrees.training.run.train`.
 
         Raises:
             ConfigError: the run has not ended, or the file is damaged.
         """
         if not (self / "result.json").exists():
-            raise ConfigError(f"{self.path} has no result yet: let the run end")
+            raise ConfigError(f"missing result in {self.path}; let the run end")
         return self.values("result.json")
 
     def write_values(self, name: str, values: Mapping[str, Any]) -> None:
@@ -335,7 +343,7 @@ class RunDirectory:
         write_json(self / name, with_checksum(values))
 
     def values(self, name: str) -> dict[str, Any]:
-        """The values that :meth:`write_values` wrote.
+        """Return the values of a file written by :meth:`write_values`.
 
         Raises:
             ConfigError: the file is damaged.
@@ -345,10 +353,10 @@ class RunDirectory:
         return values
 
     def _check_sum(self, name: str) -> None:
-        """Check that a file is as it was written.
+        """Check that a file is unchanged.
 
         Raises:
-            ConfigError: it is not.
+            ConfigError: it has changed.
         """
         sums = self.metadata()["sha256"]
         with checking(self / name):
@@ -356,7 +364,7 @@ class RunDirectory:
             check_sum(file_checksum(self / name), sums[name])
 
     def _free(self) -> bool:
-        """Whether the directory is empty, or has a run of ours that never made a step."""
+        """Return whether the directory is empty, or has a run that never made a step."""
         if not self.path.is_dir():
             return not self.path.exists()
         if all(p.name.startswith(".") for p in self.path.iterdir()):
@@ -368,26 +376,23 @@ class RunDirectory:
 
 
 def check_folder_of_runs(folder: Path) -> None:
-    """Check that runs can be put into a folder, with files about them beside them.
+    """Check that a folder can contain runs and files about them.
 
     Raises:
         ConfigError: it is a run itself, or has files and no runs.
     """
     if (folder / "run.json").exists():
-        raise ConfigError(f"expected a folder for runs, got the run {folder}; name another folder")
+        raise ConfigError(f"expected a folder of runs, got the run {folder}; choose another folder")
     files = folder.is_dir() and any(
         not path.is_dir() and not path.name.startswith(".") for path in folder.iterdir()
     )
     runs = (path for pattern in ("*/run.json", "*/*/run.json") for path in folder.glob(pattern))
     if folder.is_file() or (files and next(runs, None) is None):
-        raise ConfigError(
-            f"{folder} exists and has no runs in it; name a folder that is not there yet, or an "
-            "empty one"
-        )
+        raise ConfigError(f"{folder} exists and contains no runs; choose a new or an empty folder")
 
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
-    """The fingerprints of the data files of every role."""
+    """Return the fingerprints of the data files of every role."""
     task = settings.task
 
     def of_file(path: Path) -> dict[str, Any]:
@@ -398,14 +403,14 @@ def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
 
 
 def encoder_fingerprint(settings: Settings) -> dict[str, list[dict[str, Any]]]:
-    """The fingerprint of the pretrained encoder, for the tasks that may have one."""
+    """Return the fingerprint of the pretrained encoder, for tasks that support one."""
     folder = pretrained_folder(settings.data)
     files = [] if folder is None else [fingerprint(folder, encoder_files(folder))]
     return {_PRETRAINED: files} if isinstance(settings.data, PretrainedSettings) else {}
 
 
 def pretrained_files(settings: Settings) -> dict[str, Path]:
-    """The files of the pretrained encoder that a run keeps, by the names that they have there."""
+    """Return the files of the pretrained encoder that a run keeps, by their names in the run."""
     folder = pretrained_folder(settings.data)
     if folder is None:
         return {}

@@ -1,4 +1,4 @@
-"""A trained run: the model with its best weights, its task and its vocabularies."""
+"""Trained models: network with its best weights, task and vocabularies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 _PLACES = ("file", "name", "line")
-"""Example columns that say where a tree stands, of formats of files that have parts."""
+"""Example columns that locate a tree, of formats whose files have parts."""
 _BATCH = 1_000  # examples to read and predict at a time
 
 Paths = PathLike | Sequence[PathLike]
@@ -56,24 +56,36 @@ Paths = PathLike | Sequence[PathLike]
 Trees = LabeledTrees | Forest | TreePairs | Sequence[dict[str, Any]]
 """Trees, pairs of trees, or nested dictionaries."""
 Source = Paths | Trees
-"""Input of a run: files, trees, pairs of trees, or nested dictionaries."""
+"""Input of a trained model: files, trees, pairs of trees, or nested dictionaries."""
 
 
 class TrainedModel:
-    """Model of a run with the weights of its best epoch, in evaluation mode on one device.
+    """A trained model with the weights of its best epoch, in evaluation mode on one device.
 
     :func:`load` reads it from a run directory. It can be pickled, as text and weights.
 
     Arguments:
         settings: all its settings.
         vocabularies: the frozen vocabularies of its columns; ``"target"`` has the classes.
-        model: its model.
+        model: its network.
         fabric: device and precision.
         metadata: the content of ``run.json``.
-        directory: the files of the run; None where it was trained in memory.
+        directory: the files of the run; None if it was trained in memory.
 
     Attributes:
         task: its task.
+
+    Example:
+        >>> from dgltrees import Forest, TreeRegressor
+        >>> rows = [{"op": "add", "children": [{"op": "one"}, {"op": "two"}]}, {"op": "one"}]
+        >>> trees = Forest.from_objects(rows * 2, "children", ["op"])
+        >>> model = TreeRegressor(epochs=2, validation_fraction=0.0).fit(trees, [3.0, 1.0] * 2).run_
+        >>> model
+        TrainedModel(task='regress', model='child_sum')
+        >>> model.encode(trees).shape
+        (4, 128)
+        >>> [sorted(line) for line in model.predict(trees[:1])]
+        [['example', 'prediction']]
     """
 
     def __init__(
@@ -97,7 +109,7 @@ class TrainedModel:
             ConfigError: it was trained in memory.
         """
         if self._directory is None:
-            raise ConfigError("expected a run in a directory, got one in memory; save it first")
+            raise ConfigError("expected a model in a directory, got one in memory; save it first")
         return self._directory
 
     @property
@@ -113,7 +125,7 @@ class TrainedModel:
         Arguments:
             path: the directory.
             history: the metrics of each epoch.
-            result: what the training returned.
+            result: the result of the training.
         """
         directory = RunDirectory(path)
         directory.start(self.settings, self.vocabularies, self.metadata)
@@ -122,7 +134,7 @@ class TrainedModel:
         directory.write_values("result.json", result)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Texts, weights as safetensors, and the files of a pretrained encoder: no objects."""
+        """Return strings, weights as safetensors, and the files of a pretrained encoder."""
         names = {name: (v.names, v.unknown) for name, v in self.vocabularies.items()}
         files = pretrained_files(self.settings).values()
         return {
@@ -156,7 +168,7 @@ class TrainedModel:
 
     @property
     def max_children(self) -> int | None:
-        """The most children of a node that the model supports; None for any number."""
+        """The largest number of children that the model supports; None for any number."""
         most: int | None = self.settings.model.get("max_children")
         return most
 
@@ -170,7 +182,7 @@ class TrainedModel:
         encoder = getattr(self.model, "encoder", None)
         if not isinstance(encoder, nn.Module):
             raise ConfigError(
-                f"expected a run whose model encodes trees or sentences{self.place}, "
+                f"expected a model that encodes trees or sentences{self.place}, "
                 f"got one of the task {self.task.name}"
             )
         return encoder
@@ -188,18 +200,18 @@ class TrainedModel:
             flag: the name of the argument in errors.
 
         Raises:
-            ConfigError: a pattern names no file.
-            TreeError: a file is not what the task reads.
+            ConfigError: no file matches a pattern.
+            TreeError: the task cannot read a file.
         """
         paths = [Path(file) for file in self.files(files, flag=flag)]
         data = _in_memory(self.settings)
         return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
 
     def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
-        """The files of patterns; standard input (``-``) and lines in memory stay as they are.
+        """Return the files that match patterns, standard input (``-``) and lines in memory.
 
         Raises:
-            ConfigError: a pattern names no file.
+            ConfigError: no file matches a pattern.
         """
         folder = self.settings.data.dir
         files: list[PathLike] = []
@@ -209,7 +221,7 @@ class TrainedModel:
             if not isinstance(pattern, (str, os.PathLike)):
                 raise ConfigError(
                     f"expected {flag}, or trees as a Forest, got a {type(pattern).__name__}; "
-                    "Forest.from_objects makes one of objects"
+                    "Forest.from_objects converts objects"
                 )
             files += find_files([pattern], folder, flag) if in_file(pattern) else [pattern]
         return files
@@ -217,18 +229,18 @@ class TrainedModel:
     def stream(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[LabeledTrees]:
-        """Examples without need of labels, ``batch`` at a time; see :meth:`predict`.
+        """Yield examples without their labels, ``batch`` at a time; see :meth:`predict`.
 
         Raises:
-            ConfigError: a pattern names no file, or the task does not read the format.
-            TreeError: a file is not what the task reads.
+            ConfigError: no file matches a pattern, or the task does not support the format.
+            TreeError: the task cannot read a file.
         """
         return (data for _, data in self._parts(source, file_format, batch))
 
     def _parts(
         self, source: Source, file_format: str | None, batch: int
     ) -> Iterator[tuple[PathLike | None, LabeledTrees]]:
-        """The parts of :meth:`stream`, each with its file."""
+        """Return the parts of :meth:`stream`, each with its file."""
         if isinstance(source, LabeledTrees) and (source.inputs or not self._reads_trees):
             return iter([(None, source)])  # which the run has read
         if isinstance(source, (LabeledTrees, Forest, TreePairs)) or is_records(source):
@@ -250,20 +262,20 @@ class TrainedModel:
         *,
         labeled: bool = True,
     ) -> LabeledTrees:
-        """Trees as the model reads them, with the columns of the training trees.
+        """Return trees encoded for the model, with the columns of the training trees.
 
         Arguments:
             trees: trees or pairs with their columns, or nested dictionaries; targets are optional.
-            labeled: whether to read the targets where they are.
+            labeled: use targets that they have.
 
         Raises:
-            ConfigError: the run's task reads its trees from files alone.
-            TreeError: the trees have not the columns of training, or are pairs and those were not.
+            ConfigError: the task reads trees only from files.
+            TreeError: the trees lack columns of the training trees, or are pairs if those were not.
         """
         if not self._reads_trees:
             raise ConfigError(
-                f"expected a run of a task on custom trees, got one of {self.task.name}, "
-                "which reads files; give their names"
+                f"expected a model of custom trees, got one of the task {self.task.name}, "
+                "which reads files; pass their names"
             )
         if isinstance(trees, TreePairs):
             trees = trees.examples()
@@ -279,25 +291,25 @@ class TrainedModel:
         return isinstance(self.task, CustomTreesTask)
 
     def to_examples(self, source: Source) -> LabeledTrees:
-        """The examples of :meth:`stream` all at once."""
+        """Return the examples of :meth:`stream` at once."""
         return gather(self.stream(source))
 
     def outputs(self, data: LabeledTrees) -> Columns:
-        """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
+        """Return the model's output columns for all rows of ``data``; see ``Task.outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
 
     def test_examples(self, test: Files = None, dir: str | None = None) -> LabeledTrees:
-        """Read the examples of test files, or those that the run has held out for testing.
+        """Read the examples of test files, or the held-out test examples of the run.
 
         Arguments:
-            test: the files; by default the run's own, or the part ``data.test_fraction`` of its
+            test: the files; default: those of the run, or the part ``data.test_fraction`` of its
                 training files.
-            dir: the folder of the data sets; default: the run's.
+            dir: the folder of the data sets; default: that of the run.
 
         Raises:
-            ConfigError: no test file is named and nothing was held out, or the training files have
-                changed since.
-            TreeError: a test file is not what the task reads.
+            ConfigError: there are neither test files nor held-out examples, or the training files
+                have changed since.
+            TreeError: the task cannot read a test file.
         """
         settings = self.settings
         if dir is not None:
@@ -310,50 +322,61 @@ class TrainedModel:
             return load_examples(self.task, data, files, vocabs, self.max_children)
         fraction = settings.data.test_fraction
         if not fraction:
-            raise ConfigError("expected test files, got none; name them as test (--test FILE)")
-        # other files would be split in another way
+            raise ConfigError("missing test files; pass them as test (--test FILE)")
+        # other files would be split differently
         self.directory.check(settings, fingerprints(settings))
         held_out = load_splits(self.task, settings.data, self.max_children).test
         if held_out is None:
             raise ConfigError(
-                f"expected test examples, got none: {fraction} of the training examples is less "
-                "than one; name test files as test (--test FILE)"
+                f"missing test examples: {fraction} of the training examples is less than one; "
+                "pass test files as test (--test FILE)"
             )
         return held_out
 
     def evaluate(self, test: Files = None, dir: str | None = None) -> dict[str, Any]:
-        """The metrics on test files; see :meth:`test_examples`."""
+        """Return the metrics on test files.
+
+        Arguments:
+            test, dir: see :meth:`test_examples`.
+
+        Returns:
+            The metrics of the task by name; those of numbers are in the unit of the target.
+        """
         data = self.test_examples(test, dir)
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
     def predict(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[dict[str, Any]]:
-        """Predictions for all examples, one dictionary at a time, in bounded memory.
+        """Yield predictions, one dictionary per example, in bounded memory.
 
-        Its entries depend on the task; see :meth:`~dgltrees.tasks.task.Task.predictions`. Labels
-        are not needed, and do not matter where there are any.
+        Labels are not needed, and are ignored.
 
         Arguments:
-            source: files, of which ``"-"`` is standard input; or trees, see :meth:`examples`.
-            file_format: the format of the files; by default their names or first lines tell it.
-            batch: examples to read and predict at a time.
+            source: files (``"-"`` is standard input), or trees; see :meth:`examples`.
+            file_format: the format of the files; default: inferred from their names or first lines.
+            batch: number of examples to read and predict at a time.
+
+        Returns:
+            An iterator over dictionaries, whose entries depend on the task; see
+            :meth:`~dgltrees.tasks.task.Task.predictions`. Predicted numbers are in the unit of the
+            target.
 
         Raises:
-            ConfigError: a pattern names no file, or the task does not read the format.
-            TreeError: a file is not what the task reads.
+            ConfigError: no file matches a pattern, or the task does not support the format.
+            TreeError: the task cannot read a file.
         """
         return self._predictions(self._parts(source, file_format, batch))
 
     def predict_texts(
         self, texts: Iterable[str], *, file_format: str | None = None
     ) -> list[dict[str, Any]]:
-        """Predictions for texts in memory, such as sentences, expressions or trees in brackets.
+        """Return predictions for strings, such as sentences, expressions or trees in brackets.
 
-        ``run.predict_texts(["a fine film", "what a bore"])``
+        ``model.predict_texts(["a fine film", "what a bore"])``
 
         Arguments:
-            texts: what stands on the lines of a file of the task, with a label or without.
+            texts: strings in the line format of the task; labels are optional.
             file_format: see :meth:`predict`.
 
         Raises:
@@ -372,7 +395,7 @@ class TrainedModel:
                 places["file"] = [os.path.join(path, file) for file in places["file"]]
             try:
                 outputs = self.outputs(data)
-            except TreeError as error:  # what a model cannot read, as sentences without trees
+            except TreeError as error:  # the model cannot read it: sentences without trees, say
                 raise TreeError(
                     error.message, file=error.file or path, line=error.line, tree=error.tree
                 ) from None
@@ -385,25 +408,25 @@ class TrainedModel:
     def encode(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> NDArray[np.float32]:
-        """Encode each tree, or sentence, as a vector, ``(T, c)``.
+        """Return the vector of each tree or sentence, ``(T, c)``.
 
         Arguments:
             source, file_format, batch: see :meth:`predict`.
 
         Raises:
-            ConfigError: the model encodes no trees; or see :meth:`predict`.
-            TreeError: a file is not what the task reads.
+            ConfigError: the model does not encode trees, or see :meth:`predict`.
+            TreeError: the task cannot read a file.
         """
         return np.concatenate(list(self.encode_parts(source, file_format=file_format, batch=batch)))
 
     def encode_parts(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[NDArray[np.float32]]:
-        """The rows of :meth:`encode`, some at a time, in bounded memory."""
+        """Yield the rows of :meth:`encode` in parts, in bounded memory."""
         return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
 
     def _encode(self, data: LabeledTrees) -> NDArray[np.float32]:
-        """``(T, c)`` the vectors of some examples."""
+        """Return the vectors of some examples, ``(T, c)``."""
 
         def vectors(ids: NDArray[np.int64]) -> dict[str, Tensor]:
             batch, _ = self.task.batch(data, ids)
@@ -415,38 +438,47 @@ class TrainedModel:
         return np.asarray(run_batched(vectors, batches, len(data))["vector"].numpy())
 
     def explain(self, source: Source, example: int = 0, **options: Any) -> Explanation:
-        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+        """Explain a prediction by the contributions of nodes and columns.
 
-        ``run.explain(plans, 0).columns`` is a table of nodes and columns. The options and errors
-        are those of :func:`dgltrees.analyses.explain.explain`, which this calls.
+        Jupyter shows the result as a drawing; ``explanation.to_dict()`` is a table. Options and
+        errors are those of :func:`dgltrees.analyses.explain.explain`.
 
         Arguments:
-            source: files; or trees, see :meth:`examples`.
-            example: the number of the tree, from 0.
-            options: ``target``, the class, flag or number to explain; ``node``, where the model
-                predicts nodes; ``steps``.
+            source: files, or trees; see :meth:`examples`.
+            example: index of the tree, from 0.
+            options: ``target``, the class or target to explain; ``node``, for models that predict
+                nodes; ``steps``.
         """
         return _shortcuts.explain(self, source, example, **options)
 
 
 def _in_memory(settings: Settings) -> Any:
-    """The settings of data that are read into memory, whatever training did."""
+    """Return the settings of data that are read into memory, for any settings of the training."""
     if settings.data.trees_folder is None:
         return settings.data
     return settings.replace("data", cache_dir=None).data
 
 
 def load(path: PathLike) -> TrainedModel:
-    """Load the trained run in a directory, to predict, evaluate and encode.
-
-    ``dgltrees.load("runs/hosvd").predict("trees.tsv")``
+    """Load a trained model from a run directory, to predict, evaluate and encode.
 
     Arguments:
-        path: the run directory that ``dgltrees train ... --out`` wrote.
+        path: the run directory written by ``dgltrees train ... --out``.
 
     Raises:
         ConfigError: there is no run, it has another format version, it has no weights yet, or one
             of its files is damaged.
+
+    Example:
+        >>> from dgltrees import Forest, TreeRegressor
+        >>> rows = [{"op": "add", "children": [{"op": "one"}, {"op": "two"}]}, {"op": "one"}]
+        >>> trees = Forest.from_objects(rows * 2, "children", ["op"])
+        >>> _ = TreeRegressor(epochs=2).fit(trees, [3.0, 1.0] * 2, out="my_run")
+        >>> model = load("my_run")
+        >>> model
+        TrainedModel('my_run', task='regress', model='child_sum')
+        >>> len(list(model.predict(trees)))
+        4
     """
     directory = RunDirectory(path)
     metadata, settings = directory.metadata(), directory.settings()
@@ -464,7 +496,7 @@ def load(path: PathLike) -> TrainedModel:
 
 
 def _set_up(model: nn.Module, settings: Settings) -> OneDevice:
-    """Put a new model, whose weights are read afterwards, on its device."""
+    """Move a new model, whose weights are loaded afterwards, to its device."""
     attach_pretrained(model, settings.data, weights=False)
     device = one_device(settings.training)
     device.setup_module(model)

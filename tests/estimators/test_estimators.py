@@ -338,7 +338,7 @@ def test_nothing_is_written_unless_a_folder_is_named(
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ConfigError, match="expected a run in a directory, got one in memory"):
+    with pytest.raises(ConfigError, match="expected a model in a directory, got one in memory"):
         _ = again.run_.directory
     assert repr(again.run_) == "TrainedModel(task='regress', model='child_sum')"
 

@@ -86,7 +86,6 @@ def compare(presets: list[str], *, write: bool) -> bool:
             if note and write:
                 text = QUICK_CHECKS.read_text("utf-8")
                 row = f"{run.command}, {key}: "
-                row = row if row in text else f'{run.command}", {key}: '
                 text = text.replace(f"{row}{old}", f"{row}{new[key]:.6g}")
                 QUICK_CHECKS.write_text(text, "utf-8")
     return equal or write

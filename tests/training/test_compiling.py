@@ -47,7 +47,7 @@ def test_nodes_times_epochs_decide(
 
 def test_numba_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "available", lambda: False)
-    with pytest.raises(ConfigError, match=r"numba for training\.compile true, got none; install"):
+    with pytest.raises(ConfigError, match=r"missing numba for training\.compile true; install"):
         runs.compiles_run(TrainingSettings(compile=True), 1)
 
 
@@ -89,7 +89,9 @@ def test_the_size_of_the_cell_decides_on_threads_and_a_resumed_run_keeps_them(
         runs.train(longer(settings), tmp_path / "1")
         assert torch.get_num_threads() == 1
         monkeypatch.setattr(runs, "usable_cores", lambda: 1)
-        with pytest.raises(ConfigError, match=r"begun with 2 threads, and 1 cores are usable here"):
+        with pytest.raises(
+            ConfigError, match=r"started with 2 threads, but 1 cores are usable here"
+        ):
             runs.train(longer(settings), tmp_path / "2")
     finally:
         torch.set_num_threads(before)
@@ -108,7 +110,7 @@ def test_a_compiled_run_is_not_resumed_without_numba(
     runs.train(settings, tmp_path)
     assert RunDirectory(tmp_path).metadata()["compiled"]
     monkeypatch.setattr(runs, "available", lambda: False)
-    message = re.escape(f"{tmp_path} was begun with numba, which is not available here; install")
+    message = re.escape(f"{tmp_path} was started with numba, which is not available here; install")
     with pytest.raises(ConfigError, match=message):
         runs.train(longer(settings), tmp_path)
 

@@ -103,7 +103,10 @@ def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> Non
     (tmp_path / "mine" / "summary.json").write_text("mine")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("{}")
-    for name, message in (("mine", "mine exists and has no runs"), ("run", "got the run .*run;")):
+    for name, message in (
+        ("mine", "mine exists and contains no runs"),
+        ("run", "got the run .*run;"),
+    ):
         with pytest.raises(ConfigError, match=message):
             train_seeds(settings, tmp_path / name, [0])
         with pytest.raises(ConfigError, match=message):
@@ -129,7 +132,7 @@ def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
     ("lr", "message"),
     [
         (math.inf, r"training loss is nan .*lower training.lr"),
-        (1e12, r"loss has grown to a mean of .* in epoch 1, by step \d+, .*lower training.lr"),
+        (1e12, r"mean training loss is .* in epoch 1, step \d+: .*lower training.lr"),
     ],
 )
 def test_a_loss_that_teaches_nothing_is_an_error(lr: float, message: str, tmp_path: Path) -> None:
@@ -165,7 +168,7 @@ def test_a_misspelt_metric_is_the_task_s_fault(
 ) -> None:
     task = replace(TASKS["classify"], metrics=(Metric("acuracy"), LOSS))
     monkeypatch.setitem(TASKS, "classify", task)
-    message = "the task classify to report 'acuracy', its first .*; did you mean accuracy"
+    message = "the task classify to report its first metric 'acuracy' .*; did you mean accuracy"
     with pytest.raises(ConfigError, match=message):
         train(quick("classify"), tmp_path / "run", bar=False)
 

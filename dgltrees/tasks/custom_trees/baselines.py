@@ -1,4 +1,4 @@
-"""What a result would be without the trees: chance, and scikit-learn's models of bags of nodes."""
+"""Baselines without trees: random order, and scikit-learn's models over bags of nodes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dgltrees.trees.schema import NUMBERS
 from dgltrees.trees.segments import owner
 
 _MOST_EXAMPLES = 20_000  # of those on disk
-_ORDERS = 20  # orders at random, over which chance is the mean
+_ORDERS = 20  # number of random orders
 _MOST_NAMES = 256  # counted per column; rarer ones are left out
 
 
 def some_examples(task: Any, data: LabeledTrees | None) -> LabeledTrees | None:
-    """The examples in memory: all of them, or where they are on disk 20,000 drawn at random."""
+    """Return the examples, or at most 20,000 random ones of those on disk."""
     if data is None or not isinstance(data.forest, DiskForest) or len(data) <= _MOST_EXAMPLES:
         return data
     groups = task.groups(data)
@@ -36,7 +36,7 @@ def some_examples(task: Any, data: LabeledTrees | None) -> LabeledTrees | None:
 
 
 def frequent_names(train: LabeledTrees) -> dict[str, NDArray[np.int64]]:
-    """The ids of the names of each column that are counted: the 256 most frequent in training."""
+    """Return the ids of the 256 most frequent categories of each column in the training trees."""
     forest, frequent = train.forest, {}
     for name in forest.vocabs:
         frequent[name] = np.argsort(-forest.name_counts(name), kind="stable")[:_MOST_NAMES]
@@ -46,17 +46,20 @@ def frequent_names(train: LabeledTrees) -> dict[str, NDArray[np.int64]]:
 def bag_features(
     data: LabeledTrees, names: Mapping[str, NDArray[np.int64]], *, nodes: bool
 ) -> NDArray[np.float64]:
-    """``(R, F)`` the columns of a tree's nodes without their order and edges, for each row.
+    """Return features of the bag of nodes of each tree, which ignore order and edges.
 
-    Of names the counts, of numbers the sum, mean and largest value over the nodes of the tree (0
-    where all are missing), of the vectors of texts the mean, with the numbers of nodes and levels.
-    Of two trees with a and b both, |a - b| and a * b, as a model of pairs reads its vectors. Where
-    rows are nodes, the columns of the node alone.
+    They are the counts of categories; sum, mean and maximum of numbers (0 if all are missing); the
+    mean of the vectors of text; and the numbers of nodes and levels. A pair of trees with features
+    a and b has a, b, |a - b| and a * b, as the head of a model of pairs. A node has the features of
+    its own columns, its depth and its number of children.
 
     Arguments:
-        data: examples with inputs as a schema has read them.
-        names: the ids to count in each column of names; see :func:`frequent_names`.
-        nodes: whether rows are nodes; else trees or pairs.
+        data: examples that a schema has encoded.
+        names: the ids to count in each column of categories; see :func:`frequent_names`.
+        nodes: whether rows are nodes; otherwise trees or pairs.
+
+    Returns:
+        ``(R, F)`` features of each row.
     """
     forest = data.forest
     rows = forest.num_nodes if nodes else len(forest)
@@ -98,16 +101,19 @@ def bag_features(
 def bag_baselines(
     task: Any, train: LabeledTrees, parts: Mapping[str, LabeledTrees | None]
 ) -> dict[str, dict[str, Any]]:
-    """Metrics of two models over :func:`bag_features`: ``linear`` and ``boosting``.
+    """Return metrics of two models over :func:`bag_features`: ``linear`` and ``boosting``.
 
-    Linear or logistic regression, and gradient boosting of histograms, each with scikit-learn's
-    defaults; logarithms are predicted where all training targets are positive and the largest is
-    more than 100 times their median. There are none of several targets.
+    They are scikit-learn's RidgeCV or LogisticRegression over standardised features, and its
+    histogram gradient boosting. They learn logarithms if all training targets are positive and the
+    largest is more than 100 times their median.
 
     Arguments:
         task: the task.
         train: training examples.
-        parts: examples to measure on, by name; None for a part that there is not.
+        parts: examples for the metrics, by name; None for a missing part.
+
+    Returns:
+        The metrics by model and part; empty if there are several targets.
     """
     targets = task.targets(train)
     if targets.ndim > 1 and targets.shape[1] > 1:
@@ -135,23 +141,26 @@ def bag_baselines(
 def rank_baselines(
     task: Any, train: LabeledTrees, parts: Mapping[str, LabeledTrees | None]
 ) -> dict[str, dict[str, Any]]:
-    """Metrics of ``chance``, ``linear`` and ``boosting``.
+    """Return metrics of ``chance``, ``linear`` and ``boosting``.
 
-    Chance orders at random. The others are scikit-learn's ridge regression and gradient boosting of
-    histograms, with its defaults. They predict where in its group a tree ranks, from 0 to 1, by the
-    :func:`bag_features` of the tree and what they are above the mean of its group.
+    Chance is a random order. The others are the models of :func:`bag_baselines`. They predict the
+    relative rank of a tree in its group, from 0 to 1, from its :func:`bag_features` and their
+    differences from the mean of the group.
 
     Arguments:
         task: the task.
         train: training examples.
-        parts: examples to measure on, by name; None for a part that there is not.
+        parts: examples for the metrics, by name; None for a missing part.
+
+    Returns:
+        The metrics by model and part.
     """
     names = frequent_names(train)
 
     def table(
         data: LabeledTrees,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Features, targets and groups of the trees that have an order to be learned."""
+        """Return features, targets and groups of the trees in groups with different targets."""
         rows = task.labeled(data)
         each = bag_features(data, names, nodes=False)[rows]
         _, groups = np.unique(task.groups(data)[rows], return_inverse=True)
@@ -174,7 +183,7 @@ def rank_baselines(
 
 
 def _measured_parts(task: Any, parts: Mapping[str, LabeledTrees | None]) -> dict[str, LabeledTrees]:
-    """The parts that can be measured on."""
+    """Return the parts with known targets."""
     there = {name: data for name, data in parts.items() if data is not None}
     return {name: data for name, data in there.items() if task.labeled(data).any()}
 
@@ -186,7 +195,7 @@ def _report(
     parts: Mapping[str, LabeledTrees],
     measure: Callable[[Any, LabeledTrees], dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """The metrics of each model on each part, after it has been fitted."""
+    """Fit each model and return its metrics on each part."""
     report: dict[str, dict[str, Any]] = {}
     for name, model in models.items():
         fitted = model.fit(x, y)
@@ -195,7 +204,7 @@ def _report(
 
 
 def _models(y: NDArray[Any], *, logarithms: bool = True) -> dict[str, Any]:
-    """Models to fit to classes or numbers; where these differ much, to their logarithms."""
+    """Return models of classes or numbers, or of logarithms of numbers over a wide range."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -217,7 +226,7 @@ def _models(y: NDArray[Any], *, logarithms: bool = True) -> dict[str, Any]:
 
 
 def _of_chance(y: NDArray[np.float64], groups: NDArray[np.int64]) -> dict[str, Any]:
-    """The mean metrics of orders at random."""
+    """Return the mean metrics of random orders."""
     rng = np.random.default_rng(0)
     drawn = [order_metrics(y, rng.random(len(y)), groups) for _ in range(_ORDERS)]
     means = {name: float(np.mean([each[name] for each in drawn])) for name in drawn[0]}
@@ -225,7 +234,7 @@ def _of_chance(y: NDArray[np.float64], groups: NDArray[np.int64]) -> dict[str, A
 
 
 def _places(y: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Where in its group each target stands, 0 the lowest, 1 the highest; equal ones alike."""
+    """Return the relative rank of each target in its group, 0 the lowest; ties have their mean."""
     up = rank_within(-y, groups, np.zeros(len(y), np.int64)) - 1.0
     _, same = np.unique(np.stack([groups, y]), axis=1, return_inverse=True)
     same = same.ravel()

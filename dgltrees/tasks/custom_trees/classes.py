@@ -1,4 +1,4 @@
-"""Classes and flags of custom trees, pairs or nodes.
+"""Classes and binary targets of custom trees, pairs or nodes.
 
 The tasks ``classify``, ``classify-pairs`` and ``classify-nodes``.
 """
@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import ClassTarget, FlagTargets
@@ -41,13 +41,13 @@ _NO, _YES = ("0", "false", "no"), ("1", "true", "yes")
 
 @dataclass(frozen=True)
 class ClassesTask(CustomTreesTask):
-    """One class of several; or, with several target columns, a flag in each of them."""
+    """A task with one of several classes or, with several target columns, binary targets."""
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model of these settings.
+        """Build the model; see :meth:`Task.build`.
 
         Raises:
-            TreeError: there are fewer than two classes.
+            TreeError: the target has fewer than two classes.
         """
         schema = cast(Schema, vocabs)
         if len(schema.targets) > 1:
@@ -66,7 +66,10 @@ class ClassesTask(CustomTreesTask):
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
-        """Ids of classes ``(R,)``, or flags 0 and 1 ``(R, K)``; -1 where there is none."""
+        """Return ids of classes, ``(R,)``, or binary targets, ``(R, K)``; -1 if missing.
+
+        See :meth:`CustomTreesTask.encode_targets`.
+        """
         names = {column: [*map(name_of, array.tolist())] for column, array in values.items()}
         if len(names) > 1:
             return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
@@ -88,19 +91,19 @@ class ClassesTask(CustomTreesTask):
     def _check_no_measure(
         self, values: NDArray[Any], column: str, classes: int, error: RowError
     ) -> None:
-        """See that numbers with fractions are not all different, as measured ones are."""
+        """Check that a target is not a measured number, as most numbers with fractions are."""
         known = [v for v in values.tolist() if name_of(v) is not None]
         fraction = next((v for v in known if isinstance(v, float) and v % 1), None)
         if fraction is not None and 2 * classes > len(known):
             task = "regress-nodes" if self.nodes else self.name.replace("classify", "regress")
             raise error(
                 f"expected a class as the target {column!r}, got {fraction!r} and {classes:,} "
-                f"different values in {len(known):,} rows; for numbers train the task {task}",
+                f"different values in {len(known):,} rows; for numbers use the task {task}",
                 values.tolist().index(fraction),
             )
 
     def in_class_order(self, data: LabeledTrees, settings: ClassesData) -> LabeledTrees:
-        """The training examples with their classes sorted, unless the settings give an order."""
+        """Return the training examples with sorted classes, unless the settings order them."""
         names = sorted(data.targets.names, key=_order)
         if settings.classes or names == [*data.targets.names]:
             return data
@@ -114,7 +117,10 @@ class ClassesTask(CustomTreesTask):
         return replace(data, columns=columns, targets=classes)
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """One dictionary per example, see :meth:`Task.predictions`; of flags, one value each."""
+        """Yield a dictionary per example, see :meth:`Task.predictions`.
+
+        With several targets it has ``prediction`` and ``probability`` by the name of each.
+        """
         if len(data.target_names) == 1:
             yield from super().predictions(data, outputs)
             return
@@ -126,7 +132,7 @@ class ClassesTask(CustomTreesTask):
             yield line
 
     def majority(self, data: LabeledTrees) -> dict[str, int]:
-        """The most frequent class; of flags, the most frequent value of each."""
+        """Return the most frequent class, or the most frequent value of each binary target."""
         targets = self.targets(data)
         if targets.ndim == 1:
             return super().majority(data)
@@ -140,10 +146,10 @@ class ClassesTask(CustomTreesTask):
     ) -> dict[str, Any]:
         """Return accuracy, macro F1, AUROC, average precision and loss.
 
-        ``majority_accuracy`` is that of always predicting training's most frequent class.
+        ``majority_accuracy`` is the accuracy of the most frequent class of the training examples.
 
         Raises:
-            TreeError: no row has a class.
+            TreeError: no row has a target.
         """
         targets, rows = self.targets(data), self.labeled(data)
         check_any_target(data, rows)
@@ -163,7 +169,7 @@ class ClassesTask(CustomTreesTask):
 
 
 def _order(name: str) -> tuple[int, float, str]:
-    """Numbers come in their order, before other names."""
+    """Return a sort key that puts numbers in their order before other names."""
     try:
         return 0, float(name), name
     except ValueError:
@@ -177,8 +183,8 @@ def _flags(names: list[str | None], column: str, error: RowError) -> NDArray[np.
             continue
         if name.lower() not in _NO + _YES:
             raise error(
-                f"expected 0 or 1, or false or true, in the target {column!r} (several targets are "
-                f"flags), got {name!r}; for classes name one target",
+                f"expected 0, 1, false, true, no or yes in the target {column!r} (several targets "
+                f"are binary), got {name!r}; for classes name one {called('data.target')}",
                 row,
             )
         flags[row] = name.lower() in _YES
@@ -186,7 +192,7 @@ def _flags(names: list[str | None], column: str, error: RowError) -> NDArray[np.
 
 
 CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, metrics=METRICS)
-"""The task ``classify``: a class of each tree."""
+"""The task ``classify``: the class of a tree."""
 CLASSIFY_PAIRS = ClassesTask(
     "classify-pairs", ClassesData, PairClassesModel, {}, metrics=METRICS, arity=2
 )

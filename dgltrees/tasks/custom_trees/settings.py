@@ -21,30 +21,30 @@ from dgltrees.tasks.trees import HeadSettings, TreeModel
 
 @dataclass(frozen=True)
 class CustomTreesData(RecordLayout, PretrainedSettings):
-    """Custom trees with a target."""
+    """Settings of the data of custom trees with a target."""
 
     target: str | list[str] = "target"
-    """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
-    the root of its first tree."""
+    """Column to predict, or several: a key of the record with the tree, or a column of its root (of
+    a pair, of its first root); for targets of nodes, a node column."""
     features: list[str] | dict[str, str] | None = None
-    """Columns that are inputs, or their kinds by name (category, number, log, vector, text or
-    none); default: all except the target, with the kinds that ``dgltrees inspect`` shows."""
+    """Input columns, or their kinds by name (category, number, log, vector, text or none); default:
+    all except the target, with the kinds that ``dgltrees inspect`` shows."""
     min_freq: Count = 2
     """Lowest frequency of a category; rarer ones in the training trees become ``<unk>``."""
     handle_unknown: Literal["use_encoded_value", "error"] = "use_encoded_value"
-    """Category that is not in the training trees: use the code of ``<unk>`` (use_encoded_value), or
-    raise an error."""
+    """Handling of categories that are not in the training trees: replace them by ``<unk>``
+    (use_encoded_value), or raise an error."""
     pretrained: str | None = None
-    """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
-    default vectors of their words are learned."""
+    """Folder of a Hugging Face encoder for columns of kind text; default: vectors of words are
+    learned."""
     format: str | None = None
-    """Format of the files; by default told by the ending of their names or their first line."""
+    """Format of the files; default: inferred from the suffix or the first line."""
     cache_dir: str | None = None
     """Folder for temporary files with the trees during training, for data sets larger than memory;
     default: the trees are in memory. With a folder, the kinds of columns are inferred from the
     first 10,000 trees."""
     baselines: bool = True
-    """Report beside the result what linear and boosted models over bags of nodes reach."""
+    """Add the metrics of linear and boosted models over bags of nodes to the result."""
 
     @property
     def trees_folder(self) -> str | None:
@@ -53,43 +53,44 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """An encoder that is trained reads texts of other lengths in each part of the trees."""
+        """Return the settings without effect: a fine-tuned encoder needs all trees in memory."""
         reasons = PretrainedSettings.unread(values)
         return {**reasons, "cache_dir": "with data.fine_tune"} if values["fine_tune"] else reasons
 
 
 @dataclass(frozen=True)
 class ClassesData(CustomTreesData):
-    """Custom trees with classes."""
+    """Settings of the data of custom trees with classes."""
 
     classes: list[str] | None = None
-    """Names of the classes in their order; by default those of training, sorted."""
+    """Names of the classes in their order; default: those of the training trees, sorted."""
 
 
 @dataclass(frozen=True)
 class RankData(CustomTreesData):
-    """Custom trees in groups, with an order within each."""
+    """Settings of the data of custom trees in groups, which are ordered within their group."""
 
     target: str = "target"
-    """Column of numbers that order the trees of a group: beside the tree in its record, or of its
-    root."""
+    """Column of numbers that order the trees of a group: a key of the record with the tree, or a
+    column of its root."""
     best: Literal["highest", "lowest"] = "highest"
-    """Which target is the best: the highest, as of relevance, or the lowest, as of times."""
+    """Target that ranks first: the highest, for relevance, or the lowest, for times."""
     group: str = "group"
-    """Column that says to which group a tree belongs, beside the target; names or numbers."""
+    """Column of the group of each tree, a name or a number; as ``target``, a key of the record or a
+    column of the root."""
 
 
 @dataclass(frozen=True)
 class TreeEncoderSettings(TreeModel, EncoderSettings):
-    """A cell that runs over the tree, from the leaves to the root."""
+    """Settings of an encoder that runs a cell over the tree, from the leaves to the root."""
 
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
 
     cell: Part[BaseCell] = chosen("child_sum")
-    """Cell that makes a node's state from those of its children."""
+    """Cell, which computes the state of a node from those of its children."""
 
     def __call__(self, inputs: Input) -> Encoder:
-        """Make the encoder."""
+        """Build the encoder."""
         return self.encoder(inputs)
 
 
@@ -105,22 +106,22 @@ ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
     },
     subclass_of(Encoder, EncoderSettings),
 )
-"""The encoders of trees with columns, by the names that settings use."""
+"""The encoders of trees with columns, by their names in settings."""
 
 
 @dataclass(frozen=True)
 class CustomTreesModel(HeadSettings):
-    """A model of trees whose nodes have columns."""
+    """Settings of a model of trees whose nodes have columns."""
 
     parts: ClassVar[Mapping[str, Any]] = {"encoder": ENCODERS}
 
     encoder: str = "tree"
-    """Encoder: a cell over the tree, tree convolution, one of three over the nodes in their order
-    (lstm, bilstm, transformer), or a bag of nodes."""
+    """Encoder: a cell over the tree (tree), tree convolution, a sequence model over the nodes in
+    their order (lstm, bilstm or transformer), or a bag of nodes (bag)."""
     hidden_size: Count = 128
-    """Size of a node's state."""
+    """Size of the state of a node."""
     embedding: Count = 128
-    """Size of a node's input vector, which is a sum over its columns."""
+    """Size of the input vector of a node, the sum of the vectors of its columns."""
     sibling_positions: bool = True
     """Add the position of a node among its siblings, and its number of children, to its input."""
     input_dropout: Fraction = 0.0
@@ -131,38 +132,38 @@ class CustomTreesModel(HeadSettings):
 
 @dataclass(frozen=True)
 class TreeReadout:
-    """From the states of a tree's nodes to its vector."""
+    """Settings of the readout, which computes the vector of a tree from the states of its nodes."""
 
     readout: Literal["root", "mean", "max", "root_max", "attention"] = "max"
-    """Vector of a tree: the root's state; the mean, the largest values or a learned weighted mean
-    over its nodes; or root and largest values side by side."""
+    """Vector of a tree: the state of its root; the mean, the maximum or a learned weighted mean
+    (attention) over its nodes; or the concatenation of root and maximum."""
 
 
 @dataclass(frozen=True)
 class FocalSettings:
-    """The focal loss."""
+    """Settings of the focal loss."""
 
     gamma: NonNegative = 2.0
-    """Exponent of the focal loss: the larger, the less do well predicted rows count."""
+    """Exponent of the focal loss; a larger one reduces the weight of well predicted examples."""
 
 
 @dataclass(frozen=True)
 class ClassesObjective:
-    """Classes."""
+    """Settings of the loss for classes."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "objective": {"cross_entropy": None, "focal": FocalSettings, "ordinal": None}
     }
 
     objective: str = "cross_entropy"
-    """Loss: cross entropy; focal, for rare classes; or ordinal, for classes that have an order."""
+    """Loss: cross_entropy; focal, for rare classes; or ordinal, for ordered classes."""
     balanced: bool = False
-    """Weigh every example by the inverse frequency of its class in training."""
+    """Weight every example by the inverse frequency of its class in training."""
 
 
 @dataclass(frozen=True)
 class HuberSettings:
-    """The Huber loss."""
+    """Settings of the Huber loss."""
 
     huber_delta: Positive = 1.0
     """Error, in standard deviations of the training targets, beyond which the loss is linear."""
@@ -170,15 +171,15 @@ class HuberSettings:
 
 @dataclass(frozen=True)
 class QuantileSettings:
-    """The quantile loss."""
+    """Settings of the quantile loss."""
 
     quantile: PositiveShare = 0.5
-    """Quantile to predict: 0.5 is the median, 0.9 is exceeded by one target in ten."""
+    """Quantile to predict: 0.5 for the median; 0.9 is exceeded by one target in ten."""
 
 
 @dataclass(frozen=True)
 class OrdinalSettings:
-    """A scale of integers."""
+    """Settings of the loss for targets on a scale of integers."""
 
     levels: Count = 5
     """Number of integers on the scale, which begins at the smallest training target."""
@@ -186,7 +187,7 @@ class OrdinalSettings:
 
 @dataclass(frozen=True)
 class NumbersObjective:
-    """Numbers."""
+    """Settings of the loss for numbers."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "objective": {
@@ -201,11 +202,11 @@ class NumbersObjective:
     """Loss of the standardised error: squared, huber or quantile; or ordinal, for targets on a
     scale of integers such as 1 to 5 (Tai et al., 2015)."""
     log_target: bool = False
-    """Predict the logarithm of the target, for targets over several orders of magnitude."""
+    """Learn the logarithm of the target, for targets over several orders of magnitude."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """An ordinal scale has no logarithms."""
+        """Return the settings without effect: the ordinal loss uses no logarithms."""
         return (
             {"log_target": f"with {called('model.objective')} ordinal"}
             if (values["objective"] == "ordinal")
@@ -215,59 +216,59 @@ class NumbersObjective:
 
 @dataclass(frozen=True)
 class NodeClassesModel(ClassesObjective, CustomTreesModel):
-    """A classifier of nodes."""
+    """Settings of a classifier of nodes."""
 
     parts: ClassVar[Mapping[str, Any]] = {**CustomTreesModel.parts, **ClassesObjective.parts}
 
 
 @dataclass(frozen=True)
 class ClassesModel(TreeReadout, NodeClassesModel):
-    """A classifier of trees."""
+    """Settings of a classifier of trees."""
 
 
 @dataclass(frozen=True)
 class PairComparison:
-    """From the vectors of two trees to what the head reads."""
+    """Settings of the comparison of the vectors of two trees."""
 
     pairs: Literal["ordered", "symmetric"] = "ordered"
-    """What the head reads of the vectors p and h of a pair: p, h, |p - h| and p * h (ordered), or
-    the last two alone (symmetric), so that the order of the trees makes no difference."""
+    """Input of the head from the vectors p and h of a pair: p, h, |p - h| and p * h (ordered), or
+    only the last two (symmetric), so that the order of the trees has no effect."""
 
 
 @dataclass(frozen=True)
 class PairClassesModel(PairComparison, ClassesModel):
-    """A classifier of pairs of trees."""
+    """Settings of a classifier of pairs of trees."""
 
 
 @dataclass(frozen=True)
 class NodeNumbersModel(NumbersObjective, CustomTreesModel):
-    """A regression of nodes."""
+    """Settings of a regression of nodes."""
 
     parts: ClassVar[Mapping[str, Any]] = {**CustomTreesModel.parts, **NumbersObjective.parts}
 
 
 @dataclass(frozen=True)
 class NumbersModel(TreeReadout, NodeNumbersModel):
-    """A regression of trees."""
+    """Settings of a regression of trees."""
 
 
 @dataclass(frozen=True)
 class PairNumbersModel(PairComparison, NumbersModel):
-    """A regression of pairs of trees."""
+    """Settings of a regression of pairs of trees."""
 
 
 @dataclass(frozen=True)
 class ListwiseSettings:
-    """The loss of a whole group."""
+    """Settings of the listwise loss."""
 
     temperature: Positive = 1.0
-    """How far apart targets are: in deviations of the training targets, the difference at which one
-    tree is e times as likely to be the first as another."""
+    """Difference of targets, in standard deviations of the training targets, at which one tree is e
+    times as likely to rank first as another."""
 
 
 @dataclass(frozen=True)
 class RankModel(TreeReadout, CustomTreesModel):
-    """A model that orders the trees of a group."""
+    """Settings of a model that orders the trees of a group."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         **CustomTreesModel.parts,
@@ -275,5 +276,5 @@ class RankModel(TreeReadout, CustomTreesModel):
     }
 
     objective: str = "pairwise"
-    """Loss: of every two trees of a group (pairwise; RankNet), or of all of them at once (listwise;
+    """Loss: over all pairs of trees of a group (pairwise; RankNet), or over whole groups (listwise;
     ListNet)."""

@@ -124,7 +124,7 @@ def test_runs_without_a_policy(
 
 def test_files(reinforced_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare-trees", str(reinforced_run)]) == 2
-    assert "expected test files, got none; name them as test" in capsys.readouterr().err
+    assert "missing test files; pass them as test" in capsys.readouterr().err
     (tmp_path / "a.tsv").write_text("12\t(1+\n")
     with pytest.raises(TreeError, match=r"a\.tsv:1: "):
         policy_trees(load(reinforced_run), test=str(tmp_path / "a.tsv"))

@@ -78,7 +78,7 @@ def test_a_run_on_disk_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     chosen = plans(tmp_path, "regress", cache_dir=str(tmp_path / "cache"))
     whole = train(chosen, tmp_path / "whole")
     train(chosen.replace("training", epochs=1), tmp_path / "stopped")
-    with pytest.raises(ConfigError, match="data.cache_dir = .*, asked was None"):
+    with pytest.raises(ConfigError, match="data.cache_dir=.*, now data.cache_dir=None"):
         train(chosen.replace("data", cache_dir=None), tmp_path / "stopped")
     other = chosen.replace("data", cache_dir=str(tmp_path / "other"))
     assert train(other, tmp_path / "stopped") == whole

@@ -157,7 +157,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "flags that are none": (
         *("classify", {"target": ["speed", "seconds"]}, lambda rs: rs),
-        r"expected 0 or 1, or false or true, in the target 'speed' .* got '(fast|slow)'",
+        r"expected 0, 1, false, true, no or yes in the target 'speed' .* got '(fast|slow)'",
     ),
     "class that is not among those of the settings": (
         *("classify", {"target": "speed", "classes": ["fast", "faster"]}, lambda rs: rs),

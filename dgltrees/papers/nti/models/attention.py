@@ -16,16 +16,16 @@ from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.settings import checked
 
 CHUNK = 640 << 20
-"""The approximate memory of one chunk of queries, in bytes."""
+"""Approximate memory of one chunk of queries, in bytes."""
 
 
 class Attended(NamedTuple):
-    """The result of attention for ``Q`` queries to each of ``T`` trees of at most ``M`` nodes.
+    """Result of attention of ``Q`` queries over each of ``T`` trees of at most ``M`` nodes.
 
     Attributes:
-        h: ``(T, Q, c)`` the attention vectors.
-        weights: ``(T, Q, M)`` the weight of each node, in the order of the tree's nodes; they sum
-            to 1. They are meant for drawing: those of tree attention have no gradient.
+        h: ``(T, Q, c)``, the attention vectors.
+        weights: ``(T, Q, M)``, the weight of each node, in the order of the tree's nodes; they sum
+            to 1. Use them only for drawing: the weights of tree attention have no gradient.
     """
 
     h: Tensor
@@ -34,13 +34,13 @@ class Attended(NamedTuple):
 
 @checked
 class AttentionOverTrees(nn.Module, ABC):
-    """The base of global and tree attention.
+    """Base class of global and tree attention.
 
     Arguments:
-        size: c.
-        score: the scoring function: ``"mlp"``, equation (11), ``"dot"``, or ``"map"``, that of the
+        size: c, the size of a state.
+        score: the scoring function: ``"mlp"``, equation (11), ``"dot"``, or ``"map"``, as in the
             paper's code (:class:`~dgltrees.cells.nti_attention.Score`).
-        mask_pads: pass over nodes without a token below them; the paper does not.
+        mask_pads: ignore nodes without a token below them; the paper includes them.
         init: how weights are drawn.
 
     Raises:
@@ -80,12 +80,14 @@ class AttentionOverTrees(nn.Module, ABC):
         Arguments:
             queries: ``(T, Q, c)``.
             encoding: the encoding of T trees.
-            keys: the result of :meth:`keys` for ``encoding``; pass it to save work if there are
-                several calls.
+            keys: the result of :meth:`keys` for ``encoding``, to compute it once for several calls.
+
+        Returns:
+            the attention vectors ``h`` and the ``weights``.
         """
 
     def extra_repr(self) -> str:
-        """The settings, for ``repr``."""
+        """Return the settings, for ``repr``."""
         return f"c={self.size}, mask_pads={self.mask_pads}"
 
 
@@ -120,7 +122,7 @@ class GlobalAttention(AttentionOverTrees):
     def forward(
         self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
     ) -> Attended:
-        """Attend by batched products, in chunks of queries; see :class:`AttentionOverTrees`."""
+        """Attend by matrix products, in chunks of queries; see :class:`AttentionOverTrees`."""
         table = encoding.table
         hidden = table.pad if self.mask_pads else ~table.mask
         return self.over(queries, table.states, hidden, keys)
@@ -135,6 +137,9 @@ class GlobalAttention(AttentionOverTrees):
             h: ``(T, M, c)``, the vectors.
             hidden: ``(T, M)`` bool, the vectors to ignore.
             keys: ``(T, M, c)``, the keys of ``h``; computed by default.
+
+        Returns:
+            the attention vectors ``h`` and the ``weights``.
         """
         keys = self.score.keys(h) if keys is None else keys
 
@@ -146,19 +151,22 @@ class GlobalAttention(AttentionOverTrees):
         return in_chunks(attend, queries, 4 * h[:, :, 0].numel() * h.element_size())
 
     def blend(self, z: Tensor, q: Tensor) -> Tensor:
-        """Equation (15)."""
+        """Return the attention vectors of averaged states z and queries q, equation (15)."""
         return torch.relu(z @ self.W_1 + q @ self.W_2)
 
 
 def in_chunks(
     attend: Callable[[Tensor], tuple[Tensor, Tensor]], queries: Tensor, size: int
 ) -> Attended:
-    """Call ``attend`` on chunks of the queries, with checkpoints if there is more than one.
+    """Call ``attend`` on chunks of the queries, with checkpoints for more than one chunk.
 
     Arguments:
         attend: maps ``(T, Q, c)`` to the fields of :class:`Attended`.
         queries: ``(T, Q, c)``.
         size: the memory that one query per tree needs, in bytes.
+
+    Returns:
+        the concatenated results.
     """
     at_once = max(1, CHUNK // max(1, size))
     if at_once >= queries.shape[1]:

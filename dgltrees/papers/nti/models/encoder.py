@@ -1,4 +1,4 @@
-"""The encoder of Neural Tree Indexers: trees over sentences, a leaf function and a cell."""
+"""Encoder of Neural Tree Indexers: trees over sentences, a leaf function and a cell."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dgltrees.trees.segments import starts
 
 @dataclass(frozen=True)
 class NodeTable:
-    """The states of all nodes in a padded table with one row per tree.
+    """States of all nodes in a padded table with one row per tree.
 
     Attributes:
         states: ``(T, M, c)``, in the order of the nodes; zero after the last node of a tree.
@@ -49,7 +49,7 @@ class NodeTable:
 
 @dataclass(frozen=True)
 class NTIEncoding(Encoding):
-    """The states of the nodes of trees over ``T`` sentences.
+    """States of the nodes of trees over ``T`` sentences.
 
     Attributes:
         memory: ``(N, c)``, the memory cells of all nodes.
@@ -62,12 +62,12 @@ class NTIEncoding(Encoding):
 
     @property
     def pad(self) -> Tensor:
-        """Which nodes have no token below them, ``(N,)`` bool."""
+        """Mask of the nodes without a token below them, ``(N,)`` bool."""
         return self.batch.ndata["pad"].to(self.states.device)
 
     @cached_property
     def table(self) -> NodeTable:
-        """The states in a padded table with one row per tree."""
+        """States in a padded table with one row per tree."""
         sizes, size = self.batch.sizes, self.states.shape[1]
         index = self.batch.cache.get("table", self._table_index, device=self.states.device)
         mask = index < self.batch.num_nodes
@@ -79,7 +79,7 @@ class NTIEncoding(Encoding):
         return NodeTable(states[index], mask, pad[index])
 
     def _table_index(self) -> Tensor:
-        """The node in each cell of the table, ``(T, M)``; N in empty cells."""
+        """Return the node in each cell of the table, ``(T, M)``; N in empty cells."""
         sizes = self.batch.sizes.numpy()
         column = np.arange(sizes.max(initial=0))
         index = np.where(column < sizes[:, None], starts(sizes)[:, None] + column, sizes.sum())
@@ -91,7 +91,7 @@ class Sentences(NamedTuple):
 
     Arguments:
         vectors: ``(S, k)``, the vectors, sentence after sentence.
-        lengths: ``(T,)`` int64 on the CPU, the number of tokens of each.
+        lengths: ``(T,)`` int64 on the CPU, the number of tokens of each sentence.
     """
 
     vectors: Tensor
@@ -99,17 +99,17 @@ class Sentences(NamedTuple):
 
 
 Leaf = Literal["identity", "linear", "lstm", "bilstm"]
-"""The names of leaf functions."""
+"""Names of leaf functions."""
 
 
 @checked
 class PadVector(nn.Module):
-    """The vector of leaves without a token.
+    """Vector of leaves without a token.
 
     Arguments:
-        size: of the vector.
-        kind: ``"fixed"``, drawn once from U(-0.1, 0.1) and part of the state, as in the paper's
-            code; ``"learned"``, a parameter; or ``"zero"``.
+        size: the size of the vector.
+        kind: ``"fixed"``, a buffer drawn once from U(-0.1, 0.1), as in the paper's code;
+            ``"learned"``, a parameter; or ``"zero"``.
     """
 
     vector: Tensor
@@ -127,23 +127,23 @@ class PadVector(nn.Module):
 
 @checked
 class NTIEncoder(Encoder):
-    """Neural Tree Indexers: runs a cell over trees that need no parser.
+    """Encoder of Neural Tree Indexers: a cell over trees that need no parser.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3. A full
-    n-ary tree is built over the tokens; all leaves without a token have the same vector, which goes
-    through the leaf function like those of tokens.
+    n-ary tree is built over the tokens. All leaves without a token share one vector, which is an
+    input of the leaf function like the vectors of tokens.
 
     Arguments:
-        inputs: gives every token its vector; without it only :meth:`encode` works, on vectors.
+        inputs: the module that maps tokens to vectors; without it only :meth:`encode` works.
         leaves: the leaf function.
         cell: the cell, for inputs of the leaf function's size; nodes above the leaves have the
             input zero.
         trees: ``"full"``, or ``"left"``, left-branching binary trees.
         branching: b, the number of children in a full tree.
-        stride: the distance of the first children of neighbours in a full tree; below b, sub-trees
-            overlap; by default b.
-        padding: the side of a sentence on which the leaves without a token stand.
-        width: the number of leaves of every full tree; by default as few as each sentence needs.
+        stride: the distance between the first children of neighbours in a full tree; below b,
+            sub-trees overlap; by default b.
+        padding: the side of a sentence with the leaves without a token.
+        width: the number of leaves of every full tree; by default the least for each sentence.
         pad: the vector of leaves without a token: ``"fixed"``, drawn once from U(-0.1, 0.1),
             ``"learned"``, or ``"zero"``.
         dropout: the probability of dropout on the leaves' vectors.
@@ -151,10 +151,10 @@ class NTIEncoder(Encoder):
 
     Attributes:
         size: c, the size of a state.
-        make_trees: builds the trees over sentences of given lengths.
+        make_trees: the function from lengths of sentences to the trees over them.
 
     Raises:
-        ConfigError: sizes do not fit, or a setting is out of range.
+        ConfigError: the sizes of leaf function and cell differ, or a setting is out of range.
     """
 
     input: Input
@@ -195,7 +195,10 @@ class NTIEncoder(Encoder):
         self.make_trees([1])  # refuses an impossible shape now
 
     def forward(self, batch: TreeBatch) -> NTIEncoding:
-        """The states of all nodes of the trees over the sentences of a batch.
+        """Encode the sentences of a batch.
+
+        Returns:
+            the states of all nodes of the trees over the sentences.
 
         Raises:
             TreeError: a sentence is empty, or too long.
@@ -205,13 +208,17 @@ class NTIEncoder(Encoder):
     def encode(
         self, sentences: Sentences, *, start: State | None = None, query: Tensor | None = None
     ) -> NTIEncoding:
-        """The states of all nodes of the trees over some sentences.
+        """Encode sentences from the vectors of their tokens.
 
         Arguments:
             sentences: the token vectors of T sentences.
             start: state and memory of the leaf LSTM before each sentence, each ``(T, d)``; zeros
                 by default.
-            query: ``(T, c)`` for cells that need a node field ``q``, such as the attentive node.
+            query: ``(T, c)``, for cells that need a node field ``q``, such as
+                :class:`~dgltrees.cells.nti_attention.NTIAttention`.
+
+        Returns:
+            the states of all nodes of the trees over the sentences.
 
         Raises:
             TreeError: a sentence is empty, or too long.
@@ -256,21 +263,25 @@ class NTIEncoder(Encoder):
 
 
 def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
-    """A node field with the rows of ``leaves`` at the leaves and zeros at inner nodes."""
+    """Return a node field with the rows of ``leaves`` at the leaves, zeros at inner nodes."""
     return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
 def make_leaves(
     name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", compile: bool = True
 ) -> LeafFunction:
-    """Make a leaf function by name; for ``"linear"``, the cell applies the linear map itself.
+    """Make a leaf function by name.
 
     Arguments:
-        name: ``"identity"``, ``"linear"``, ``"lstm"`` or ``"bilstm"``.
-        input_size: k.
-        size: of a state of the LSTMs.
+        name: ``"identity"``, ``"linear"`` (the cell applies the linear map), ``"lstm"`` or
+            ``"bilstm"``.
+        input_size: k, the size of a token's vector.
+        size: the size of a state of the LSTMs.
         init: how weights are drawn.
         compile: run all steps in one autograd function; False where a second derivative is needed.
+
+    Returns:
+        the leaf function.
 
     Raises:
         ConfigError: there is no leaf function of that name.

@@ -1,4 +1,4 @@
-"""An LSTM over sequences that returns the memories of all steps, in one autograd function.
+"""LSTM over sequences that returns the memories of all steps, in one autograd function.
 
 ``torch.nn.LSTM`` returns the memory of the last step only.
 """
@@ -18,7 +18,7 @@ aten = torch.ops.aten
 def lstm_steps(
     wx: Tensor, h: Tensor, c: Tensor, U: Tensor, index: Tensor, back: Tensor
 ) -> tuple[Tensor, Tensor]:
-    r"""States and memories after each step, each ``(W, d)``.
+    r"""Run an LSTM over sequences and return its state and memory at every step.
 
     .. math::
 
@@ -32,6 +32,9 @@ def lstm_steps(
         index: ``(steps, T)``, the row of ``wx`` that each sequence reads at each step; any row
             after its end.
         back: ``(W,)``, the index of each row of ``wx`` in ``index.flatten()``.
+
+    Returns:
+        the states and the memories, each ``(W, d)``, in the order of the rows of ``wx``.
     """
     d, states, memories = len(U), [], []
     for rows in index.unbind(0):
@@ -45,7 +48,7 @@ def lstm_steps(
 
 
 class FusedSteps(torch.autograd.Function):
-    """The same as :func:`lstm_steps`, with one product for the gradient of U."""
+    """Autograd function of :func:`lstm_steps`, with one product for the gradient of U."""
 
     @staticmethod
     def forward(  # noqa: D102

@@ -20,7 +20,7 @@ State = tuple[Tensor, Tensor]
 
 
 class Leaves(NamedTuple):
-    """The states of ``W`` leaves of ``T`` trees.
+    """States of ``W`` leaves of ``T`` trees.
 
     Attributes:
         h: ``(W, size)``, the states.
@@ -34,11 +34,11 @@ class Leaves(NamedTuple):
 
 
 class LeafFunction(nn.Module, ABC):
-    """The base class of leaf functions f_leaf: Munkhdalai and Yu (EACL 2017), section 3.
+    """Base class of leaf functions f_leaf: Munkhdalai and Yu (EACL 2017), section 3.
 
     Arguments:
         input_size: k, the size of a vector.
-        size: of a state.
+        size: the size of a state.
     """
 
     def __init__(self, input_size: int, size: int) -> None:
@@ -54,42 +54,45 @@ class LeafFunction(nn.Module, ABC):
             widths: ``(T,)`` int64 on the CPU, the number of leaves of each tree.
             start: state and memory before each sentence, each ``(T, size)``; by default zeros.
 
+        Returns:
+            the states, and the memories of an LSTM.
+
         Raises:
             ConfigError: ``start`` was given, but there is no LSTM.
         """
 
 
 class IdentityLeaves(LeafFunction):
-    """The identity: the state of a leaf is its vector (a cell may apply a linear map to leaves).
+    """Identity as leaf function: the state of a leaf is its vector.
 
     Arguments:
-        size: k.
+        size: k, the size of a vector.
     """
 
     def __init__(self, size: int) -> None:
         super().__init__(size, size)
 
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
-        """See :class:`LeafFunction`."""
+        """Return the vectors as states; see :class:`LeafFunction`."""
         if start is not None:
-            raise ConfigError("expected no start for leaves that have no state; leave it out")
+            raise ConfigError("expected no start for leaves without an LSTM, got one; leave it out")
         return Leaves(x)
 
 
 @checked
 class LSTMLeaves(LeafFunction):
-    r"""An LSTM over the leaves from left to right, whose memories the tree's leaves start with.
+    r"""LSTM over the leaves from left to right, whose memories are those of the tree's leaves.
 
     .. math:: h_t, c_t = LSTM(W x_t + b, h_{t-1}, c_{t-1})
 
     It is computed by :func:`~dgltrees.papers.nti.models.fused_steps.lstm_steps`.
 
     Arguments:
-        input_size: k.
-        size: d.
+        input_size: k, the size of a vector.
+        size: d, the size of a state.
         init: how weights are drawn; the bias is zero.
         compile: run all steps in one autograd function; False where a second derivative is needed.
-        backwards: read from right to left.
+        backwards: run from right to left.
     """
 
     def __init__(
@@ -110,12 +113,12 @@ class LSTMLeaves(LeafFunction):
         initialize(self.U, input_size + size, size, init)
 
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
-        """See :class:`LeafFunction`."""
+        """Run the LSTM over the leaves; see :class:`LeafFunction`."""
         h, c, *last = self.states(x, widths, start)
         return Leaves(h, c, (last[0], last[1]))
 
     def states(self, x: Tensor, widths: Tensor, start: State | None) -> list[Tensor]:
-        """States and memories of all leaves, and those after the last step of each sentence."""
+        """Return states and memories of all leaves, and those at the end of each sentence."""
         wx = torch.addmm(self.b, x, self.W)  # (W, 4 d)
         index, back = (each.to(x.device) for each in _steps(widths, self.backwards))
         zero = wx.new_zeros(len(widths), self.size)
@@ -133,8 +136,8 @@ class BidirectionalLSTMLeaves(LeafFunction):
     """Two LSTMs of half the size, left to right and right to left, with concatenated states.
 
     Arguments:
-        input_size: k.
-        size: d, even.
+        input_size: k, the size of a vector.
+        size: d, the size of a state, even.
         init, compile: see :class:`LSTMLeaves`.
 
     Raises:
@@ -151,7 +154,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
         self.left = LSTMLeaves(input_size, size // 2, init=init, compile=compile, backwards=True)
 
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
-        """See :class:`LeafFunction`; the last state of each LSTM is the one at its own end."""
+        """Concatenate the states of both LSTMs; the last one of each is that of its last step."""
         halves = []
         for k, lstm in enumerate((self.right, self.left)):
             begin = None if start is None else (start[0].chunk(2, 1)[k], start[1].chunk(2, 1)[k])
@@ -161,7 +164,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
 
 
 def _steps(widths: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
-    """The arguments ``index`` and ``back`` of :func:`lstm_steps`."""
+    """Return the arguments ``index`` and ``back`` of :func:`lstm_steps`."""
     first = starts(widths)
     step = torch.arange(int(widths.max()) if len(widths) else 0).unsqueeze(1)
     inside = step < widths  # (steps, T)

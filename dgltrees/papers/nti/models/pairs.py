@@ -1,4 +1,4 @@
-"""Two sentences: encoders of pairs, node-by-node attention, and tree matching."""
+"""Encoders of sentence pairs, node-by-node attention, and tree matching."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dgltrees.trees.segments import mask_of, ranges
 
 
 class EncodingPair(NamedTuple):
-    """The encodings of the first and of the second sentences of ``E`` pairs.
+    """Encodings of the first and of the second sentences of ``E`` pairs.
 
     Attributes:
         first: the encodings of premises or questions.
@@ -39,7 +39,7 @@ class EncodingPair(NamedTuple):
 
     @property
     def roots(self) -> Tensor:
-        """The vectors of all sentences, ``(2 E, c)``; the two of a pair are adjacent."""
+        """Vectors of all sentences, ``(2 E, c)``; the two of a pair are adjacent."""
         return torch.stack([self.first.roots, self.second.roots], 1).flatten(0, 1)
 
 
@@ -47,8 +47,11 @@ def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences
     """Split a batch of adjacent pairs into the first and the second sentences.
 
     Arguments:
-        vectors: ``(S, k)`` of the nodes of the batch, which are the tokens.
+        vectors: ``(S, k)``, the vectors of the nodes of the batch, which are the tokens.
         batch: an even number of sentences; its edges are not used.
+
+    Returns:
+        the first and the second sentences.
 
     Raises:
         TreeError: the number of sentences is odd.
@@ -67,12 +70,12 @@ def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences
 
 
 class PairEncoder(nn.Module, ABC):
-    """The base class of modules that encode pairs of sentences.
+    """Base class of modules that encode pairs of sentences.
 
     In a batch, the two sentences of a pair are adjacent.
 
     Attributes:
-        input: maps every token to its vector.
+        input: the module that maps tokens to vectors.
         size: c, the size of a state.
     """
 
@@ -83,11 +86,14 @@ class PairEncoder(nn.Module, ABC):
     @property
     @abstractmethod
     def single(self) -> NTIEncoder:
-        """The encoder of a sentence that is read on its own."""
+        """The encoder of single sentences."""
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair, as trees over their tokens.
+
+        Returns:
+            the encodings of the first and of the second sentences.
 
         Raises:
             TreeError: the number of sentences is odd.
@@ -98,15 +104,15 @@ class PairEncoder(nn.Module, ABC):
         return self.single.encode(Sentences(self.input(batch), batch.sizes))
 
     def make_trees(self, lengths: ArrayLike) -> TreeBatch:
-        """The trees over sentences of these lengths."""
+        """Build the trees over sentences with these numbers of tokens, ``(T,)``."""
         return self.single.make_trees(lengths)
 
 
 class SentencePairEncoder(PairEncoder):
-    """Encodes the two sentences of a pair independently: Munkhdalai and Yu (EACL 2017), Table 1.
+    """Encoder of the sentences of a pair independently: Munkhdalai and Yu (EACL 2017), Table 1.
 
     Arguments:
-        encoder: builds trees over the tokens of both sentences.
+        encoder: the encoder of both sentences.
     """
 
     def __init__(self, encoder: NTIEncoder) -> None:
@@ -115,7 +121,7 @@ class SentencePairEncoder(PairEncoder):
 
     @property
     def input(self) -> Input:  # type: ignore[override]
-        """The module that maps every token to its vector."""
+        """The module that maps tokens to vectors."""
         return self.encoder.input
 
     @property
@@ -130,15 +136,15 @@ class SentencePairEncoder(PairEncoder):
 
 
 class QuestionAnswerEncoder(PairEncoder):
-    """NTI-ANF-LSTM: the question is encoded with the answer's vector as the query of its cell.
+    """NTI-ANF-LSTM: encoder of questions with the answer's vector as the query of the cell.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.2.
 
     Arguments:
-        inputs: gives every token its vector.
-        question: encodes questions, without inputs of its own; its cell needs a node field ``q``
+        inputs: the module that maps tokens to vectors.
+        question: the encoder of questions, without ``inputs``; its cell needs a node field ``q``
             (NTI-ANF-LSTM).
-        answer: encodes answers, without inputs of its own (NTI-SLSTM-LSTM), to the question's size.
+        answer: the encoder of answers, without ``inputs``, of the same size (NTI-SLSTM-LSTM).
     """
 
     def __init__(self, inputs: Input, question: NTIEncoder, answer: NTIEncoder) -> None:
@@ -159,10 +165,10 @@ class QuestionAnswerEncoder(PairEncoder):
 
 
 class SharedWordCount(nn.Module):
-    """The feature log(1 + n), with n the words of a sentence that also occur in the other.
+    """Feature log(1 + n), with n the number of words that also occur in the other sentence.
 
     Munkhdalai and Yu (EACL 2017) mention "a simple word count feature" without a formula (footnote
-    6); this formula is a choice of this package.
+    6); the formula is a choice of this package.
 
     Arguments:
         column: the node column that is 1 for words that also occur in the other sentence, else 0.
@@ -176,7 +182,7 @@ class SharedWordCount(nn.Module):
         self.register_buffer("zero", torch.zeros(()), persistent=False)  # has the model's dtype
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The feature of each sentence of a batch, ``(T, 1)``.
+        """Return the feature of each sentence of a batch, ``(T, 1)``.
 
         Raises:
             TreeError: there is no such column.
@@ -192,18 +198,18 @@ class SharedWordCount(nn.Module):
 
 @checked
 class NodeByNode(SentencePairEncoder):
-    """Encodes pairs of sentences with node-by-node attention of the second over the first.
+    """Encoder of pairs with node-by-node attention of the second sentence over the first.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1, say
     only that the model "attends over the premise tree nodes at every time step of hypothesis
-    encoding", with the weights of both trees tied. The computation at a node is inferred from that
-    and from the number of parameters in Table 1: the cell computes (h_p, c_p), q = h_p attends to
-    the premise's tree, and h_tree of (15), or of tree attention, replaces h_p before it is sent to
-    the parent; c_p and the leaves are not changed. A leaf LSTM starts the hypothesis with the state
-    and memory that it had after the premise.
+    encoding", with the weights of both trees tied. The computation at a node is inferred from this
+    and from the number of parameters in Table 1. The cell computes (h_p, c_p), and q = h_p attends
+    to the premise's tree. Then h_tree of (15), or of tree attention, replaces h_p before it is sent
+    to the parent; c_p and the leaves are not changed. A leaf LSTM starts the hypothesis with the
+    state and memory after the premise.
 
     Arguments:
-        encoder: builds trees over the tokens of both sentences.
+        encoder: the encoder of both sentences.
         attention: global or tree attention of the encoder's size.
         dropout: the probability of dropout on the attention vectors.
     """
@@ -218,7 +224,8 @@ class NodeByNode(SentencePairEncoder):
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair.
 
-        The attribute ``attention`` of the second encoding holds the weights of all its nodes.
+        Returns:
+            the encodings; ``attention`` of the second one has the weights of all its nodes.
 
         Raises:
             TreeError: the number of sentences is odd.
@@ -233,14 +240,14 @@ class NodeByNode(SentencePairEncoder):
         trees, ndata, parts = encoder.plant(sentences, premise.final)
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
         attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
-        # what attends holds the tensors of one batch, so that no code can be compiled for all
+        # the attending cell holds the tensors of one batch, so no code can be compiled for all
         state = run_cell(attending, trees, ndata, compile=False)
         memory, weights = state.get("c"), state["weights"]
         return NTIEncoding(trees, state["h"], memory=memory, attention=weights, **parts)
 
 
 class _Attending:
-    """Wraps a cell so that each inner node attends to a premise after its update."""
+    """Wrapper of a cell in which each inner node attends to a premise after its update."""
 
     group_by = "tree"  # gives the number of queries per tree and level on the host
 
@@ -279,7 +286,7 @@ class _Attending:
 
 
 def _places(groups: Groups) -> tuple[Tensor, int]:
-    """The place of each row in a padded table with one row per tree, and the table's width.
+    """Return the index of each row in a padded table, a row per tree, and the table's width.
 
     Arguments:
         groups: the trees, in the order of their rows, and the number of rows of each.
@@ -291,7 +298,7 @@ def _places(groups: Groups) -> tuple[Tensor, int]:
 
 @checked
 class TreeMatching(ClassHead):
-    """A head that classifies two sentences by tree matching or full tree matching.
+    """Head that classifies two sentences by tree matching or full tree matching.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1. All
     nodes of the hypothesis, deepest level first and from left to right, attend to the premise's
@@ -300,17 +307,17 @@ class TreeMatching(ClassHead):
 
     Arguments:
         attention: global or tree attention of the encoder's size c.
-        output: makes logits of the last states, of c numbers or in full matching 2 c.
-        full: match both ways.
-        root_query: let the root of the querying tree attend too, unless it is the only node; the
-            paper says so, its code leaves it out.
-        last_step: let the last state of the matching LSTM attend to all earlier ones, as in the
-            code, by another global attention.
+        output: the module from last states, of size c, or 2 c in full matching, to logits.
+        full: match in both directions.
+        root_query: let the root of the querying tree attend too, as in the paper; its code omits
+            the root unless it is the only node.
+        last_step: let the last state of the matching LSTM attend to all earlier states by a second
+            global attention, as in the code.
         dropout: the probability of dropout on the attention vectors.
         init: how the weights of the LSTM are drawn.
 
     Shapes:
-        the encodings of ``E`` premises and hypotheses to ``(E, classes)``.
+        from the encodings of ``E`` premises and hypotheses to ``(E, classes)``.
     """
 
     arity = 2
@@ -340,7 +347,7 @@ class TreeMatching(ClassHead):
         return self.attention(queries.table.states, memory)
 
     def match(self, queries: NTIEncoding, memory: NTIEncoding) -> Tensor:
-        """The matching vectors of the trees ``queries``, which attend to ``memory``, ``(E, c)``."""
+        """Return the matching vectors ``(E, c)`` of ``queries``, which attend to ``memory``."""
         vectors = self.dropout(self.attend(queries, memory).h)
         lengths = queries.batch.sizes
         if not self.root_query:
@@ -363,7 +370,7 @@ class TreeMatching(ClassHead):
 
 
 def make_lstm(input_size: int, size: int, init: Init = "kaiming") -> nn.LSTM:
-    """An LSTM of one layer, ``(T, L, input_size)`` to ``(T, L, size)``, with biases 0."""
+    """Make an LSTM of one layer, ``(T, L, input_size)`` to ``(T, L, size)``, with biases 0."""
     lstm = nn.LSTM(input_size, size, batch_first=True)
     for name, parameter in lstm.named_parameters():
         if name.startswith("weight"):
@@ -374,7 +381,7 @@ def make_lstm(input_size: int, size: int, init: Init = "kaiming") -> nn.LSTM:
 
 
 def _run(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """All states, ``(T, L, c)``, and the last ones, ``(T, c)``, of sequences of these lengths."""
+    """Return the states ``(T, L, c)`` and last states ``(T, c)`` of sequences of these lengths."""
     if bool((lengths == lengths[:1]).all()):
         states, (last, _) = lstm(x[:, : int(lengths[0])])
     else:

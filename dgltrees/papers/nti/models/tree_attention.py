@@ -40,7 +40,7 @@ class TreeAttention(AttentionOverTrees):
     ``"code"`` follows the public code, which scores the original states once and has no ReLU at
     each node: h' = z, and the result is :math:`ReLU(W_1 h'_{root} + W_2 q)`, as inferred from (15).
 
-    With ``mask_pads`` a node that has tokens below it ignores children that have none.
+    With ``mask_pads`` a node with tokens below it ignores children without tokens.
 
     Arguments:
         size, score, mask_pads, init: see :class:`AttentionOverTrees`.
@@ -67,7 +67,7 @@ class TreeAttention(AttentionOverTrees):
     def forward(
         self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
     ) -> Attended:
-        """Attend by reshapes of the levels of full trees; see :class:`AttentionOverTrees`."""
+        """Attend by reshaping the levels of full trees; see :class:`AttentionOverTrees`."""
         keys = self.keys(encoding) if keys is None else keys
         shape = full_shape(encoding.batch)
         if shape is None or shape.stride != shape.branching:
@@ -97,6 +97,9 @@ class TreeAttention(AttentionOverTrees):
 
         Arguments:
             queries, encoding, keys: see :meth:`forward`.
+
+        Returns:
+            the attention vectors ``h`` and the ``weights``.
         """
         batch = encoding.batch
         tree = batch.tree_of_node.to(queries.device)
@@ -113,16 +116,16 @@ class TreeAttention(AttentionOverTrees):
         return Attended(h, weights.transpose(1, 2))
 
     def new(self, z: Tensor) -> Tensor:
-        """The new state h' of inner nodes, equation (19)."""
+        """Return the new state h' of inner nodes, equation (19)."""
         return (z @ self.W_1).relu_() if self.rescores else z
 
     def last(self, h: Tensor, q: Tensor) -> Tensor:
-        """The attention vector, from the new state h' of the root and the query."""
+        """Return the attention vector, from the new state h' of the root and the query."""
         return h if self.rescores else torch.relu(h @ self.W_1 + q @ self.W_2)
 
 
 class _Climb:
-    """DGL's three functions; ``s`` is h', ``m`` the score of a node as a child."""
+    """Cell of tree attention; its state ``s`` is h', ``m`` the score of a node as a child."""
 
     def __init__(self, attention: TreeAttention, slots: int) -> None:
         self.attention, self.slots = attention, slots
@@ -165,7 +168,7 @@ class _Climb:
 
 
 def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
-    """The weight of each node in its root's vector, ``(N, Q)``, from the roots down."""
+    """Return the weight of each node in its root's vector, ``(N, Q)``."""
     weight = torch.ones_like(alpha[:, :, 0])
     level = levels_of(batch)[batch.dst.numpy()]
     for of_level in range(int(level.max(initial=-1)), -1, -1):
@@ -177,7 +180,7 @@ def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
 
 
 def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
-    """The trees grouped by width, and the index of each tree in this order."""
+    """Group the trees by width; return the index of each tree in this order, and the groups."""
     widths = np.array(shape.widths)
     groups = [(int(width), np.flatnonzero(widths == width)) for width in np.unique(widths)]
     order = inverse(np.concatenate([rows for _, rows in groups]))
@@ -185,7 +188,7 @@ def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
 
 
 class _FullTrees:
-    """``G`` full trees of one width, in which a level is a slice and its children the one before.
+    """``G`` full trees of one width; a level is a slice, after the slice of its children.
 
     Arguments:
         attention: the attention module.
@@ -216,7 +219,7 @@ class _FullTrees:
             self.hidden.append(nn.functional.pad(hidden, (1, 0)).unsqueeze(3))  # (G, n, 1 + b, 1)
 
     def attend(self, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """Equations (16) to (19) for queries ``(G, Q, c)``: attention vectors and weights."""
+        """Return attention vectors and weights of queries ``(G, Q, c)``, equations (16) to (19)."""
         attention, score, b = self.attention, self.attention.score, self.branching
         wq = score.queries(queries)
         scores = score.every(self.keys, wq).transpose(1, 2).split_with_sizes(self.sizes, 1)
@@ -239,7 +242,7 @@ class _FullTrees:
         return attention.last(root, queries), weights
 
     def _blend(self, alpha: Tensor, h: Tensor, s: Tensor) -> Tensor:
-        """Equation (18), ``(G, n, Q, c)``, from the states h of a level and s of the one below."""
+        """Return z ``(G, n, Q, c)`` of equation (18), from h of a level and s of the one below."""
         children = s.reshape(len(s), -1, self.branching, *s.shape[2:])  # (G, n, b, Q or 1, c)
         if children.shape[3] == 1:  # leaves: one product
             S = torch.cat([h.unsqueeze(2), children.squeeze(3)], 2)  # (G, n, 1 + b, c)
@@ -250,7 +253,7 @@ class _FullTrees:
         return z
 
     def _weights(self, alphas: list[Tensor], queries: Tensor) -> Tensor:
-        """The weight of each node in its root's vector, ``(G, Q, M)``."""
+        """Return the weight of each node in its root's vector, ``(G, Q, M)``."""
         weight = queries.new_ones(len(queries), 1, queries.shape[1])  # (G, n, Q)
         parts = []
         for alpha in reversed(alphas):

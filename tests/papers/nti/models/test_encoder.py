@@ -124,7 +124,7 @@ def test_two_directions_read_from_both_sides() -> None:
 
 def test_without_leaf_lstm_there_is_nothing_to_begin_with() -> None:
     zero = torch.zeros(1, SIZE)
-    with pytest.raises(ConfigError, match="expected no start for leaves that have no state"):
+    with pytest.raises(ConfigError, match="expected no start for leaves without an LSTM"):
         nti(SIZE, leaves="identity").encode(sentences([2], SIZE), start=(zero, zero))
 
 

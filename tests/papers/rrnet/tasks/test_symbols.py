@@ -179,7 +179,7 @@ def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("fraction", "message"),
     [
-        (0.0, "expected test files, got none"),
+        (0.0, "missing test files"),
         (0.001, r"0\.001 of the training examples is less than one"),
     ],
 )

@@ -140,7 +140,7 @@ def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixtu
         load_joint(load(copied))
     assert joint_loss(load(copied)) is None
     trained(copied)
-    with pytest.raises(ConfigError, match=r"model.state = 'own', asked was 'source'"):
+    with pytest.raises(ConfigError, match=r"model.state='own', now model.state='source'"):
         trained(copied, state="source")
     assert isinstance(load_joint(load(copied)), JointTreeLM)
     with pytest.raises(ConfigError, match=r"model\.state to be one of own, source, got 'both'"):
