@@ -142,7 +142,7 @@ def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
 def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
     message = fails(capsys, "evaluate", str(run), "--test", str(SAMPLES / "lrt" / "train2"))
     assert "expected a file of the format jsonl, which the run reads, got" in message
-    assert "train2, which looks like lrt; convert it, or say --format" in message
+    assert "train2, which looks like lrt; convert it, or use --format" in message
 
 
 def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None:

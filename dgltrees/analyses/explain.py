@@ -158,8 +158,10 @@ class Explanation:
     @property
     def text(self) -> str:
         """The explanation as text; for a large tree, only its strongest nodes."""
-        totals = zip(self.column_names, self.columns.sum(0).tolist())
-        lines = [self.summary(), *(f"  {name}: {total:+.3g}" for name, total in totals)]
+        lines = [self.summary()]
+        for name, values in zip(self.column_names, self.columns.T):
+            if values.any():
+                lines.append(f"  {name}: {values.sum():+.3g}")
         if self.forest.num_nodes <= _SHOWN_NODES:
             return "\n".join([*lines, "", self.draw().text])
         table = self.to_dict()

@@ -25,6 +25,8 @@ from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
+_NO_NODES = ("Workers",)
+"""Keys of PostgreSQL's lists of objects that are not nodes."""
 CHILDREN = "children"
 """The key of the children if the first records have no lists of objects."""
 
@@ -54,7 +56,7 @@ def trees_of_records(
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
 
     Arguments:
-        records: the dictionaries.
+        records: the dictionaries, each a record or the root itself.
         layout: their layout; fields that are not set are inferred from the first records.
 
     Returns:
@@ -64,7 +66,7 @@ def trees_of_records(
         TreeError: see :meth:`Records.examples` and :meth:`Records.check_children`; the error names
             the tree.
     """
-    reader = Records(None, complete_layout(layout, records[:100]))
+    reader = Records(None, layout)
     trees = reader.examples(list(records), range(len(records)))
     reader.check_children()
     return trees, reader.layout
@@ -84,7 +86,7 @@ class Records:
             (lambda text, line: TreeError(text, tree=line)) if path is None else error_in(path)
         )
         self.nodes, self.beside = (ColumnTypes(path, layout.categorical_columns) for _ in range(2))
-        self._has_children = False
+        self._in_memory, self._is_complete, self._has_children = path is None, False, False
         self._other_lists: dict[str, int] = {}  # and the first line of each
 
     def examples(
@@ -111,9 +113,8 @@ class Records:
                 not a list of objects, or a column has several kinds of values; the error names file
                 and line.
         """
-        if self.layout.children_key is None:  # of standard input, or without any lists
-            layout = complete_layout(self.layout, records[:100])
-            self.layout = replace(layout, children_key=layout.children_key or CHILDREN)
+        if not self._is_complete:
+            self._complete(records)
         paths = [path.split(".") for path in self.layout.paths] or [[]]
         arity = len(paths)
         roots = [
@@ -151,9 +152,25 @@ class Records:
                 beside[name] = column
         return LabeledTrees(forest, as_example_columns(beside, lines), arity)
 
+    def _complete(self, records: Sequence[Any]) -> None:
+        """Complete the layout by the first records, which may be roots in spite of its path."""
+        layout, first = self.layout, records[0]
+        outer = layout.paths[0].partition(".")[0] if len(layout.paths) == 1 else None
+        is_root = isinstance(first, dict) and (self._in_memory or layout.children_key in first)
+        if outer is not None and is_root and outer not in first:
+            layout = replace(layout, tree_path=None)
+        elif self._in_memory or layout.children_key is None:  # a file has been looked at
+            layout = complete_layout(layout, records[:100])
+        self.layout = replace(layout, children_key=layout.children_key or CHILDREN)
+        self._is_complete = True
+
     def _warn_of_lists(self, vocabs: Mapping[str, Vocabulary]) -> None:
         """Warn of other keys with lists of objects, some of which may be meant as children."""
-        lists = [n for n, names in vocabs.items() if any(v.startswith('[{"') for v in names.names)]
+        lists = [
+            name
+            for name, names in vocabs.items()
+            if name not in _NO_NODES and any(each.startswith('[{"') for each in names.names)
+        ]
         if lists:
             warnings.warn(
                 f"lists of objects under {', '.join(map(repr, lists))} are read as strings; the "

@@ -25,6 +25,8 @@ MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N")
 
 Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
+_ESTIMATE = "Estimated Cardinality"
+"""The key of a number that DuckDB writes as a string."""
 _OF_JSON: set[type] = {str, int, float, bool, type(None), list, dict}
 _UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, {int, bool})
 
@@ -105,6 +107,8 @@ class ColumnTypes:
             for key, (within, values) in _by_key(parents, skipped).items():
                 path, rows = (*above, key), parent_rows[within]
                 name = ".".join(path)
+                if key == _ESTIMATE and name not in self.names:
+                    values = list(map(_integer, values))
                 if name not in self.names and dict in set(map(type, values)):
                     self._check(name, rows, values, line_of)
                     pending.append((path, rows, values))
@@ -216,6 +220,11 @@ def _by_key(
         if some:
             columns[key] = rows, some
     return columns
+
+
+def _integer(value: Any) -> Any:
+    """Return the integer that a string shows, or the value."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:

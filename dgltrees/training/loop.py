@@ -80,7 +80,7 @@ OnEpoch = Callable[[dict[str, Any], Settings, float, bool], None]
 """Called after each epoch with its metrics, the settings, its duration in seconds, and whether it
 is the best so far."""
 
-_MEASURED = 1.0  # seconds of training by which its length is estimated
+_MEASURED = 2.0  # seconds of training by which its length is estimated
 _ANNOUNCED = 60.0  # seconds from which on it is announced
 
 
@@ -278,7 +278,7 @@ class Trainer:
         return losses.detach()
 
     def _finish_epoch(self, started: float) -> None:
-        state = self.progress
+        state, self._announces = self.progress, False  # the line of the epoch says it
         line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": state.loss / state.rows}
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
 
 
-_PLACES = ("file", "name", "line")
-"""Example columns that locate a tree, of formats whose files have parts."""
+_PLACES = ("id", "file", "name", "line")
+"""Example columns that identify or locate a tree."""
 _BATCH = 1_000  # examples to read and predict at a time
 
 Paths = PathLike | Sequence[PathLike]

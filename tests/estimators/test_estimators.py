@@ -159,7 +159,7 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
         (SECONDS, np.arange(5), "expected a group per tree, got 5 groups for 60 trees"),
         (SECONDS[:5], np.arange(5), "expected a target per tree, got 5 targets for 60 trees"),
         (SECONDS[:, None], np.arange(60), r"a target per tree, \(T,\), got the shape \(60, 1\)"),
-        (SECONDS, np.arange(60), "groups of trees with unlike targets, .*; see groups and y$"),
+        (SECONDS, np.arange(60), "groups with different targets, .*; see groups and y$"),
         (SPEED, np.zeros(60), "expected a number as the target 'target', got"),
     ],
 )
@@ -352,7 +352,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
     ("arguments", "y", "message"),
     [
         ({}, SECONDS[:5], "a target per tree, got 5 targets for 60 trees"),
-        ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "expected a target 'target' for every"),
+        ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "missing target 'target' of a training"),
         ({}, np.where(SECONDS > 0.1, np.inf, SECONDS), "expected a finite number as the target"),
         ({"cell": "lsmt"}, SECONDS, "expected cell to be one of"),
         ({"cell": "training.lr"}, SECONDS, "expected cell to be one of .*, got 'training.lr'$"),
@@ -372,7 +372,7 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: s
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
-    with pytest.raises(TreeError, match="expected a target 'target' for every training tree, got"):
+    with pytest.raises(TreeError, match="missing target 'target' of a training tree; add"):
         TreeClassifier(**QUICK).fit(X, [missing, *SPEED[1:].tolist()])
 
 
@@ -394,7 +394,7 @@ def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
 
 def test_single_nodes_are_no_trees() -> None:
     single = Forest.from_objects([{"x": 1}] * 4, columns=["x"])
-    with pytest.raises(TreeError, match="got a single node in each; give trees whose nodes have c"):
+    with pytest.raises(TreeError, match="got one node in each; pass trees whose nodes have c"):
         TreeRegressor(**QUICK).fit(single, [1, 2, 3, 4])
 
 

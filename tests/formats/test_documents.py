@@ -44,7 +44,7 @@ def test_functions_of_files_and_folders(tmp_path: Path) -> None:
         places = [(line["file"], line["name"], line["line"]) for line in lines]
         assert places == [(str(file), name, at) for name, at in zip(names, (3, 6, 7))]
     files["train"] = str(tmp_path / "[ab]")
-    with pytest.raises(TreeError, match=r"x.py:3: tree 0: .* 'label' .*: give the one above"):
+    with pytest.raises(TreeError, match=r"x.py:3: tree 0: .* 'label' .*; name the folder above"):
         train(quick("classify", {**files, "target": "label"}), tmp_path / "none")
 
 

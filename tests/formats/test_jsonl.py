@@ -284,3 +284,25 @@ def test_what_follows_a_document_is_checked(tmp_path: Path, text: str, message: 
     with pytest.raises(TreeError) as caught:
         read(tmp_path / "trees.json", "json-records")
     assert str(caught.value) == f"{tmp_path / 'trees.json'}{message}"
+
+
+def test_plans_of_duckdb_are_read_unchanged(tmp_path: Path) -> None:
+    """EXPLAIN gives a list of a root, EXPLAIN ANALYZE a record with the root in a list."""
+
+    def node(name: str, rows: int, *children: Any, **more: Any) -> dict[str, Any]:
+        info = {"Estimated Cardinality": str(rows), **more}
+        return {"name": name, "children": list(children), "extra_info": info}
+
+    root = node("PROJECTION", 3, node("HASH_JOIN", 3, node("SEQ_SCAN", 25), node("SEQ_SCAN", 9)))
+    for name, record in (
+        ("explain.json", [root]),
+        ("analyze.json", {"operator": [root], "query": {"total_time": 0.5, "sql": "SELECT 1"}}),
+    ):
+        text = json.dumps(record, indent=4)
+        (tmp_path / name).write_text(f"{text}\n{text}\n")
+        plans = read(tmp_path / name)
+        assert plans.forest.sizes.tolist() == [4, 4]
+        assert (
+            plans.forest.columns["extra_info.Estimated Cardinality"].tolist() == [3, 3, 25, 9] * 2
+        )
+    assert plans.columns["query.total_time"].tolist() == [0.5, 0.5]

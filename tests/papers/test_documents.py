@@ -29,9 +29,7 @@ def python_blocks(document: str) -> list[tuple[int, str]]:
 
 @pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge function")
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch_geometric
-@pytest.mark.parametrize(
-    "document", ["README.md", *(page for page in PAGES if python_blocks(page))]
-)
+@pytest.mark.parametrize("document", [page for page in PAGES if python_blocks(page)])
 def test_python_blocks_run_one_after_the_other(document: str) -> None:
     names: dict[str, object] = {"__name__": document}
     with mock.patch.dict(CELLS):  # one of them adds a cell

@@ -1,4 +1,4 @@
-"""Trained models of plain sentences: what they attend to, where they err, what they find similar.
+"""Trained models of plain sentences: attention, accuracy by padding, and similar phrases.
 
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 5. A model
 knows only the words of its training examples; queries and results keep the words of the files.
@@ -36,21 +36,24 @@ from dgltrees.trees.segments import inverse
 
 
 def _settings(run: TrainedModel) -> SentenceSettings:
-    """The settings of the data of a run, which must be on plain sentences."""
+    """Return the settings of the data of a run, which must be on plain sentences."""
     require(run, run.task, SentenceTask, "a run of nli, wikiqa or sst-phrases")
     return cast(SentenceSettings, run.settings.data)
 
 
 def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> LabeledTrees:
-    """Read the examples of files with a vocabulary of the model's words and of all others.
+    """Read the examples of files with a vocabulary of the model's words and all others.
 
     Arguments:
         run: a run on plain sentences.
         files: paths, or patterns such as ``data/*.txt``.
 
+    Returns:
+        the examples; words that the model does not know have ids after those of the model.
+
     Raises:
-        ConfigError: the run has another task, or a pattern names no file.
-        TreeError: a file is not what the task reads.
+        ConfigError: the run has another task, or a pattern matches no file.
+        TreeError: a file is invalid.
     """
     _settings(run)
     values: dict[str, object] = {"test": [os.fspath(file) for file in files]}
@@ -62,11 +65,18 @@ def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> Lab
 
 
 def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
-    """Split texts at spaces into sentences, with the vocabulary of the model's and all other words.
+    """Split strings at spaces, with a vocabulary of the model's words and all others.
+
+    Arguments:
+        run: a run on plain sentences.
+        texts: the strings, one per sentence.
+
+    Returns:
+        the sentences as chains of words.
 
     Raises:
         ConfigError: the run has another task.
-        TreeError: a text has no word.
+        TreeError: a string has no word.
     """
     parts, words = [text.split() for text in texts], Vocabulary()
     ids = words.encode([word for part in parts for word in part])
@@ -75,7 +85,7 @@ def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
 
 
 def _all_words(run: TrainedModel) -> Vocabulary:
-    """A vocabulary of the words of the model, to which more can be added."""
+    """Return a vocabulary of the words of the model, to which more can be added."""
     words = run.vocabularies["word"]
     return Vocabulary(words.names, unknown=words.unknown)
 
@@ -89,20 +99,20 @@ def _with_model_words(run: TrainedModel, forest: Forest) -> Forest:
 
 
 def _tree_encoder(run: TrainedModel) -> NTIEncoder | PairEncoder:
-    """The encoder of a run, which must build trees over plain sentences."""
+    """Return the encoder of a run, which must build trees over plain sentences."""
     _settings(run)
     encoder = getattr(run.model, "encoder", None)
     if isinstance(encoder, PairEncoder):
         return encoder
-    return require(run, encoder, NTIEncoder, "a model that makes trees (model.encoder nti)")
+    return require(run, encoder, NTIEncoder, "a model that builds trees (model.encoder nti)")
 
 
 def _batches(
     run: TrainedModel, forest: Forest, max_nodes: int, *, arity: int = 1
 ) -> Iterator[tuple[NDArray[np.int64], TreeBatch]]:
-    """The ids of sentences and their batches with the words of the model, shortest first.
+    """Yield the ids of sentences and their batches with the words of the model, shortest first.
 
-    ``arity`` sentences in succession stay together.
+    Every ``arity`` sentences in succession are in one batch.
     """
     encoded = _with_model_words(run, forest)
     sizes = encoded.sizes.reshape(-1, arity).sum(1)
@@ -115,7 +125,7 @@ def _batches(
 def encodings(
     run: TrainedModel, forest: Forest, *, max_nodes: int = 10_000
 ) -> Iterator[tuple[NDArray[np.int64], Encoding]]:
-    """The ids of sentences and the encodings of the trees over them, batch by batch.
+    """Yield the ids of sentences and the encodings of the trees over them, batch by batch.
 
     Arguments:
         run: a run whose model builds trees.
@@ -137,11 +147,11 @@ class AttentionMap:
 
     Arguments:
         words: ``(L,)``, the premise's words at the leaves of its tree; None marks a pad.
-        spans: ``(M, 2)`` the first and the last leaf below each node of that tree.
+        spans: ``(M, 2)``, the first and the last leaf below each node of that tree.
         depth: ``(M,)``, the number of edges between each node and the root.
         phrases: ``(Q,)``, the words below each attending node of the hypothesis' tree.
-        pads: ``(Q,)`` the number of pads below it.
-        weights: ``(Q, M)`` the attention of each phrase on the nodes of the premise.
+        pads: ``(Q,)``, the number of pads below each attending node.
+        weights: ``(Q, M)``, the attention of each phrase on the nodes of the premise.
     """
 
     words: list[str | None]
@@ -154,11 +164,14 @@ class AttentionMap:
     def draw(self, phrases: Sequence[str] | None = None) -> AttentionDrawing:
         """Draw the attention of phrases as heat maps.
 
-        Nodes that differ only by pads have the same words below them; of these the lowest is drawn
+        Nodes that differ only in pads have the same words below them; the lowest of them is drawn
         for a phrase. Titles show the number of pads.
 
         Arguments:
             phrases: words of the hypothesis, with spaces; by default those of all nodes.
+
+        Returns:
+            the drawing.
 
         Raises:
             ConfigError: the hypothesis has no such phrase.
@@ -172,8 +185,8 @@ class AttentionMap:
     def _row(self, phrase: str) -> int:
         if phrase not in self.phrases:
             raise ConfigError(
-                f"expected a phrase that a node of the hypothesis covers, got {phrase!r}; "
-                f"its phrases: {'; '.join(self.phrases)}"
+                f"expected a phrase of the hypothesis, got {phrase!r}; its phrases: "
+                f"{'; '.join(self.phrases)}"
             )
         return self.phrases.index(phrase)
 
@@ -183,17 +196,19 @@ def _pads(number: int) -> str:
 
 
 def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
-    """The attention of one pair of sentences, from hypothesis to premise.
+    """Compute the attention of one pair of sentences, from hypothesis to premise.
 
     Arguments:
         run: a run whose model has attention.
         files: files of pairs.
         example: the number of the pair, from 0.
 
+    Returns:
+        the attention of the nodes of the hypothesis.
+
     Raises:
         ConfigError: the model has no attention.
-        TreeError: a file is not what the task reads, there is no such example, or sub-trees
-            overlap.
+        TreeError: a file is invalid, there is no such example, or sub-trees overlap.
     """
     data = examples_with_all_words(run, files)
     if not 0 <= example < len(data):
@@ -217,7 +232,7 @@ def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0
 def pad_attention(
     run: TrainedModel, files: Sequence[PathLike], *, max_nodes: int = 2_000
 ) -> dict[str, Any]:
-    """The share of the attention on nodes without a word below them, section 5.3.
+    """Compute the fraction of the attention on nodes without a word below them, section 5.3.
 
     Arguments:
         run: a run whose model has attention.
@@ -226,11 +241,11 @@ def pad_attention(
 
     Returns:
         the ``mean`` and the maximum (``most``) over ``queries`` nodes of hypotheses; and ``share``,
-        that of pads among all nodes, which ``mean`` would be if all weights were equal.
+        the fraction of pads among all nodes, which is the mean for equal weights.
 
     Raises:
         ConfigError: the model has no attention.
-        TreeError: a file is not what the task reads.
+        TreeError: a file is invalid.
     """
     data, masses, shares = examples_with_all_words(run, files), [], []
     for _, batch in _batches(run, data.forest, max_nodes, arity=data.arity):
@@ -252,7 +267,7 @@ def pad_attention(
 
 @torch.no_grad()
 def _attention(run: TrainedModel, batch: TreeBatch) -> tuple[NTIEncoding, NTIEncoding, Tensor]:
-    """The encodings of premises and hypotheses, and the attention of the latter, ``(N, M)``."""
+    """Return the encodings of premises and hypotheses, and the latter's attention, ``(N, M)``."""
     model: Any = run.model
     expected = "a model whose sentences attend to each other (model.interaction)"
     pair = require(run, model.encoder(batch.to(run.fabric.device)), EncodingPair, expected)
@@ -264,30 +279,30 @@ def _attention(run: TrainedModel, batch: TreeBatch) -> tuple[NTIEncoding, NTIEnc
 
 
 def _queries(hypothesis: NTIEncoding, weights: Tensor) -> Tensor:
-    """Which nodes attend and have a word below them, ``(N,)`` bool."""
+    """Return the mask of the nodes that attend and have a word below them, ``(N,)``."""
     return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()
 
 
 def accuracy_by_padding(
     run: TrainedModel, files: Sequence[PathLike], *, step: int = 5
 ) -> list[dict[str, Any]]:
-    """Accuracy by the number of pads in an example's tree, or in both of its trees.
+    """Compute the accuracy by the number of pads in the tree or both trees of an example.
 
     Arguments:
-        run: a run whose model makes full trees over sentences.
-        files: the examples.
+        run: a run whose model builds full trees over sentences.
+        files: files of examples.
         step: the range of the number of pads in a group.
 
     Returns:
-        one row per group: ``pads``, its smallest number, ``accuracy``, and the number of
-            ``examples``.
+        one row per group: ``pads``, their smallest number, ``accuracy``, from 0 to 1, and the
+        number of ``examples``.
 
     Raises:
-        ConfigError: the step is not positive, or the model makes no full trees.
-        TreeError: a file is not what the task reads.
+        ConfigError: the step is not positive, or the model builds no full trees.
+        TreeError: a file is invalid.
     """
     if step < 1:
-        raise ConfigError(f"expected steps of at least 1, got {step}")
+        raise ConfigError(f"expected a step of at least 1, got {step}")
     encoder = _tree_encoder(run)
     data = examples_with_all_words(run, files)
     shape = full_shape(encoder.make_trees(data.forest.sizes))
@@ -319,25 +334,26 @@ def similar(
     number: int = 5,
     of: str = "phrases",
 ) -> list[dict[str, Any]]:
-    """The nearest phrases or sentences of files to each query, by the cosine of their states.
+    """Find the nearest phrases or sentences to each query, by the cosine of their states.
 
-    A phrase is the text below a node of the tree over a sentence; a query is encoded as a sentence,
-    by the root of its tree. Equal texts count once, and a query is not its own neighbour.
+    A phrase is the words below a node of the tree over a sentence. The state of a query is that of
+    the root of its tree. Equal phrases count once, and a query is not its own neighbour.
 
     Arguments:
         run: a run whose model builds trees over sentences.
-        files: the sentences.
-        queries: texts with spaces between words.
+        files: files of sentences.
+        queries: strings with spaces between words.
         number: the number of neighbours per query.
         of: ``"phrases"``, all nodes with a word below them, or ``"sentences"``, the roots.
 
-    Returns: for each query a dictionary with ``query`` and ``nearest``, a list of ``text`` and
-    ``cosine``.
+    Returns:
+        for each query a dictionary with ``query`` and ``nearest``, a list of ``text`` and
+        ``cosine``.
 
     Raises:
         ConfigError: there is no query, ``number`` is not positive, ``of`` is unknown, or the model
             builds no trees.
-        TreeError: a file is not what the task reads, or a query has no word.
+        TreeError: a file is invalid, or a query has no word.
     """
     if not queries or number < 1 or of not in KINDS:
         raise ConfigError(
@@ -369,7 +385,7 @@ def similar(
 
 
 def _root_directions(run: TrainedModel, forest: Forest) -> Tensor:
-    """The normalised states of the roots, ``(T, c)``, in the order of the forest."""
+    """Return the normalised states of the roots, ``(T, c)``, in the order of the forest."""
     parts = [(ids, encoding.roots) for ids, encoding in encodings(run, forest)]
     order = inverse(np.concatenate([ids for ids, _ in parts]))
     return _unit(torch.cat([roots for _, roots in parts])[torch.from_numpy(order)])
@@ -380,7 +396,7 @@ def _unit(h: Tensor) -> Tensor:
 
 
 class _Texts:
-    """The words below some nodes of the trees over some sentences."""
+    """Words below nodes of the trees over sentences."""
 
     def __init__(
         self, forest: Forest, ids: NDArray[np.int64], encoding: Encoding, nodes: Tensor
@@ -398,7 +414,7 @@ class _Texts:
 def _update(
     nearest: dict[str, float], cosines: Tensor, texts: _Texts, query: str, number: int
 ) -> None:
-    """Update ``nearest`` to the ``number`` nearest of its texts and the new ones."""
+    """Update ``nearest`` to the ``number`` nearest of its phrases and the new ones."""
     new: dict[str, float] = {}
     for i in cosines.argsort(descending=True, stable=True).tolist():
         text = texts[i]

@@ -1,4 +1,4 @@
-"""Commands on neural tree indexers: attention, accuracy-by-padding."""
+"""Commands of Neural Tree Indexers: attention, accuracy-by-padding."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def attention(
     """Draw the attention from one sentence to another: attention DIR --input FILE --example 3.
 
     Arguments:
-        run: the run directory of a model of sentence pairs that attends.
+        run: the run directory of a model of sentence pairs with attention.
         input: files of the run's task.
         example: number of the pair, from 0.
-        phrases: phrases of the hypothesis to draw; by default all of its nodes.
-        out: picture to write, .svg, or text, .txt; by default the text is printed.
+        phrases: phrases of the hypothesis to draw; default: those of all nodes.
+        out: file to write, a picture (.svg) or text (.txt); by default the text is printed.
     """
     drawing = attention_map(load(run), input, example).draw(phrases)
     if out is None:
@@ -46,14 +46,14 @@ def accuracy_by_padding(
 ) -> None:
     """Print accuracy by the number of padded leaves: accuracy-by-padding DIR ... --input FILE.
 
-    One JSON object per run; where the model attends, ``attention`` is the part of it that falls on
+    Prints one JSON object per run. For models with attention, ``attention`` is the fraction on
     pads. The picture has one line per run.
 
     Arguments:
-        runs: run directories of models that make full trees over plain sentences.
+        runs: run directories of models with full trees over plain sentences.
         input: files of the runs' task.
         step: width of a group, in pads.
-        out: picture to write besides, .png, .svg or .pdf.
+        out: picture to write as well, .png, .svg or .pdf.
     """
     if out is not None and Path(out).suffix not in PICTURES:
         raise ConfigError(f"expected --out to end in {', '.join(PICTURES)}, got {out}")
@@ -81,9 +81,8 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
     Figure 3 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
 
     Arguments:
-        models: by their names, the rows of
-            :func:`~dgltrees.papers.nti.analyses.accuracy_by_padding`.
-        path: the picture, written whole or not at all; its ending is the format.
+        models: the rows of :func:`~dgltrees.papers.nti.analyses.accuracy_by_padding`, by model.
+        path: the file of the picture; its ending is the format.
     """
     figure = new_figure(figsize=(6, 4))
     if figure is None:
@@ -92,7 +91,7 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
     for name, rows in models.items():
         pads = [row["pads"] for row in rows]
         accuracy = [row["accuracy"] for row in rows]
-        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # a marker at 1 is whole
+        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # also at 1
     axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
     axes.legend()
     save_figure(figure, path)

@@ -25,12 +25,11 @@ PADDINGS = ("left", "right")
 
 @dataclass(frozen=True)
 class FullShape:
-    """The shape of a batch of full trees.
+    """Shape of a batch of full trees.
 
     Arguments:
         branching: b, the number of children of an inner node.
-        stride: the distance between the first children of neighbours; if it is b, no node has two
-            parents.
+        stride: the distance between the first children of neighbours; b if no node has two parents.
         widths: the number of leaves of each tree, pads included.
     """
 
@@ -40,7 +39,7 @@ class FullShape:
 
 
 def full_shape(batch: TreeBatch) -> FullShape | None:
-    """The shape of a batch of :func:`full_trees`; None for any other batch."""
+    """Return the shape of a batch of :func:`full_trees`; None for any other batch."""
     shape: FullShape | None = batch.cache.get("full_shape", lambda: None)
     return shape
 
@@ -53,7 +52,7 @@ def full_trees(
     padding: str = "left",
     width: int | None = None,
 ) -> TreeBatch:
-    """A batch with a full n-ary tree over each sequence.
+    """Build a batch with a full n-ary tree over each sequence.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: "a full
     n-ary tree (and the sub-trees can be overlapped)". The nodes of a tree are in level order,
@@ -61,23 +60,23 @@ def full_trees(
     their structure and its cache.
 
     Arguments:
-        lengths: ``(T,)`` the number of tokens of each sequence.
+        lengths: ``(T,)``, the number of tokens of each sequence.
         branching: b, the number of children of an inner node, 2 or more.
-        stride: the distance between the first children of neighbours; below b sub-trees overlap,
-            like the windows of a convolution. b by default.
+        stride: the distance between the first children of neighbours, by default b; below b,
+            sub-trees overlap like the windows of a convolution.
         padding: the side of the leaves without a token: ``"left"`` (as in the paper's code) or
             ``"right"``.
-        width: the number of leaves of every tree; by default each tree has the smallest number
-            for its tokens that makes a full tree.
+        width: the number of leaves of every tree; by default the smallest number of a full tree
+            for the tokens of each sequence.
 
     Returns:
-        a batch with the node data ``token`` ``(N,)``, the place of a leaf's token in its sequence,
-        else -1; ``span`` ``(N, 2)``, the first and the last token below each node, else -1; and
-        ``pad`` ``(N,)`` bool, whether a node has no token below it.
+        a batch with the node data ``token`` ``(N,)``, the index of a leaf's token in its sequence;
+        ``span`` ``(N, 2)``, the first and the last token below each node, both -1 without a token;
+        and ``pad`` ``(N,)`` bool, whether a node has no token below it.
 
     Raises:
-        ConfigError: the branching factor is below 2, the stride is not from 1 to b, the width is
-            not that of a full tree, or the side is neither of the two.
+        ConfigError: the branching factor is below 2, the stride is not from 1 to b, no full tree
+            has this width, or the side is unknown.
         TreeError: a sequence is empty, or longer than the width.
     """
     stride = branching if stride is None else stride
@@ -91,14 +90,14 @@ def full_trees(
 
 
 def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
-    """A batch with a left-branching binary tree over each sequence.
+    """Build a batch with a left-branching binary tree over each sequence.
 
     The first two tokens are the deepest leaves; each node above has a node as its left child and
     the next token as its right child. The nodes of a tree are in level order, deepest first, each
     level from left to right; the root is last.
 
     Arguments:
-        lengths: ``(T,)`` the number of tokens of each sequence.
+        lengths: ``(T,)``, the number of tokens of each sequence.
 
     Returns:
         a batch with the node data of :func:`full_trees`, without pads.
@@ -111,7 +110,7 @@ def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
 
 
 def full_width(tokens: int, branching: int = 2, stride: int | None = None) -> int:
-    """The smallest number of leaves of a full tree with at least ``tokens`` leaves."""
+    """Return the smallest number of leaves of a full tree with at least ``tokens`` leaves."""
     stride, width = branching if stride is None else stride, 1
     while width < tokens:
         width = (width - 1) * stride + branching
@@ -123,8 +122,8 @@ def _check_shape(branching: int, stride: int, padding: str, width: int | None) -
         raise ConfigError(f"expected a branching factor of at least 2, got {branching}")
     if not 1 <= stride <= branching:
         raise ConfigError(
-            f"expected a stride from 1 to {branching}, the branching factor, got {stride}; a wider "
-            "one would leave nodes without a parent"
+            f"expected a stride from 1 to {branching}, the branching factor, got {stride}; a "
+            "larger one leaves nodes without a parent"
         )
     if padding not in PADDINGS:
         raise ConfigError(f"expected padding to be one of {', '.join(PADDINGS)}, got {padding!r}")
@@ -163,12 +162,12 @@ def _least_widths(tokens: Ints, branching: int, stride: int) -> Ints:
 
 @dataclass(frozen=True)
 class _Tree:
-    """The edges of one tree, and the leaves that each node covers.
+    """Edges of one tree, and the leaves below each node.
 
     Attributes:
-        src, dst, pos: ``(E,)`` the child, parent and position of each edge.
-        depth: ``(N,)`` the depth of each node.
-        first, last: ``(N,)`` the first and the last leaf below each node.
+        src, dst, pos: ``(E,)``, the child, parent and position of each edge.
+        depth: ``(N,)``, the depth of each node.
+        first, last: ``(N,)``, the first and the last leaf below each node.
         one_parent: whether no node has two parents.
     """
 
@@ -235,10 +234,10 @@ def _left_branching_structure(widths: tuple[int, ...]) -> TreeBatch:
 
 
 def _concat(widths: tuple[int, ...], make_tree: Callable[[int], _Tree]) -> TreeBatch:
-    """A batch with a tree of each width.
+    """Build a batch with a tree of each width.
 
     Its node data are the ``first`` and the ``last`` leaf below each node, and the ``width`` of the
-    node's tree, ``(N,)`` each.
+    node's tree, each ``(N,)``.
     """
     trees = [make_tree(width) for width in widths]
     sizes = np.array([len(tree.depth) for tree in trees], np.int64)
@@ -262,7 +261,7 @@ def _concat(widths: tuple[int, ...], make_tree: Callable[[int], _Tree]) -> TreeB
 
 
 def _with_tokens(batch: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
-    """The batch of sequences with ``tokens`` ``(T,)`` tokens, with its node data."""
+    """Return a batch with the node data of sequences of ``tokens`` ``(T,)`` tokens."""
     first, last, width = (batch.ndata[name].numpy() for name in ("first", "last", "width"))
     count = np.repeat(tokens, batch.sizes.numpy())
     begin = width - count if padding == "left" else np.zeros_like(width)  # the first token's leaf
@@ -276,12 +275,15 @@ def _with_tokens(batch: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
 
 
 def phrases(forest: Forest, nodes: ArrayLike, *, columns: Sequence[str] = ("word",)) -> Forest:
-    """A forest with one chain per node of ``nodes``: the words of the leaves below it.
+    """Build a forest with one chain per node of ``nodes``: the words of the leaves below it.
 
     Arguments:
-        forest: constituent trees with words at their leaves; their nodes in preorder.
-        nodes: ``(P,)`` indices among all nodes; a leaf is a phrase of one word.
-        columns: the columns of the leaves that their words have.
+        forest: constituent trees with words at their leaves, with nodes in preorder.
+        nodes: ``(P,)``, indices among all nodes; a leaf is a phrase of one word.
+        columns: the columns of the leaves to copy to the words.
+
+    Returns:
+        the ``P`` phrases.
 
     Raises:
         TreeError: the nodes are not in preorder.
@@ -305,13 +307,16 @@ def phrases(forest: Forest, nodes: ArrayLike, *, columns: Sequence[str] = ("word
 
 
 def binary_constituents(forest: Forest) -> Forest:
-    """The same trees with two children or none at every node; of the columns, ``word`` alone.
+    """Convert trees to trees with two children or none at every node.
 
-    A node with one child gives its place to that child. Of more than two children the first stays,
-    and the others get a node of their own: ``(a b c d)`` becomes ``(a (b (c d)))``.
+    A node with one child is replaced by that child. Of more than two children the first is kept,
+    and the others get a new parent: ``(a b c d)`` becomes ``(a (b (c d)))``.
 
     Arguments:
         forest: constituent trees with words at their leaves, in the column ``word``.
+
+    Returns:
+        the binary trees, only with the column ``word``.
     """
     single = forest.degree == 1
     up = forest.global_parent
@@ -319,12 +324,12 @@ def binary_constituents(forest: Forest) -> Forest:
     while (top != top[top]).any():
         top = top[top]
     kept = np.flatnonzero(~single)
-    kept = kept[np.lexsort((forest.pos[top[kept]], up[top[kept]]))]  # siblings side by side
+    kept = kept[np.lexsort((forest.pos[top[kept]], up[top[kept]]))]  # siblings are adjacent
     parent = up[top[kept]]
     _, family, sizes = np.unique(parent, return_inverse=True, return_counts=True)
     place, last = within(sizes), sizes[family] - 1
     is_root = parent < 0
-    # each child but the first and the last gets a node above it, which stands before it
+    # each child but the first and the last gets a parent, which is the node before it
     middle = (place > 0) & (place < last) & ~is_root
     counts = np.zeros(len(up), np.int64)
     counts[kept] = 1 + middle
@@ -342,14 +347,17 @@ def binary_constituents(forest: Forest) -> Forest:
 
 
 def binary_dependencies(forest: Forest) -> Forest:
-    """Binary constituent trees of dependency trees; of the columns, ``word`` alone.
+    """Convert dependency trees to binary constituent trees.
 
-    A word and its dependents become a constituent one by one: first those to the right, the nearest
-    first, then those to the left. So ``she likes old films`` with the head ``likes`` becomes
+    A word is joined with its dependents one by one: first those to the right, nearest first, then
+    those to the left. So ``she likes old films`` with the head ``likes`` becomes
     ``(she (likes (old films)))``.
 
     Arguments:
         forest: dependency trees with one word below ROOT, which is node 0.
+
+    Returns:
+        the binary trees, only with the column ``word``.
     """
     head, tree = forest.global_parent, forest.tree_of_node
     index, root = np.arange(len(head)), forest.roots[tree]

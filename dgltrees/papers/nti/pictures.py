@@ -1,8 +1,8 @@
-"""``draw_attention``: attention over the nodes of a tree, as heat maps.
+"""Heat maps of attention over the nodes of a tree.
 
-In SVG there is a map per query, with a cell per node above the words it covers. The top row is the
-root, the words are at the bottom; a cell is as wide as the words it covers, so that the cell of a
-node is directly above those of its children.
+In SVG there is a map per query, with a cell per node above the words that the node covers. The root
+is at the top, the words are at the bottom. A cell is as wide as its words, so the cell of a node is
+directly above those of its children.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TOP = 5  # nodes per query that text shows
 class AttentionDrawing(Picture):
     """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query.
 
-    SVG has a group of class ``map`` per query and in it a rectangle of class ``cell`` per node.
+    SVG has a group of class ``map`` per query, with a rectangle of class ``cell`` per node.
     """
 
     words: list[str | None]
@@ -88,7 +88,7 @@ class AttentionDrawing(Picture):
         scale: svg.ColorScale,
         bottom: float,
     ) -> Iterator[str]:
-        """The cells of one map, and the words below them; a leaf reaches down to its word."""
+        """Yield the cells of one map, and the words below them; a leaf reaches down to its word."""
         nodes = zip(self.spans.tolist(), self.depth.tolist(), weights.tolist())
         for (first, last), row, weight in nodes:
             y = svg.LINE_HEIGHT[svg.TITLE] + _CELL_HEIGHT * row
@@ -124,21 +124,24 @@ def draw_attention(
 ) -> AttentionDrawing:
     """Draw attention over the nodes of one tree, one heat map per query.
 
-    Figure 2 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017): the
-    words are along the bottom, cells that are next to each other are composed in the cell above.
-    All maps share one scale of colours, from 0 to the largest weight.
+    Figure 2 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017). The
+    words are at the bottom; the cell of a node is above those of its children. All maps share one
+    colour scale, from 0 to the largest weight.
 
     Arguments:
-        words: ``(L,)`` the words at the leaves; None is padding.
-        spans: ``(N, 2)`` the first and the last leaf that each node covers.
-        depth: ``(N,)`` number of edges between each node and the root; :func:`tree_cells` computes
-            both.
-        weights: ``(Q, N)`` the weight that each query gives each node.
-        titles: ``(Q,)`` names of the queries, such as their phrases; numbers by default.
-        svg_limit: the most cells an SVG may have.
+        words: ``(L,)``, the words at the leaves; None is padding.
+        spans: ``(N, 2)``, the first and the last leaf that each node covers.
+        depth: ``(N,)``, the number of edges between each node and the root; :func:`tree_cells`
+            computes both.
+        weights: ``(Q, N)``, the weight that each query gives each node.
+        titles: ``(Q,)``, names of the queries, such as their phrases; numbers by default.
+        svg_limit: the largest number of cells in an SVG.
+
+    Returns:
+        the drawing.
 
     Raises:
-        TreeError: the shapes do not fit each other, or nodes of one depth overlap.
+        TreeError: the shapes differ, a span is invalid, or nodes of one depth overlap.
     """
     weights = np.asarray(as_array(weights), dtype=np.float64)
     spans, depth = np.asarray(spans, dtype=np.int64), np.asarray(depth, dtype=np.int64)
@@ -158,7 +161,7 @@ def draw_attention(
     order = np.lexsort((spans[:, 0], depth))
     same_depth = depth[order][1:] == depth[order][:-1]
     if (same_depth & (spans[order][1:, 0] <= spans[order][:-1, 1])).any():
-        raise TreeError("expected nodes of one depth to cover leaves of their own, got overlaps")
+        raise TreeError("expected nodes of one depth to cover different leaves, got overlaps")
     return AttentionDrawing(
         [None if word is None else printable(word) for word in words],
         spans,
@@ -170,13 +173,13 @@ def draw_attention(
 
 
 def tree_cells(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The leaves, spans and depths of one tree, for :func:`draw_attention`.
+    """Compute the leaves, spans and depths of one tree, for :func:`draw_attention`.
 
     Leaves are numbered from left to right in the order of their node ids.
 
     Returns:
-        ``(L,)`` the nodes that are leaves; ``(N, 2)`` the first and the last leaf that each node
-        covers; and ``(N,)`` the number of edges between each node and the root.
+        ``(L,)``, the nodes that are leaves; ``(N, 2)``, the first and the last leaf that each node
+        covers; and ``(N,)``, the number of edges between each node and the root.
 
     Raises:
         TreeError: the batch has more than one tree, or sub-trees overlap.

@@ -1,11 +1,11 @@
-"""Presets of the neural tree indexers: SNLI and SICK, WikiQA, and SST."""
+"""Presets of Neural Tree Indexers: SNLI and SICK, WikiQA, and SST."""
 
 from __future__ import annotations
 
 from typing import Any
 
 # fmt: off
-# Several settings a line, so that a preset is seen at once.
+# Several settings on a line keep a preset compact.
 _GLOVE = {"vectors": "glove/glove.840B.300d.txt", "vocabulary_from_all_splits": True}
 _NO_GLOVE = {"vectors": None, "lower": True, "min_freq": 2}
 _SIZES = {"hidden_size": 300, "embedding": 300, "fixed_words": True, "head_hidden_sizes": [1024],
@@ -21,10 +21,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     # the same, full tree matching                   snli-fullmatching-global
     "snli": {
         "about": ("NTI-SLSTM of Table 1 (Munkhdalai and Yu, EACL 2017): 82.4 % of SNLI's test "
-                  "pairs. As in the text:\nGloVe 840B fixed, unknown words zero, Adam, L2 as "
-                  'weight decay. Where it says "input dropouts" we\nhave dropout on leaves, on '
-                  'the children of every node and on attention vectors; "output" is the\nMLP. '
-                  "Initial values and the clipping of gradients are those of the authors' code."),
+                  "pairs. As in the paper:\nfixed GloVe 840B vectors, zero for unknown words, "
+                  'Adam, L2 as weight decay. The paper\'s "input\ndropouts" are dropout on leaves, '
+                  "on the children of every node and on attention vectors; its\n"
+                  '"output" is the MLP. Initial values and gradient clipping are those of the '
+                  "authors' code."),
         "task": "nli", "paper": "Munkhdalai and Yu 2017, Table 1",
         "data": {"train": "snli/snli_1.0_train.jsonl", "valid": "snli/snli_1.0_dev.jsonl",
                  **_GLOVE},
@@ -82,19 +83,19 @@ PRESETS: dict[str, dict[str, Any]] = {
         )
     },
     "snli-fullmatching-tree": {
-        "about": ("Full tree matching with tree attention, which footnote 4 left out for want of "
+        "about": ("Full tree matching with tree attention, which footnote 4 omits for lack of "
                   "compute."),
         "base": "snli-fullmatching-global", "paper": None, "model": {"attention": "tree"},
     },
     "snli-lstm": {
-        "about": ("A sequential LSTM in place of NTI-SLSTM, of the same sizes; Table 1's \"LSTMs "
-                  'encoders", 80.6 %.'),
+        "about": ("A sequential LSTM instead of NTI-SLSTM, with the same sizes; Table 1's "
+                  '"LSTMs encoders", 80.6 %.'),
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (LSTM encoders)",
         "model": {"encoder": "lstm"},
     },
-    # SICK, in place of SNLI
+    # SICK instead of SNLI
     "sick": {
-        "about": "NTI-SLSTM-LSTM on SICK, with word vectors of its own.",
+        "about": "NTI-SLSTM-LSTM on SICK, with learned word vectors.",
         "task": "nli",
         "data": {"train": "sick/SICK_train_parsed.txt", "valid": "sick/SICK_trial_parsed.txt",
                  "lower": True, "min_freq": 2},
@@ -106,25 +107,25 @@ PRESETS: dict[str, dict[str, Any]] = {
     **{
         f"sick-{name}": {"about": about, "base": "sick", "model": model}
         for name, about, model in (
-            ("slstm", "NTI-SLSTM on SICK, with word vectors of its own.", {"leaves": "identity"}),
-            ("lstm", "A sequential LSTM on SICK, of the same sizes as NTI-SLSTM.",
+            ("slstm", "NTI-SLSTM on SICK, with learned word vectors.", {"leaves": "identity"}),
+            ("lstm", "A sequential LSTM on SICK, with the same sizes as NTI-SLSTM.",
              {"encoder": "lstm"}),
             ("node-global",
-             "NTI-SLSTM-LSTM node-by-node global attention on SICK, with word vectors of its own.",
+             "NTI-SLSTM-LSTM node-by-node global attention on SICK, with learned word vectors.",
              {"interaction": "node_by_node", "attention_dropout": 0.1}),
             ("fullmatching-global",
-             "Full tree matching NTI-SLSTM-LSTM global attention on SICK, with word vectors of its "
-             "own.",
+             "Full tree matching NTI-SLSTM-LSTM global attention on SICK, with learned word "
+             "vectors.",
              {"interaction": "full_matching", "attention_dropout": 0.1}),
-            ("overlap", "Sub-trees of three that overlap: the distance between neighbours is 2.",
+            ("overlap", "Overlapping sub-trees of three children, with a distance of 2.",
              {"branching": 3, "stride": 2}),
         )
     },
     # Table 2
     "wikiqa": {
         "about": ("NTI of Table 2 (Munkhdalai and Yu, EACL 2017), MAP 0.6742 and MRR 0.6884 on "
-                  "WikiQA's test questions:\nNTI-ANF-LSTM reads questions, NTI-SLSTM-LSTM "
-                  "sentences. GloVe 840B fixed, unknown words zero."),
+                  "WikiQA's test questions.\nNTI-ANF-LSTM encodes questions, NTI-SLSTM-LSTM "
+                  "sentences. Fixed GloVe 840B vectors, zero for\nunknown words."),
         "task": "wikiqa", "paper": "Munkhdalai and Yu 2017, Table 2",
         "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
                  **_GLOVE},
@@ -134,11 +135,11 @@ PRESETS: dict[str, dict[str, Any]] = {
                      "epochs": 10, "patience": None, "monitor": "map"},
     },
     "wikiqa-lstm": {
-        "about": "A sequential LSTM in place of both encoders of Table 2's NTI, of the same sizes.",
+        "about": "A sequential LSTM instead of both encoders of Table 2's NTI, in the same sizes.",
         "base": "wikiqa", "paper": None, "model": {"encoder": "lstm"},
     },
     "wikiqa-small": {
-        "about": ("The model of Table 2 with word vectors of its own and the word counts of "
+        "about": ("The model of Table 2 with learned word vectors and the word counts of "
                   "footnote 6."),
         "base": "wikiqa", "paper": None,
         "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
@@ -147,7 +148,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {"weight_decay": 0.00003, "batch_size": 32, "patience": 4},
     },
     "wikiqa-small-lstm": {
-        "about": "A sequential LSTM in place of both encoders of wikiqa-small, of the same sizes.",
+        "about": "A sequential LSTM instead of both encoders of wikiqa-small, with the same sizes.",
         "base": "wikiqa-small", "model": {"encoder": "lstm"},
     },
     # Table 3         five classes       two classes
@@ -155,8 +156,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     # NTI-SLSTM-LSTM  sst-phrases        ...-binary
     "sst-phrases": {
         "about": ("NTI-SLSTM-LSTM of Table 3 (Munkhdalai and Yu, EACL 2017), five classes: 53.1 "
-                  "% of SST's test\nsentences. Learned from all phrases; GloVe 840B fixed, "
-                  "unknown words zero."),
+                  "% of SST's test\nsentences. Trained on all phrases, with fixed GloVe 840B "
+                  "vectors, zero for unknown words."),
         "task": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
         "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", **_GLOVE},
         "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", **_SIZES,
@@ -164,7 +165,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {**_LOOP, "batch_size": 64, "epochs": 10, "patience": None},
     },
     "sst-phrases-binary": {
-        "about": ("NTI-SLSTM-LSTM of Table 3, positive against negative: 89.3 % of SST's test "
+        "about": ("NTI-SLSTM-LSTM of Table 3, positive and negative: 89.3 % of SST's test "
                   "sentences."),
         "base": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (two classes)",
         "data": {"binary": True}, "model": {"head_dropout": 0.2},
@@ -175,42 +176,42 @@ PRESETS: dict[str, dict[str, Any]] = {
         "model": {"leaves": "identity"},
     },
     "sst-phrases-slstm-binary": {
-        "about": "NTI-SLSTM of Table 3, positive against negative: 87.8 % of SST's test sentences.",
+        "about": "NTI-SLSTM of Table 3, positive and negative: 87.8 % of SST's test sentences.",
         "base": "sst-phrases-slstm", "paper": "Munkhdalai and Yu 2017, Table 3 (two classes)",
         "data": {"binary": True},
         "model": {"input_dropout": 0.1, "dropout": 0.1, "head_dropout": 0.2},
     },
     "sst-phrases-lstm": {
-        "about": "A sequential LSTM in place of NTI-SLSTM-LSTM, five classes, of the same sizes.",
+        "about": "A sequential LSTM instead of NTI-SLSTM-LSTM, five classes, with the same sizes.",
         "base": "sst-phrases", "paper": None, "model": {"encoder": "lstm"},
     },
     "sst-phrases-small": {
-        "about": "NTI-SLSTM-LSTM on SST's phrases, five classes, with word vectors of its own.",
+        "about": "NTI-SLSTM-LSTM on SST's phrases, five classes, with learned word vectors.",
         "base": "sst-phrases", "paper": None, "data": _NO_GLOVE,
         "model": {**_SMALL, "head_hidden_sizes": [200]},
     },
     "sst-phrases-small-binary": {
-        "about": ("NTI-SLSTM-LSTM on SST's phrases, positive against negative, with word vectors "
-                  "of its own."),
+        "about": ("NTI-SLSTM-LSTM on SST's phrases, positive and negative, with learned word "
+                  "vectors."),
         "base": "sst-phrases-small", "data": {"binary": True},
     },
     "sst-phrases-small-lstm": {
-        "about": ("A sequential LSTM on SST's phrases, five classes, of the same sizes as "
+        "about": ("A sequential LSTM on SST's phrases, five classes, with the sizes of "
                   "sst-phrases-small."),
         "base": "sst-phrases-small", "model": {"encoder": "lstm"},
     },
     # The Tree-LSTM that Table 3 compares with
     "sst-tree": {
-        "about": ("Stanford Sentiment Treebank, five classes, every constituent learned, roots "
-                  "reported. Binary\nTree-LSTM of Tai et al. (2015): Adagrad, words met once "
-                  "count as unknown."),
+        "about": ("Stanford Sentiment Treebank, five classes; training on all constituents, "
+                  "metrics of roots. The\nbinary Tree-LSTM of Tai et al. (2015), with Adagrad; "
+                  "words that occur once are unknown."),
         "task": "sst-tree", "paper": "Tai et al. 2015, Table 2 (five classes)",
         "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", "min_freq": 2},
         "model": {"cell": "nary", "hidden_size": 100, "embedding": 100},
         "training": {"optimizer": "adagrad", "lr": 0.05, "weight_decay": 0.0001},
     },
     "sst-tree-binary": {
-        "about": "Positive against negative, neutral sentences left out.",
+        "about": "sst-tree with two classes, positive and negative, without neutral sentences.",
         "base": "sst-tree", "paper": "Tai et al. 2015, Table 2 (two classes)",
         "data": {"binary": True},
     },

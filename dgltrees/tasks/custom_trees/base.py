@@ -1,4 +1,4 @@
-"""Base class of tasks on custom trees: inputs by columns, encoders by name, baselines."""
+"""The base class of tasks on custom trees: columns as inputs, named encoders, baselines."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
 
 _PLACES = ("file", "name", "line")
-"""Example columns of files and their parts."""
+"""Example columns with the place of a tree in a file."""
 RowError = Callable[[str, int], TreeError]
-"""Makes an error from its message and the row that it is about."""
+"""Builds an error from its message and its row."""
 
 
 @dataclass(frozen=True)
 class CustomTreesTask(Task):
-    """A task whose trees have columns, and whose targets are of trees, of pairs or of nodes.
+    """A task on trees with columns, with targets of trees, pairs or nodes.
 
     Arguments:
-        arity: the number of trees per example: 1, or 2 for pairs.
+        arity: number of trees per example: 1, or 2 for pairs.
     """
 
     arity: int = 1
 
     def display_name(self, model: Options) -> str:
-        """The encoder's name; of one that runs a cell, the cell's."""
+        """Return the name of the cell, or of an encoder without a cell."""
         return cell_name(model) if "cell" in model else str(model["encoder"])
 
     def encode_targets(
@@ -67,21 +67,24 @@ class CustomTreesTask(Task):
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
-        """``(R,)`` or ``(R, K)`` targets of the values of each target column.
+        """Return the targets of rows from the values of the target columns.
 
         Arguments:
-            values: by column the value of each row, None or NaN where there is none.
-            settings: of the data.
-            classes: the names of the classes; if it is not frozen it takes those of the values.
-            error: makes the error that is raised from its message and a row.
+            values: the value of each row by column, None or NaN if missing.
+            settings: settings of the data.
+            classes: the names of the classes; extended by the values, unless it is frozen.
+            error: builds the error from its message and a row.
+
+        Returns:
+            ``(R,)`` or ``(R, K)`` targets; integers, -1 if missing, or numbers, NaN if missing.
 
         Raises:
-            TreeError: a value is none that the task can learn.
+            TreeError: a value is not a target of the task.
         """
         raise NotImplementedError
 
     def targets(self, data: LabeledTrees) -> NDArray[Any]:
-        """``(R,)`` or ``(R, K)`` the target of every row."""
+        """Return the target of every row, ``(R,)`` or ``(R, K)``."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"])
 
@@ -95,10 +98,10 @@ class CustomTreesTask(Task):
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file in any format; see :meth:`Task.stream`.
+        """Read the examples of a file in any format; see :meth:`Task.stream`.
 
-        The columns of training files are told from the whole file, or where there is a
-        ``data.cache_dir`` from its first part; it may then lack columns in some parts, not in all.
+        The columns of training files are inferred from the whole file, or with ``data.cache_dir``
+        from its first part; other parts may then lack some of them.
         """
         read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
         unread = [] if labeled else [name for name in target_names(settings) if name not in read]
@@ -129,7 +132,7 @@ class CustomTreesTask(Task):
         return {"children_key": layout.children_key, "tree_path": layout.tree_path}
 
     def format_of(self, path: PathLike) -> str | None:
-        """None: the settings say it, or the file tells it."""
+        """Return None: the format is a setting, or is inferred from the file."""
         return None
 
     def examples(
@@ -141,19 +144,22 @@ class CustomTreesTask(Task):
         *,
         labeled: bool = True,
     ) -> LabeledTrees:
-        """Examples of trees with all their columns.
+        """Encode the inputs and targets of trees with all their columns.
 
         Arguments:
             raw: the trees; targets are columns of the examples, of roots, or of nodes.
-            settings: of the data.
-            names: the schema of training; None for the first training trees.
+            settings: settings of the data.
+            names: the schema of the training trees; None for the first training trees.
             file: the file, for errors.
-            labeled: whether targets are read at all.
+            labeled: whether to read targets.
+
+        Returns:
+            Examples with encoded inputs, and with targets in the column ``"target"``.
 
         Raises:
-            TreeError: with tree and column: a training tree has no target, or a value is none that
-                the task can learn; the trees have not the columns of the schema; they are pairs
-                where the task is on single trees, or the other way round.
+            TreeError: a training tree has no target, a value is not a target of the task, the trees
+                do not have the columns of the schema, or they are single trees instead of pairs or
+                pairs instead of single trees.
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
@@ -177,28 +183,23 @@ class CustomTreesTask(Task):
         if training and not self.nodes:
             missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
             if missing.any():
-                cure = "give it, or leave the tree out"
+                cure = "add it, or remove the tree"
                 if "file" in raw.columns and "label" in values and missing.all():
-                    cure = (
-                        "label is the name of a folder in the folder that is given: give the one "
-                        "above"
-                    )
-                raise error(
-                    f"expected a target {', '.join(map(repr, values))} for every training tree, "
-                    f"got none; {cure}",
-                    int(missing.argmax()),
-                )
-        if not labeled:  # predictions say where a tree stands
+                    cure = "label is the name of a subfolder; name the folder above this one"
+                wanted = ", ".join(map(repr, values))
+                message = f"missing target {wanted} of a training tree; {cure}"
+                raise error(message, int(missing.argmax()))
+        if not labeled:  # predictions have the place of each tree
             found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
             texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
             places = found if texts else {}
-            read = replace(read, columns={**read.columns, **places})
+            read = replace(read, columns={**read.columns, **places, **_ids(raw)})
         return with_targets(read, targets, nodes=self.nodes)
 
     def _row_error(
         self, message: str, row: int, raw: LabeledTrees, file: PathLike | None
     ) -> TreeError:
-        """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
+        """Return an error with the tree of a row, the node if rows are nodes, and the line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
         lines, files = raw.columns.get("line"), raw.columns.get("file")
         line = None if lines is None else int(lines[tree // raw.arity])
@@ -210,51 +211,59 @@ class CustomTreesTask(Task):
     def _wrong_arity(self, arity: int) -> str:
         if self.arity == 1:
             return (
-                f"expected single trees for the task {self.name}, got {arity} per example; train a "
+                f"expected single trees for the task {self.name}, got {arity} per example; use a "
                 "task on pairs, such as classify-pairs or regress-pairs"
             )
         return (
             f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
-            "paths of both in a record, such as --data.tree_path first second"
+            "paths to both trees of a record, such as --data.tree_path first second"
         )
 
     @staticmethod
     def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which targets are there."""
+        """Return which targets are known, as an array of the same shape."""
         return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
 
     def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
-        """``(R,)`` which rows have a target."""
+        """Return which rows have a target, ``(R,)``."""
         targets = self.targets(data)
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
-        """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
+        """Return the metrics of linear and boosted models over bags of nodes, if requested."""
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
         return bag_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
-        """Take means and deviations of inputs and targets from the training examples."""
+        """Initialise means and standard deviations of inputs and targets."""
         inputs = cast(Encoder, model.encoder).input
         if NUMBERS in data.forest.columns:
             cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
         cast(TargetHead, model.head).learn_scale(self.targets(data))
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """All parameters but the encoder's own: those of its input, of the readout and the head."""
+        """Return the parameters of the input, the readout and the head."""
         encoder = cast(Encoder, model.encoder)
         of_input = {id(each) for each in encoder.input.parameters()}
         own = {id(each) for each in encoder.parameters()} - of_input
         return [each for each in model.parameters() if id(each) not in own]
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """The head's columns; see :class:`~dgltrees.models.TargetHead`."""
+        """Return the columns of the head; see :class:`~dgltrees.models.TargetHead`."""
         classifier = cast(Classifier, model)
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
+
+
+def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
+    """Return the column ``id`` next to the trees, if it has names or integers."""
+    ids = raw.columns.get("id")
+    if ids is not None and ids.dtype.kind == "f" and ids.ndim == 1 and not np.mod(ids, 1).any():
+        ids = ids.astype(np.int64)
+    return {} if ids is None or ids.dtype.kind not in "OUi" else {"id": ids}
 
 
 def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
@@ -266,10 +275,10 @@ def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
-    """See that some row has a target to measure predictions by.
+    """Check that a row has a target, which metrics need.
 
     Raises:
-        TreeError: none has.
+        TreeError: no row has a target.
     """
     if not known.any():
         wanted = " or ".join(map(repr, data.target_names))
@@ -279,13 +288,13 @@ def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
 
 
 def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:
-    """A model from columns to targets, as the settings describe it.
+    """Build a model of targets from columns.
 
     Arguments:
-        model: the model's settings.
+        model: settings of the model.
         schema: the columns of the training trees.
-        head: the class of its head.
-        sizes: its ``count`` of classes, flags or numbers, if it has one.
+        head: the class of the head.
+        sizes: arguments of the head, such as the ``count`` of classes.
     """
     inputs = ColumnsInput(
         schema,
@@ -301,7 +310,7 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
 
 
 def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
-    """The readout of the settings, and the size of its vectors."""
+    """Return the readout and the size of its vectors."""
     if "readout" not in model:
         return EveryNode(), encoder.size
     name = model["readout"]

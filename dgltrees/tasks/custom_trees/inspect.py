@@ -33,7 +33,7 @@ _SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
 _SHOWN_LINES = 40  # of its drawing
 _FEW = 10  # so many different whole numbers may be classes
 _ENOUGH = 20  # trees from which on a correlation counts
-_WIDE = 1000.0  # a largest number this many times the smallest calls for logarithms
+_WIDE = 100.0  # a largest number this many times the smallest calls for logarithms
 _EQUAL = 0.99  # a correlation from which on columns are nearly equal
 _RESULT = re.compile(
     r"(?i)time|second|duration|latency|runtime|elapsed|cost|price|score|rating|\bms\b|_ms\b"

@@ -42,10 +42,10 @@ METRICS = (
 
 @dataclass(frozen=True)
 class NumbersTask(CustomTreesTask):
-    """A number, or one in each of several target columns."""
+    """A task with a number as target, or with several numbers."""
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model of these settings."""
+        """Build the model; see :meth:`Task.build`."""
         schema = cast(Schema, vocabs)
         return make_model(model, schema, NumberTargets, count=len(schema.targets))
 
@@ -56,13 +56,17 @@ class NumbersTask(CustomTreesTask):
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
-        """Float64 ``(R, K)``, NaN where there is none."""
+        """Return the targets, ``(R, K)``, NaN if missing.
+
+        See :meth:`CustomTreesTask.encode_targets`.
+        """
         return np.stack([read_numbers(array, name, error) for name, array in values.items()], 1)
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """One dictionary per example: the ``prediction``, or one by the name of each target.
+        """Yield a dictionary per example: the ``prediction``, or one by the name of each target.
 
-        Where rows are nodes, ``nodes`` has the predictions of all nodes.
+        If rows are nodes, ``nodes`` has the predictions of all nodes, and ``prediction`` is that of
+        the root. Predictions are in the unit of the target.
         """
         names = data.target_names
         keys = ["prediction"] if len(names) == 1 else list(names)
@@ -76,17 +80,17 @@ class NumbersTask(CustomTreesTask):
             yield line
 
     def majority(self, data: LabeledTrees) -> dict[str, Any]:
-        """The mean of each target: what is predicted best without looking at a tree."""
+        """Return the mean of each target, the baseline of :meth:`report`."""
         means = np.nanmean(self.targets(data), 0)
         return dict(zip(data.target_names, means.tolist()))
 
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
+        """Return the metrics of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
 
-        ``baseline_mean_mae`` is the error of always predicting the mean of the training targets.
-        For several targets these are means, and ``by_target`` has the measures of each.
+        ``baseline_mean_mae`` is the mean absolute error of the mean of the training targets. With
+        several targets the metrics are means over them, and ``by_target`` has those of each.
 
         Raises:
             TreeError: no row has a target.
@@ -113,15 +117,18 @@ class NumbersTask(CustomTreesTask):
 
 
 def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[np.float64]:
-    """``(R,)`` the values of a target column as numbers, NaN where one is missing.
+    """Return the values of a target column as numbers.
 
     Arguments:
         values: ``(R,)`` the value of each row.
-        column: of the target, for errors.
-        error: makes an error from its message and a row.
+        column: the name of the column, for errors.
+        error: builds the error from its message and a row.
+
+    Returns:
+        ``(R,)`` numbers, NaN if missing.
 
     Raises:
-        TreeError: a value is no number, or not finite.
+        TreeError: a value is not a number, or not finite.
     """
     if values.ndim == 1 and values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
@@ -134,8 +141,8 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
                 numbers[row] = float(value)
             except (TypeError, ValueError):
                 raise error(
-                    f"expected a number as the target {column!r}, got {value!r:.40}; for names "
-                    "train the task classify",
+                    f"expected a number as the target {column!r}, got {value!r:.40}; for classes "
+                    "use the task classify",
                     row,
                 ) from None
     if np.isinf(numbers).any():
@@ -149,7 +156,7 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
 
 
 REGRESS = NumbersTask("regress", CustomTreesData, NumbersModel, {}, metrics=METRICS)
-"""The task ``regress``: a number of each tree, or several."""
+"""The task ``regress``: a number per tree, or several."""
 REGRESS_PAIRS = NumbersTask(
     "regress-pairs", CustomTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
 )

@@ -43,17 +43,16 @@ METRICS = (
 
 @dataclass(frozen=True)
 class RankTask(CustomTreesTask):
-    """A score of each tree, by which the trees of a group are ordered.
+    """A task with a score of each tree that orders the trees of a group.
 
-    Examples have the column ``"group"``, the name of each tree's group, empty where there is none.
-    Only groups with unlike targets are learned and measured: of one tree, or of trees that are all
-    as good, every order is right.
+    Examples have the column ``"group"``, the name of each tree's group, empty if missing. Groups of
+    one tree, or with equal targets, have no order: training and metrics leave them out.
     """
 
     has_majority = False
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model of these settings."""
+        """Build the model; see :meth:`Task.build`."""
         return make_model(model, cast(Schema, vocabs), RankTarget)
 
     def encode_targets(
@@ -63,7 +62,10 @@ class RankTask(CustomTreesTask):
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
-        """Float64 ``(E,)``, the higher the better, NaN where there is none."""
+        """Return the targets, ``(E,)``, the highest the best, NaN if missing.
+
+        See :meth:`CustomTreesTask.encode_targets`.
+        """
         ((column, array),) = values.items()
         numbers = read_numbers(array, column, error)
         return -numbers if settings.best == "lowest" else numbers
@@ -77,10 +79,10 @@ class RankTask(CustomTreesTask):
         *,
         labeled: bool = True,
     ) -> LabeledTrees:
-        """Examples with their groups; see :meth:`CustomTreesTask.examples`.
+        """Return examples with their groups; see :meth:`CustomTreesTask.examples`.
 
         Raises:
-            TreeError: a training tree has no group, too.
+            TreeError: as there, or a training tree has no group.
         """
         read = super().examples(raw, settings, names, file, labeled=labeled)
         values = target_values(raw, settings.group, nodes=False, inputs=read.inputs)
@@ -88,8 +90,8 @@ class RankTask(CustomTreesTask):
         if training and values is None:
             columns = ", ".join([*raw.forest.columns, *raw.columns]) or "none"
             raise TreeError(
-                f"expected a column {settings.group!r} that says to which group a tree belongs, "
-                f"got the columns {columns}; name one with {called('data.group')}",
+                f"expected a column {settings.group!r} with the group of each tree, got the "
+                f"columns {columns}; name one with {called('data.group')}",
                 file=file,
             )
         listed = [None] * len(raw) if values is None else values.tolist()
@@ -97,8 +99,7 @@ class RankTask(CustomTreesTask):
         if training and (groups == "").any():
             row = int((groups == "").argmax())
             message = (
-                f"expected a group {settings.group!r} for every training tree, got none; give it, "
-                "or leave the tree out"
+                f"missing group {settings.group!r} of a training tree; add it, or remove the tree"
             )
             raise self._row_error(message, row, raw, file)
         return replace(read, columns={**read.columns, "group": groups})
@@ -113,12 +114,13 @@ class RankTask(CustomTreesTask):
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file; see :meth:`Task.stream`.
+        """Read the examples of a file; see :meth:`Task.stream`.
 
-        Where no labels are needed, no group is cut between two parts; its trees stand in a row.
+        If labels are not needed, each chunk has whole groups, whose trees must be consecutive.
 
         Raises:
-            TreeError: they do not; or where labels are needed, no tree has a group.
+            TreeError: the trees of a group are not consecutive; or labels are needed and no tree
+                has a group.
         """
         parts = super().stream(
             path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
@@ -126,7 +128,7 @@ class RankTask(CustomTreesTask):
         return _grouped(parts, settings.group, path) if labeled else _uncut(parts, path)
 
     def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The group of each tree, ``(E,)``; a tree without a group is one by itself."""
+        """Return the group of each tree, ``(E,)``; a tree without a group is a group by itself."""
         names = np.asarray(data.columns["group"])
         _, numbers = np.unique(names, return_inverse=True)
         alone = names == ""
@@ -134,7 +136,7 @@ class RankTask(CustomTreesTask):
         return np.unique(numbers, return_inverse=True)[1]
 
     def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
-        """``(E,)`` which trees have a target, and others in their group to be ordered with."""
+        """Return which trees, ``(E,)``, have a target, in a group with different targets."""
         targets, groups = self.targets(data), self.groups(data)
         known = ~np.isnan(targets)
         low, high = np.full(len(data), np.inf), np.full(len(data), -np.inf)
@@ -143,28 +145,28 @@ class RankTask(CustomTreesTask):
         return np.asarray(known & (low < high)[groups])
 
     def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The trees, and ``(B, 2)`` their targets beside the numbers of their groups."""
+        """Return the trees, and their targets with the indices of their groups, ``(B, 2)``."""
         batch, _ = replace(data, columns={}).batch(ids)
         _, groups = np.unique(np.asarray(data.columns["group"])[ids], return_inverse=True)
         return batch, torch.from_numpy(np.stack([self.targets(data)[ids], groups], 1))
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
-        """Take means and deviations from the training examples; a warning counts idle groups.
+        """Initialise the scales of inputs and targets; warn if groups are left out.
 
         Raises:
-            TreeError: no group has an order to be learned.
+            TreeError: no group has different targets.
         """
         groups, labeled = self.groups(data), self.labeled(data)
         count, learned = len(np.unique(groups)), len(np.unique(groups[labeled]))
         if not learned:
             raise TreeError(
-                f"expected training groups of trees with unlike targets, got {count} of one tree "
-                f"or of equal targets; see {called('data.group')} and {called('data.target')}"
+                f"expected training groups with different targets, got {count} of one tree or with "
+                f"equal targets; see {called('data.group')} and {called('data.target')}"
             )
         if learned < count:
             warnings.warn(
-                f"{count - learned} of {count} training groups are left out: of one tree, or of "
-                "equal targets, they have no order to be learned",
+                f"{count - learned} of {count} training groups are left out: they have one tree, "
+                "or equal targets",
                 stacklevel=2,
             )
         super().init_from_data(model, settings, data)
@@ -172,16 +174,16 @@ class RankTask(CustomTreesTask):
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
-        """What chance and models over bags of nodes reach, if the settings ask for it."""
+        """Return the metrics of random order and of models over bags of nodes, if requested."""
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
         return rank_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """``example``, ``score``, and where there are groups ``group`` and the ``rank`` from 1.
+        """Yield ``example``, ``score`` and, for a tree in a group, its ``group`` and ``rank``.
 
-        Of equal scores the first tree ranks first.
+        Ranks begin at 1. If scores are equal, the first tree ranks first.
         """
         rank = rank_within(outputs["score"], self.groups(data), -np.arange(len(data)))
         for example, group in enumerate(data.columns["group"].tolist()):
@@ -191,20 +193,20 @@ class RankTask(CustomTreesTask):
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The measures of :func:`~dgltrees.metrics.ranks.order_metrics`, and the loss.
+        """Return the metrics of :func:`~dgltrees.metrics.ranks.order_metrics`, and the loss.
 
-        ``groups`` are those measured, ``dropped`` those of one tree or of equal targets.
-        ``chance_ndcg`` is the NDCG to be expected of an order at random.
+        ``groups`` is the number of groups with different targets, ``dropped`` that of the others.
+        ``chance_ndcg`` is the expected NDCG of a random order.
 
         Raises:
-            TreeError: no group can be measured.
+            TreeError: no group has different targets.
         """
         rows, groups = self.labeled(data), self.groups(data)
         check_any_target(data, ~np.isnan(self.targets(data)))
         if not rows.any():
             raise TreeError(
-                "expected examples with groups of trees with unlike targets, got none; the metrics "
-                "need them"
+                "expected groups of examples with different targets, got none; the metrics need "
+                f"them, see {called('data.group')} and {called('data.target')}"
             )
         _, numbers = np.unique(groups[rows], return_inverse=True)
         report = order_metrics(self.targets(data)[rows], outputs["score"][rows], numbers)
@@ -219,24 +221,23 @@ class RankTask(CustomTreesTask):
 
 
 def _grouped(parts: Iterable[LabeledTrees], group: str, path: PathLike) -> Iterator[LabeledTrees]:
-    """The parts of a file, some tree of which has a group."""
+    """Yield the parts of a file, and check that a tree has a group."""
     grouped = False
     for part in parts:
         grouped = grouped or bool((part.columns["group"] != "").any())
         yield part
     if not grouped:
         raise TreeError(
-            f"expected a column {group!r} that says to which group a tree belongs, got none; name "
-            f"one with {called('data.group')}",
+            f"missing groups in a column {group!r}; name the column with {called('data.group')}",
             file=path,
         )
 
 
 def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
-    """Parts of a file cut anew, so that each has whole groups.
+    """Yield other parts of a file, each with whole groups.
 
     Raises:
-        TreeError: the trees of a group do not stand in a row.
+        TreeError: the trees of a group are not consecutive.
     """
     waiting: list[LabeledTrees] = []  # the trees so far of a group that may go on
     ended: set[int] = set()  # hashes of the names of groups
@@ -248,8 +249,8 @@ def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTre
         for at in begins[1:] if goes_on else begins:
             if names[at] and hash(names[at]) in ended:
                 raise TreeError(
-                    f"expected the trees of the group {names[at]!r} in a row, got others between "
-                    "them; sort the file by its groups",
+                    f"expected consecutive trees of the group {names[at]!r}, got others between "
+                    "them; sort the file by group",
                     file=path,
                     tree=trees + at,
                 )
@@ -267,4 +268,4 @@ def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTre
 
 
 RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)
-"""The task ``rank``: the order of the trees of a group."""
+"""The task ``rank``: the order of the trees in a group."""

@@ -1,4 +1,4 @@
-"""From files or forests of custom trees to examples: input columns, and targets if any."""
+"""Conversion of files or forests of custom trees to examples with input columns and targets."""
 
 from __future__ import annotations
 
@@ -36,18 +36,21 @@ def stream_examples(
     trees: int = 10_000,
     any_values: Collection[str] = (),
 ) -> Iterator[LabeledTrees]:
-    """The trees of a file with all their columns, as the file has them, ``trees`` at a time.
+    """Read the trees of a file with all their columns, ``trees`` at a time.
 
     Arguments:
         path: the file.
-        settings: of the data.
-        file_format: the format of the file; by default that of the settings, or the file tells it.
+        settings: settings of the data.
+        file_format: the format of the file; default: that of the settings, or inferred.
         trees: trees per chunk.
-        any_values: columns that may hold anything, since they are not looked at.
+        any_values: columns that may have any values, as they are not used.
+
+    Returns:
+        an iterator over chunks.
 
     Raises:
-        ConfigError: there is no such format.
-        TreeError: the file is not of its format.
+        ConfigError: the format is unknown.
+        TreeError: the file breaks a rule of its format.
     """
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
@@ -59,10 +62,10 @@ def stream_examples(
 
 
 def check_format(path: PathLike, settings: CustomTreesData) -> None:
-    """See that a file for a trained model can be read with the layout of the training files.
+    """Check that a file for a trained model can be read with the layout of the training files.
 
     Raises:
-        ConfigError: the format of the file has other layouts than that of training.
+        ConfigError: the format of the file does not use the layout of the training files.
     """
     name = settings.format or guess_format(path, settings)
     train = [settings.train] if isinstance(settings.train, str) else settings.train or []
@@ -75,15 +78,15 @@ def check_format(path: PathLike, settings: CustomTreesData) -> None:
             raise
         raise ConfigError(
             f"expected a file of the format {trained}, which the run reads, got "
-            f"{os.fspath(path)}, which looks like {name}; convert it, or say --format {trained} "
-            "if it is of that format"
+            f"{os.fspath(path)}, which looks like {name}; convert it, or use --format {trained} "
+            "if it has that format"
         ) from None
 
 
 def large_parts(parts: Iterator[LabeledTrees]) -> Iterator[LabeledTrees]:
-    """Parts of a file joined to larger ones, of 10,000 trees or half a million nodes.
+    """Join the parts of a file to larger ones, of 10,000 trees or 500,000 nodes.
 
-    The first of them tells the columns.
+    Columns are inferred from the first of them.
     """
     waiting: list[LabeledTrees] = []
     for part in parts:
@@ -97,13 +100,13 @@ def large_parts(parts: Iterator[LabeledTrees]) -> Iterator[LabeledTrees]:
 
 
 def target_names(settings: CustomTreesData) -> tuple[str, ...]:
-    """The columns to predict."""
+    """Return the names of the target columns."""
     wanted = settings.target
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
 def _names_aside(settings: CustomTreesData) -> tuple[str, ...]:
-    """The columns that are no inputs: those to predict, and that of the groups."""
+    """Return the names of the columns that are not inputs: the targets and the groups."""
     groups = (settings.group,) if isinstance(settings, RankData) else ()
     return (*target_names(settings), *groups)
 
@@ -116,19 +119,22 @@ def input_examples(
     nodes: bool = False,
     file: PathLike | None = None,
 ) -> LabeledTrees:
-    """Examples with input columns as a model reads them, and without targets yet.
+    """Return examples with encoded input columns, without targets.
 
     Arguments:
         raw: trees with all their columns.
-        settings: which of them are targets, and which are inputs.
-        names: the schema of the training trees; None for the first of these, whose columns decide.
+        settings: settings of the data, with the names of targets and inputs.
+        names: the schema of the training trees; None for the first of these, which define it.
         nodes: whether targets are of nodes; otherwise a node column may have the name of a target
-            that stands beside the trees.
+            of the trees.
         file: the file, for errors.
 
+    Returns:
+        The examples, with the schema's targets and inputs.
+
     Raises:
-        TreeError: the trees have not the columns that are asked for.
-        ConfigError: there is a pretrained encoder, and no column of kind text.
+        TreeError: the trees do not have the columns of the settings.
+        ConfigError: there is a pretrained encoder, but no column of kind text.
     """
     targets = target_names(settings)
     encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
@@ -140,8 +146,8 @@ def input_examples(
             elif missing := [c.name for c in schema.inputs if c.name not in raw.forest.columns]:
                 of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
                 warnings.warn(
-                    f"the trees{of} have no column {', '.join(missing)}, which those of training "
-                    "have: every value of it is missing",
+                    f"the trees{of} have no column {', '.join(missing)}, which the training "
+                    "trees have; its values are treated as missing",
                     stacklevel=2,
                 )
         else:
@@ -159,8 +165,8 @@ def input_examples(
                 vocabs.update({c.name: tokenizer.names for c in inputs if c.kind == SUBWORDS})
             if "target" in vocabs:
                 raise TreeError(
-                    "expected the input columns to have other names than 'target', which the "
-                    f"classes have; rename it, or name it as {called('data.target')}"
+                    "expected input columns with other names than 'target', which is the name of "
+                    f"the targets; rename it, or name it as {called('data.target')}"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
         read_texts = None if encoder is None else encoder.text_vectors
@@ -171,12 +177,12 @@ def input_examples(
 
 
 def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
-    """The columns, of which the texts get a kind and the size of a pretrained encoder's vectors."""
+    """Return the columns with another kind and size in place of kind text."""
     if all(each.kind != "text" for each in inputs):
         raise ConfigError(
             "expected a column of kind text with data.pretrained, got "
-            f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; say which column holds "
-            "texts, as in --data.features.NAME text"
+            f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; set the kind of a "
+            "column with --data.features.NAME text"
         )
     return tuple(
         replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
@@ -184,21 +190,21 @@ def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, 
 
 
 def _check_edges(forest: Forest, *, in_memory: bool) -> None:
-    """See that not every tree is a root alone, as where the key of the children is another."""
+    """Check that some tree has several nodes, as none has if the key of the children is wrong."""
     if len(forest) and forest.num_nodes == len(forest):
         cure = (
             "set data.children_key to the key of the children, and data.tree_path to the path from "
             "a record to its root"
         )
         if in_memory:
-            cure = "give trees whose nodes have children"
-        raise TreeError(f"expected trees, got a single node in each; {cure}")
+            cure = "pass trees whose nodes have children"
+        raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
-    """See that further training trees have the columns of the first ones.
+    """Check that other training trees have the columns of the first ones.
 
-    Of a file that is read in parts, its end tells whether one is missing.
+    With ``data.cache_dir`` missing columns are found only at the end of a file.
     """
     seen = {*forest.columns}
     if settings.cache_dir is not None:
@@ -209,10 +215,10 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesDat
 def check_columns_seen(
     seen: Collection[str], schema: Schema, settings: CustomTreesData, file: PathLike | None = None
 ) -> None:
-    """See that a training file has the columns of the first trees, unless settings name columns.
+    """Check that a training file has the columns of the first trees, unless settings name some.
 
     Raises:
-        TreeError: it has not.
+        TreeError: it has other columns.
     """
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
@@ -220,7 +226,7 @@ def check_columns_seen(
         first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; name those to read with {called('data.features')}",
+            f"{', '.join(sorted(seen))}; name the input columns with {called('data.features')}",
             file=file,
         )
 
@@ -228,16 +234,16 @@ def check_columns_seen(
 def target_values(
     raw: LabeledTrees, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
 ) -> NDArray[Any] | None:
-    """The values of a target column, per example or per node; None or NaN where one is missing.
+    """Return the values of a target column, per example or per node.
 
     Arguments:
         raw: trees with all their columns.
-        name: of the target.
-        nodes: whether it is of nodes.
-        inputs: the input columns; a node column among them is no target.
+        name: the name of the column.
+        nodes: whether targets are of nodes.
+        inputs: the input columns; a node column among them is not a target.
 
     Returns:
-        names or numbers; None where the data have no such column.
+        ``(R,)`` names or numbers, None or NaN if missing; None if there is no such column.
     """
     if nodes:
         return _node_values(raw.forest, name, slice(None))
@@ -263,13 +269,13 @@ def _node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
 
 
 def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.object_]:
-    """``(R,)`` names, None for the id -1."""
+    """Return the names of ids, ``(R,)``; None for the id -1."""
     names: NDArray[np.object_] = np.array([*vocabulary.names, None], dtype=object)
     return np.asarray(names[ids])
 
 
 def with_targets(examples: LabeledTrees, values: NDArray[Any], *, nodes: bool) -> LabeledTrees:
-    """Examples with the column ``"target"``: of the trees, or of the nodes."""
+    """Return examples with the column ``"target"`` of the trees, or of the nodes."""
     if not nodes:
         return replace(examples, columns={**examples.columns, "target": values})
     columns = {**examples.forest.columns, "target": values}

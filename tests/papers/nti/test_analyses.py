@@ -104,7 +104,7 @@ def test_a_map_is_drawn(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--phrases", "no such"], "expected a phrase that a node of the hypothesis covers"),
+        (["--phrases", "no such"], "expected a phrase of the hypothesis, got 'no such'"),
         (["--example", "99"], "expected an example from 0 to 29, got 99"),
     ],
 )
@@ -118,9 +118,9 @@ def test_maps_that_do_not_exist(
 def test_models_that_do_not_attend_or_make_no_trees(lstm_run: TrainedModel) -> None:
     with pytest.raises(ConfigError, match=r"attend to each other .* at .*, got .* nli \(LSTM\)"):
         attention_map(lstm_run, [DEV])
-    with pytest.raises(ConfigError, match=r"a model that makes trees .*, got .* nli \(LSTM\)"):
+    with pytest.raises(ConfigError, match=r"a model that builds trees .*, got .* nli \(LSTM\)"):
         similar(lstm_run, [DEV], ["a"])
-    with pytest.raises(ConfigError, match="a model that makes trees"):
+    with pytest.raises(ConfigError, match="a model that builds trees"):
         accuracy_by_padding(lstm_run, [DEV])
 
 
@@ -245,7 +245,7 @@ def test_accuracy_by_padding(
     assert main([*argv[:2], *argv[1:]]) == 2
     assert "expected every run once" in capsys.readouterr().err
     assert out.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ConfigError, match="steps of at least 1"):
+    with pytest.raises(ConfigError, match="a step of at least 1"):
         accuracy_by_padding(sst_run, [SST], step=0)
 
 

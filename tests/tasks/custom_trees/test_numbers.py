@@ -12,6 +12,7 @@ import pytest
 
 from dgltrees import Forest, LabeledTrees, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import read
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
@@ -70,8 +71,14 @@ def test_a_run_predicts_trees_that_have_no_target(
     columns = ["Node Type", "Table", "Plan Rows", "Plan Width"]
     forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
     assert [*run.predict(forest)] == lines
-    with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a dict"):
-        run.predict([{"Node Type": "Sort"}])  # type: ignore[list-item]
+    for trees in (PLANS, [r["plan"] for r in PLANS], read(bare)):
+        assert [*run.predict(trees)] == lines
+    with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a int"):
+        run.predict([3])  # type: ignore[list-item]
+    ids = [{"plan": r["plan"], "id": i * 10} for i, r in enumerate(PLANS)]
+    numbered = [*run.predict([write(tmp_path / "ids.jsonl", ids)])]
+    assert numbered == [{**line, "id": 10 * i} for i, line in enumerate(lines)]
+    assert json.dumps(numbered[1]["id"]) == "10"
     (tmp_path / "my.conllu").touch()
     with pytest.raises(ConfigError, match=r"format jsonl, which the run reads, got .*like conllu;"):
         [*run.predict([tmp_path / "my.conllu"])]
@@ -133,7 +140,7 @@ NO_COST = [{**PLANS[0], "cost": "n/a"}]
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target that is missing in one tree": (
         *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
-        r"plans.jsonl:6: tree 5: expected a target 'seconds' for every training tree, got none",
+        r"plans.jsonl:6: tree 5: missing target 'seconds' of a training tree; add it",
     ),
     "target that is nowhere": (
         *("regress", {"target": "cost"}, lambda rs: rs),
@@ -149,7 +156,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "numbers as classes": (
         *("classify", {"target": "seconds"}, lambda rs: rs),
-        r"tree 0: expected a class as the target 'seconds', got .*train the task regress",
+        r"tree 0: expected a class as the target 'seconds', got .*use the task regress",
     ),
     "text among numbers": (
         *("regress", {"target": "cost"}, lambda rs: [{**r, "cost": 1} for r in rs] + NO_COST),
@@ -173,7 +180,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "trees of a single node": (
         *("regress", {"target": "seconds"}, lambda rs: [{**r, "plan": {"Rows": 1}} for r in rs]),
-        "plans.jsonl: expected trees, got a single node in each; set data.children_key",
+        "plans.jsonl: expected trees with several nodes, got one node in each; set data.child",
     ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
@@ -198,7 +205,7 @@ def test_wrong_data_end_in_one_error_before_anything_is_written(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("preset", "change", "place"),
     [
-        ("regress-pairs", {"seconds": None}, "plans.jsonl:6: tree 10: expected a target 'seconds'"),
+        ("regress-pairs", {"seconds": None}, "plans.jsonl:6: tree 10: missing target 'seconds'"),
         ("classify", {"seconds": "other"}, r"plans.jsonl:6: tree 5: expected a class \(1, 2\)"),
     ],
 )
@@ -246,7 +253,7 @@ def test_targets_of_further_files_are_checked_where_classes_are_listed(tmp_path:
     first = write(tmp_path / "a.jsonl", PLANS)
     second = write(tmp_path / "b.jsonl", [PLANS[0], without(PLANS[1], "speed"), PLANS[2]])
     files = {"train": [str(first), str(second)], "classes": ["fast", "slow"]}
-    with pytest.raises(TreeError, match="b.jsonl:2: tree 1: expected a target 'speed'"):
+    with pytest.raises(TreeError, match="b.jsonl:2: tree 1: missing target 'speed'"):
         train(settings("classify", first, target="speed", **files), tmp_path / "run")
 
 
@@ -256,7 +263,7 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     strange = write(tmp_path / "other.jsonl", other)
     for how in ("use_encoded_value", "error"):
         train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
-    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
+    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which the train"):
         (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
     other[0]["plan"]["Table"] = "orders"

@@ -102,7 +102,7 @@ def test_trees_without_a_group_have_a_score_alone(run: Path, tmp_path: Path) -> 
 
 def test_what_is_measured_has_groups_and_targets(run: Path, tmp_path: Path) -> None:
     for name, message in (
-        ("query", "f.jsonl: expected a column 'query' that says to which group .* data.group"),
+        ("query", "f.jsonl: missing groups in a column 'query'; .* data.group"),
         ("seconds", "expected examples with a target 'seconds', got none"),
     ):
         path = write(tmp_path / "f.jsonl", [without(r, name) for r in PLANS])
@@ -115,7 +115,7 @@ def test_the_trees_of_a_group_stand_in_a_row_in_what_is_predicted(
 ) -> None:
     path = write(tmp_path / "f.jsonl", [*PLANS[:6], *PLANS[2:3]])
     for batch in (2, 100):
-        with pytest.raises(TreeError, match=r"f.jsonl: tree 6: .* group 'q0' in a row, got others"):
+        with pytest.raises(TreeError, match=r"jsonl: tree 6: expected consecutive trees .* 'q0'"):
             list(load(run).predict([path], batch=batch))
     report = load(run).evaluate([str(write(tmp_path / "g.jsonl", PLANS[::2] + PLANS[1::2]))])
     assert report["groups"] + report["dropped"] == 12
@@ -127,7 +127,7 @@ def test_groups_that_teach_nothing_are_left_out_and_counted(tmp_path: Path) -> N
     some = settings(
         {"train": str(write(tmp_path / "f.jsonl", [*equal, alone])), "valid_fraction": 0}
     )
-    with pytest.warns(UserWarning, match="^2 of 13 training groups are left out: of one tree, or"):
+    with pytest.warns(UserWarning, match="^2 of 13 training groups are left out: they have"):
         train(some, tmp_path / "run")
     report = load(tmp_path / "run").evaluate([str(tmp_path / "f.jsonl")])
     assert (report["groups"], report["dropped"], report["examples"]) == (11, 2, 44)
@@ -197,20 +197,20 @@ def test_a_killed_run_goes_on_to_the_same_result(
 BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     "group that is missing in one tree": (
         *({}, lambda rs: [*rs[:5], without(rs[5], "query")]),
-        r"plans.jsonl:6: tree 5: expected a group 'query' for every training tree, got none; give",
+        r"plans.jsonl:6: tree 5: missing group 'query' of a training tree; add",
     ),
     "empty group": (
         *({}, lambda rs: [*rs[:5], {**rs[5], "query": ""}]),
-        r"plans.jsonl:6: tree 5: expected a group 'query' for every training tree, got none; give",
+        r"plans.jsonl:6: tree 5: missing group 'query' of a training tree; add",
     ),
     "group that is nowhere": (
         *({"group": "qery"}, lambda rs: rs),
-        r"plans.jsonl: expected a column 'qery' that says to which group a tree belongs, got the "
+        r"plans.jsonl: expected a column 'qery' with the group of each tree, got the "
         r"columns Node Type, .*query.*; name one with data.group",
     ),
     "target that is missing in one tree": (
         *({}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
-        "plans.jsonl:6: tree 5: expected a target 'seconds' for every training tree, got none",
+        "plans.jsonl:6: tree 5: missing target 'seconds' of a training tree; add it",
     ),
     "target with names": (
         *({"target": "speed"}, lambda rs: rs),
@@ -222,7 +222,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     ),
     "groups of one tree": (
         *({}, lambda rs: [{**r, "query": i} for i, r in enumerate(rs)]),
-        r"expected training groups of trees with unlike targets, got \d+ of one tree or of equal",
+        r"expected training groups with different targets, got \d+ of one tree or with equal",
     ),
     "several targets": (
         *({"target": ["seconds", "speed"]}, lambda rs: rs),

@@ -36,36 +36,35 @@ def stream_entailment(
     rules: WordRules = VERBATIM,
     labeled: bool = True,
 ) -> Iterator[LabeledTrees]:
-    """The pairs of a file, premise first, ``trees`` pairs at a time.
+    """Yield the pairs of a file, premise first, ``trees`` pairs at a time.
 
-    Four forms are told apart: ``.jsonl`` files are SNLI's; ``labels.NAME`` has its sentences in
-    ``s1.NAME`` and ``s2.NAME`` beside it; a file whose first line names a field ``gold_label`` is
-    SNLI's ``.txt``; every other file is SICK's ``label TAB parse TAB parse``. Pairs with the label
-    ``-``, on which SNLI's annotators did not agree, are left out; a warning counts them.
+    There are four kinds of files: ``.jsonl`` files are SNLI's; ``labels.NAME`` needs the sentences
+    in ``s1.NAME`` and ``s2.NAME`` in the same folder; a file whose first line names a field
+    ``gold_label`` is SNLI's ``.txt``; every other file is SICK's ``label TAB parse TAB parse``.
+    Pairs with the label ``-``, on which SNLI's annotators did not agree, are left out; a warning
+    counts them.
 
-    Where labels are not needed, all pairs stay, and there are three more forms: SNLI's files
-    without the field ``gold_label``; ``s1.NAME`` with ``s2.NAME`` beside it; and ``sentence TAB
-    sentence``. A sentence without brackets is English text, split by
-    :func:`~dgltrees.formats.tokenize`; fields ``sentence1`` and ``sentence2`` hold such text where
-    a file of SNLI has no parses.
+    If labels are optional, all pairs are kept, and there are three more kinds: SNLI's files without
+    the field ``gold_label``; ``s1.NAME`` with ``s2.NAME``; and ``sentence TAB sentence``. A
+    sentence without brackets is English text, split by :func:`~dgltrees.formats.tokenize`. SNLI's
+    files without parses have such text in the fields ``sentence1`` and ``sentence2``.
 
-    Node columns: ``word``; a sentence is a chain, see
-    :func:`~dgltrees.trees.builders.sentences.chains`; and ``merges`` and ``splits``, the brackets
-    that end and then those that begin before a word (:mod:`dgltrees.trees.constituents`), -1 where
-    a sentence has none. Example columns: ``target``, the row of :data:`ENTAILMENT_LABELS`, and
-    ``line``. Examples have arity 2.
+    Node columns: ``word``; and ``merges`` and ``splits``, the numbers of brackets that end and
+    begin before a word (:mod:`dgltrees.trees.constituents`), -1 without brackets. A sentence is a
+    chain, see :func:`~dgltrees.trees.builders.sentences.chains`. Example columns: ``target``, the
+    index in :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
-            error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
-        rules: how words are changed and long sentences treated.
+        vocabs: ``{"word": vocabulary}`` to use. A word that is missing from a frozen vocabulary is
+            an error, or becomes its unknown name. All chunks share one vocabulary.
+        rules: the rules for words and for long sentences.
         labeled: whether every pair must have a label; otherwise ``target`` is -1 without one.
 
     Raises:
-        TreeError: with file and line: the file is not UTF-8 or in none of the forms, a line is cut
-            off, a sentence is empty or too long, a label is none of the three, or a word is not in
-            a frozen vocabulary; or no pair has a label.
+        TreeError: with file and line: the file is not UTF-8 or of no known kind, a line is cut off,
+            a sentence is empty or too long, a label is none of the three, or a word is not in a
+            frozen vocabulary; or no pair has a label.
     """
     words = vocabs_for(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
@@ -80,7 +79,7 @@ def stream_entailment(
 
 
 def _pairs(path: PathLike, labeled: bool) -> Iterator[Pair]:
-    """The pairs of a file in any of the forms."""
+    """Read the pairs of a file of any kind."""
     name = Path(path).name
     if name.startswith("labels.") or (name.startswith("s1.") and not labeled):
         return _pairs_of_files(path)
@@ -100,7 +99,7 @@ def _pairs(path: PathLike, labeled: bool) -> Iterator[Pair]:
 
 
 def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:
-    """The pairs that have a label; behind the last one a warning counts the others."""
+    """Yield the pairs with a label; after the last one a warning counts the others."""
     total = skipped = 0
     for pair in pairs:
         total += 1
@@ -125,11 +124,11 @@ def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:
 def _pair(
     line: int, label: str, sentences: tuple[str, str], error: LineError, labeled: bool
 ) -> Pair:
-    """A pair of two sentences: in brackets, as all with labels are, or English text."""
+    """Make a pair of two sentences in brackets or, if labels are optional, in English."""
     words: list[list[str]] = []
     parses: list[str | None] = []
     for sentence in sentences:
-        if not (labeled or "(" in sentence or ")" in sentence):  # one word may do without
+        if not (labeled or "(" in sentence or ")" in sentence):  # one word needs no brackets
             words.append(tokenize(sentence))
             parses.append(None)
             continue
@@ -155,7 +154,7 @@ _TEXT = {"sentence1_binary_parse": "sentence1", "sentence2_binary_parse": "sente
 
 
 def _pairs_of_jsonl(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
-    """Those of SNLI's ``.jsonl``."""
+    """Read the pairs of SNLI's ``.jsonl``."""
     for number, line in lines:
         try:
             values = load_json(line)
@@ -165,14 +164,13 @@ def _pairs_of_jsonl(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
 
 
 def _pairs_of_fields(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
-    """Those of SNLI's ``.txt``: fields separated by tabs, named by the first line."""
+    """Read the pairs of SNLI's ``.txt``: fields between tabs, named by the first line."""
     number, line = next(lines)
     names = line.split("\t")
     missing = [name for name in _FIELDS if name not in names and labeled]
     if missing:
         raise error(
-            f"expected a first line that names the fields {', '.join(_FIELDS)}, got none "
-            f"called {missing[0]}",
+            f"expected the fields {', '.join(_FIELDS)} in the first line, missing {missing[0]}",
             number,
         )
     for number, line in lines:
@@ -194,15 +192,15 @@ def _of_fields(
         values = {_LABEL: "", **texts, **values}
     for name in _FIELDS:
         if not isinstance(values.get(name), str):
-            raise error(f"expected text in the field {name}, got none", line)
+            raise error(f"missing text in the field {name}", line)
     label, left, right = (values[name] for name in _FIELDS)
     return line, label, (left, right)
 
 
 def _pairs_of_sick(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
-    """Those of SICK: ``label TAB parse TAB parse``, with two further fields or none.
+    """Read the pairs of SICK: ``label TAB parse TAB parse``, and two more fields or none.
 
-    A first line that begins with ``%`` names the fields. Labels become lower case, as in SNLI.
+    A first line with ``%`` names the fields. Labels become lower case, as in SNLI.
     """
     for number, line in lines:
         if number == 1 and line.startswith("%"):
@@ -223,7 +221,7 @@ def _pairs_of_sick(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
 def companions(path: PathLike) -> list[Path]:
     """Return the other files of a split: ``s1.NAME`` and ``s2.NAME`` for ``labels.NAME``.
 
-    For ``s1.NAME`` that is ``s2.NAME``; for any other name there are none.
+    For ``s1.NAME`` it is ``s2.NAME``; for any other name there are none.
     """
     path = Path(path)
     first, _, name = path.name.partition(".")
@@ -232,9 +230,9 @@ def companions(path: PathLike) -> list[Path]:
 
 
 def _pairs_of_files(path: PathLike) -> Iterator[Pair]:
-    """The pairs of three files with a line per pair: ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``.
+    """Yield the pairs of ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``, with a line per pair.
 
-    Words are separated by spaces. From ``s1.NAME``, the pairs of the last two, without labels.
+    Words are separated by spaces. For ``s1.NAME``, the pairs have no labels.
 
     Raises:
         TreeError: with file and line: one file ends before another, or a line is not UTF-8; or a
@@ -243,7 +241,7 @@ def _pairs_of_files(path: PathLike) -> Iterator[Pair]:
     files = [Path(path), *companions(path)]
     for file in files:
         if not file.exists():
-            raise TreeError(f"expected the file {file.name} beside it, got none", file=path)
+            raise TreeError(f"missing the file {file.name} in the same folder", file=path)
     for rows in zip_longest(*map(numbered_lines, files)):
         if None in rows:
             shorter, number = files[rows.index(None)], next(row[0] for row in rows if row)

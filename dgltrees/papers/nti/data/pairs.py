@@ -21,22 +21,22 @@ from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
 NO_LABEL = ("", "-")
-"""What stands in place of a class that a pair has not; ``-`` in SNLI."""
+"""Labels of pairs without a class; ``-`` in SNLI."""
 
 _BRACKETS = {"(": 1, ")": -1}
 
 
 @dataclass(frozen=True)
 class WordRules:
-    """How a reader changes the words of each sentence.
+    """Rules of a reader for the words of each sentence.
 
     Arguments:
-        lower: turn words to lower case.
-        max_words: the most words that a sentence may have; None for any number.
+        lower: convert words to lower case.
+        max_words: the largest number of words in a sentence; None for any number.
         truncate: cut longer sentences to ``max_words`` words; otherwise they are an error.
 
     Raises:
-        ConfigError: ``max_words`` is below 1, or ``truncate`` comes without it.
+        ConfigError: ``max_words`` is below 1, or missing with ``truncate``.
     """
 
     lower: bool = False
@@ -46,10 +46,17 @@ class WordRules:
     def __post_init__(self) -> None:
         check_max_words(self.max_words)
         if self.truncate and self.max_words is None:
-            raise ConfigError("expected max_words with truncate, got none")
+            raise ConfigError("missing max_words with truncate")
 
     def __call__(self, words: Sequence[str], file: PathLike, line: int) -> list[str]:
-        """The words of one sentence, in lower case and cut as the rules say.
+        """Apply the rules to the words of one sentence.
+
+        Arguments:
+            words: the words.
+            file, line: the place of the sentence, for errors.
+
+        Returns:
+            the words, in lower case and cut by the rules.
 
         Raises:
             TreeError: with file and line: the sentence has no words, or too many.
@@ -62,10 +69,10 @@ class WordRules:
         return [word.lower() for word in words] if self.lower else list(words)
 
     def length(self, words: int, file: PathLike, line: int) -> int:
-        """The number of words that a sentence of ``words`` words is cut to.
+        """Return the number of words of a sentence of ``words`` words after the rules.
 
         Raises:
-            TreeError: with file and line: there are too many, and they are not to be cut.
+            TreeError: with file and line: there are too many words, and ``truncate`` is false.
         """
         if self.max_words is None or words <= self.max_words:
             return words
@@ -77,20 +84,20 @@ class WordRules:
 
 
 VERBATIM = WordRules()
-"""All words, as they are spelled."""
+"""The rules that keep all words as spelled."""
 
 
 class Pair(NamedTuple):
-    """The number of a line, the class of the pair on it, and the words of its two sentences."""
+    """Line number and class of a pair, and the words of its two sentences."""
 
     line: int
-    target: str  # empty, or "-", where it has no class
+    target: str  # empty or "-" without a class
     left: Sequence[str]
     right: Sequence[str]
     parses: Sequence[str | None] = (None, None)  # both sentences in brackets, if they have any
 
     def cut(self, rules: WordRules, path: PathLike) -> Pair:
-        """The pair with the words that the rules leave of each sentence.
+        """Apply the rules to both sentences.
 
         Raises:
             TreeError: with file and line: a sentence has no words, or too many.
@@ -108,17 +115,21 @@ def pair_examples(
     labeled: bool = True,
     brackets: bool = False,
 ) -> LabeledTrees:
-    """The pairs of one file: arity 2, node column ``word``, example columns ``target``, ``line``.
+    """Make examples of arity 2 of the pairs of one file.
 
-    With brackets, the node columns ``merges`` and ``splits`` have the constituents that end and
-    begin before each word (:mod:`dgltrees.trees.constituents`).
+    Node column: ``word``. With brackets, the node columns ``merges`` and ``splits`` are the numbers
+    of constituents that end and begin before each word (:mod:`dgltrees.trees.constituents`).
+    Example columns: ``target`` and ``line``.
 
     Arguments:
         pairs: the pairs.
         words, classes: the vocabularies of the columns.
         path: the file, for errors.
         labeled: whether every pair must have a class; otherwise ``target`` is -1 without one.
-        brackets: whether sentences may have brackets; where one has none both columns are -1.
+        brackets: whether sentences may have brackets; without brackets both columns are -1.
+
+    Returns:
+        the examples.
 
     Raises:
         TreeError: with file and line: a class or word is unknown to a frozen vocabulary, or a
@@ -144,7 +155,7 @@ def pair_examples(
 def _constituents(
     pairs: Sequence[Pair], sizes: Sequence[int], path: PathLike
 ) -> dict[str, NDArray[np.int32]]:
-    """The columns of constituents of all sentences, which have ``sizes`` words left of them."""
+    """Return the columns of constituents of all sentences, which are cut to ``sizes`` words."""
     parses = [parse for pair in pairs for parse in pair.parses]
     rows = [row for row, parse in enumerate(parses) if parse is not None]
     spaced = (parses[row].replace("(", " ( ").replace(")", " ) ") for row in rows)  # type: ignore[union-attr]

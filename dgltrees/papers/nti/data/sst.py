@@ -29,7 +29,7 @@ def stream_sst(
     vocabs: Mapping[str, Vocabulary] | None = None,
     labeled: bool = True,
 ) -> Iterator[LabeledTrees]:
-    """The trees of a file of the treebank, ``trees`` lines at a time.
+    """Yield the trees of a file of the treebank, ``trees`` lines at a time.
 
     A line is one tree, ``(3 (2 The) (4 (3 good) (2 one)))``; ``(2 The)`` is one leaf.
 
@@ -38,15 +38,15 @@ def stream_sst(
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
-            error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
-        labeled: whether every constituent must have a label; otherwise it may be left out, as in
-            ``((The) ((good) (one)))``, and ``target`` is -1 there.
+        vocabs: ``{"word": vocabulary}`` to use. A word that is missing from a frozen vocabulary is
+            an error, or becomes its unknown name. All chunks share one vocabulary.
+        labeled: whether every constituent must have a label; otherwise it is optional, as in
+            ``((The) ((good) (one)))``, and ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced, a label is not 0 to 4, a leaf has no word or two, or a word is not in a
-            frozen vocabulary.
+            is unbalanced, a label is not 0 to 4, a leaf does not have one word, or a word is not in
+            a frozen vocabulary.
     """
     words = vocabs_for(vocabs, "word")["word"]
     for items, _ in _GRAMMAR.lines(path, trees):
@@ -57,7 +57,7 @@ def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> LabeledTrees
     count = items_in(items)
     if labeled:
         is_head = find_heads(items, "a label")
-    else:  # an atom alone in its bracket is a word
+    else:  # the only atom in a bracket is a word
         is_head = ~items.is_open & (items.parent >= 0) & (items.place == 0)
         is_head &= count[items.parent] > 1
     has_label = np.bincount(items.parent[is_head], minlength=len(count))
@@ -72,7 +72,7 @@ def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> LabeledTrees
         lambda _: "expected a word or constituents after a label, got none",
     )
     labels = {name: i for i, name in enumerate(SST_LABELS)}
-    what = "a label" if labeled else "a label or none (parses with tags are of the format mrg)"
+    what = "a label" if labeled else "a label or none (parses with tags have the format mrg)"
     target = at_brackets(items, is_head, items.look_up(is_head, labels, what)).astype(np.int64)
     word = at_brackets(items, is_word, items.encode(is_word, words))
     forest = assemble(
@@ -92,5 +92,5 @@ def _examples(items: Brackets, words: Vocabulary, labeled: bool) -> LabeledTrees
 SST = Format(
     "The Stanford Sentiment Treebank, a tree per line: (3 (2 so) (4 good)).",
     stream_sst,
-    first_line=r"\([0-4] |\(.*\([^\s()]+\)",  # or words in brackets of their own
+    first_line=r"\([0-4] |\(.*\([^\s()]+\)",  # or words in brackets
 )

@@ -1,4 +1,4 @@
-"""WikiQA: questions, and sentences of which some answer them.
+"""WikiQA: questions, and sentences as possible answers.
 
 Y. Yang, W. Yih and C. Meek, "WikiQA: A Challenge Dataset for Open-Domain Question Answering",
 EMNLP 2015.
@@ -28,7 +28,7 @@ _FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
 
 
 class _Row(NamedTuple):
-    """A line of a file: the ids of the question and of the sentence, and their words."""
+    """Line of a file: the ids of the question and of the sentence, and their words."""
 
     question: str  # the question itself in files without ids
     sentence: str | None  # None in files without ids
@@ -43,31 +43,30 @@ def stream_wikiqa(
     rules: WordRules = VERBATIM,
     labeled: bool = True,
 ) -> Iterator[LabeledTrees]:
-    """The pairs of a question and a sentence of a file, about ``trees`` pairs at a time.
+    """Yield the pairs of a question and a sentence of a file, about ``trees`` pairs at a time.
 
-    In the official file, whose first line names the fields ``QuestionID``, ``Question``,
-    ``SentenceID``, ``Sentence`` and ``Label``, :func:`~dgltrees.formats.tokenize` splits the text
+    The first line of the official file names the fields ``QuestionID``, ``Question``,
+    ``SentenceID``, ``Sentence`` and ``Label``; :func:`~dgltrees.formats.tokenize` splits its text
     into words. All other files have lines ``question TAB sentence TAB 0/1`` with spaces between
-    words, and successive equal questions are one.
+    words, and successive equal questions are one question.
 
-    Node columns: ``word``; ``shared``, whether the word occurs in the other sentence of the pair
-    too, regardless of case. Example columns: ``target``, 1 for a sentence that answers the
-    question; ``question``, the question's number in the file; ``sentence``, the sentence's number
-    in its question; ``rank``, the sentence's place among those of its question when their ids (in
-    files without ids, their numbers) are sorted as strings, by which trec_eval orders equal scores.
-    Examples have arity 2, the question first.
+    Node columns: ``word``; ``shared``, whether the word also occurs in the other sentence of the
+    pair, regardless of case. Example columns: ``target``, 1 for an answer; ``question``, the number
+    of the question in the file; ``sentence``, the number of the sentence in its question; ``rank``,
+    the place of the sentence in its question by the id as a string (without ids, the number), which
+    is trec_eval's order of equal scores. Examples have arity 2, the question first.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs, rules: see :func:`~dgltrees.papers.nti.data.entailment.stream_entailment`.
-        labeled: whether every pair must have its label, the last field; otherwise ``target`` is -1
+        labeled: whether every pair must have a label, the last field; otherwise ``target`` is -1
             without one.
 
     Raises:
-        TreeError: with file and line: the file is not UTF-8, a line has another number of fields, a
+        TreeError: with file and line: the file is not UTF-8, a line has a wrong number of fields, a
             sentence is empty or too long, a label is not 0 or 1, or a word is not in a frozen
             vocabulary; or the file is empty.
-        ConfigError: ``trees`` is below 1; the official file needs spaCy, which is missing.
+        ConfigError: ``trees`` is below 1, or the official file needs spaCy, which is missing.
     """
     check_chunk_size(trees)
     words = vocabs_for(vocabs, "word")["word"]
@@ -118,7 +117,7 @@ def _row(
 
 
 def _whole_questions(rows: Iterator[_Row], least: int) -> Iterator[list[list[_Row]]]:
-    """Lists of questions with at least ``least`` rows together; the last list may have fewer."""
+    """Yield lists of questions with at least ``least`` rows together; the last may have fewer."""
     questions: list[list[_Row]] = []
     size = 0
     for _, group in groupby(rows, key=lambda row: row.question):
@@ -154,14 +153,14 @@ def _examples(
 
 
 def _ranks(question: Sequence[_Row]) -> NDArray[np.int64]:
-    """The place of each sentence's id among those of its question, in the order of UTF-8 bytes."""
+    """Return the place of each sentence's id in its question, in the order of UTF-8 bytes."""
     ids = [str(i) if row.sentence is None else row.sentence for i, row in enumerate(question)]
     order = sorted(range(len(ids)), key=lambda i: ids[i].encode())
     return inverse(np.array(order))
 
 
 def _shared(pairs: Sequence[Pair]) -> NDArray[np.bool_]:
-    """Whether each word occurs in the other sentence of its pair, regardless of case."""
+    """Return whether each word is in the other sentence of its pair, regardless of case."""
     shared: list[bool] = []
     for pair in pairs:
         left, right = ([word.lower() for word in side] for side in (pair.left, pair.right))

@@ -1,4 +1,4 @@
-"""The base of tasks on plain sentences: their words and the initial word vectors."""
+"""Base of tasks on plain sentences: their words and the initial word vectors."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from dgltrees.trees.words import UNKNOWN, recode
 
 
 class SentenceReader(Protocol):
-    """Reads sentences, or pairs of them, with every word as spelled in the file."""
+    """Reader of sentences, or pairs of them, with every word as spelled in the file."""
 
     def __call__(
         self, path: PathLike, settings: Any, rules: WordRules, *, labeled: bool, trees: int
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file; see :class:`~dgltrees.tasks.task.Reader`."""
+        """Yield the examples of a file; see :class:`~dgltrees.tasks.task.Reader`."""
 
 
 def sentence_reader(read: SentenceReader) -> Reader:
-    """Make a task's reader from a function that reads every word as spelled in the file.
+    """Make a task's reader from a function that reads words as spelled in the file.
 
     With a frozen vocabulary the examples are for evaluation, so ``data.supervise`` is ``"root"``.
     """
@@ -56,9 +56,9 @@ def sentence_reader(read: SentenceReader) -> Reader:
 
 
 def with_ids(sentences: Forest, settings: SentenceSettings, words: Vocabulary) -> Forest:
-    """Encode sentences by a vocabulary, in lower case if the settings say so.
+    """Encode sentences by a vocabulary, in lower case with ``data.lower``.
 
-    A pretrained encoder, if there is one, reads the original words.
+    The input of a pretrained encoder is the original words.
     """
     named = with_pretrained(sentences, settings)
     return recode(named, {"word": words}, lower=settings.lower)
@@ -66,7 +66,7 @@ def with_ids(sentences: Forest, settings: SentenceSettings, words: Vocabulary) -
 
 @dataclass(frozen=True)
 class SentenceTask(ReaderTask):
-    """A task whose examples are sentences, or pairs of them, as chains of words.
+    """Task whose examples are sentences, or pairs of them, as chains of words.
 
     The ``input`` of a model's encoder is a :class:`~dgltrees.models.WordEmbedding`, or
     :class:`~dgltrees.models.GivenVectors` for the vectors of a pretrained encoder.
@@ -77,10 +77,10 @@ class SentenceTask(ReaderTask):
     def extend_vocabularies(  # type: ignore[override]
         self, data: LabeledTrees, settings: SentenceSettings, paths: Sequence[Path]
     ) -> None:
-        """Add the words of ``paths`` to the vocabulary, if the settings say so.
+        """Add the words of ``paths`` to the vocabulary with ``data.vocabulary_from_all_splits``.
 
         Raises:
-            TreeError: a file is not what the task reads.
+            TreeError: a file is invalid.
         """
         if not settings.vocabulary_from_all_splits:
             return
@@ -93,12 +93,12 @@ class SentenceTask(ReaderTask):
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: SentenceSettings, data: LabeledTrees
     ) -> None:
-        """Read the word vectors; a warning counts the words that are not in the file.
+        """Read the word vectors from files; a warning counts the words without a vector.
 
         Raises:
-            TreeError: the file of word vectors is invalid, or its vectors have the wrong size.
-            ConfigError: the word vectors should be frozen, but there is no file; or sentences may
-                be longer than the trees are wide.
+            TreeError: a file of word vectors is invalid, or its vectors have the wrong size.
+            ConfigError: the word vectors are fixed but there is no file, or sentences may have more
+                words than the trees have leaves.
         """
         _check_width(model, settings)
         check_pretrained(model, settings)
@@ -111,8 +111,8 @@ class SentenceTask(ReaderTask):
         if not paths:
             if not words.requires_grad:
                 raise ConfigError(
-                    "expected data.vectors with model.fixed_words, got none; give a file of word "
-                    "vectors, or learn them with model.fixed_words false"
+                    "missing data.vectors with model.fixed_words; name a file of word vectors, or "
+                    "learn the vectors with model.fixed_words false"
                 )
             return
         vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)
@@ -123,22 +123,22 @@ class SentenceTask(ReaderTask):
         if not has_vector.all():
             warnings.warn(
                 f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~has_vector).sum())} of "
-                f"{len(vocab) - 1} words, which have zeros",
+                f"{len(vocab) - 1} words; theirs are zero",
                 stacklevel=2,
             )
         with torch.no_grad():
             words.copy_(vectors)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """The table of word vectors, if there is one."""
+        """Return the table of word vectors, if there is one."""
         words = _words_of(model)
         return () if words is None else (words,)
 
 
 def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
-    """Check that sentences that are too long for the trees are refused or cut by the reader.
+    """Check that the reader refuses or cuts sentences that are too long for the trees.
 
-    The reader's errors can name the file and the line.
+    Its errors name the file and the line.
 
     Raises:
         ConfigError: the settings allow longer sentences.
@@ -146,15 +146,15 @@ def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
     for part in model.modules():
         make_trees: Any = getattr(part, "make_trees", None)
         shape = full_shape(make_trees([1])) if make_trees is not None else None
-        width = 1 if shape is None else shape.widths[0]  # 1 where each sentence has its own
+        width = 1 if shape is None else shape.widths[0]  # 1 if it depends on the sentence
         if width > 1 and (settings.max_words is None or settings.max_words > width):
             raise ConfigError(
                 f"expected data.max_words of at most {width} with model.width {width}, got "
-                f"{settings.max_words}; longer sentences have no place in the trees"
+                f"{settings.max_words}; longer sentences do not fit into the trees"
             )
 
 
 def _words_of(model: nn.Module) -> nn.Parameter | None:
-    """The table of word vectors, if there is one."""
+    """Return the table of word vectors, if there is one."""
     encoder: Any = model.encoder
     return cast(Input, encoder.input).table

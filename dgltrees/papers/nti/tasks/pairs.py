@@ -36,10 +36,10 @@ def _read_pairs(
 
 @dataclass(frozen=True)
 class NLITask(SentenceTask):
-    """A task on pairs of sentences, which may be in files of their own."""
+    """Task on pairs of sentences, which may be in separate files."""
 
     def companions(self, path: Path) -> list[Path]:
-        """The files of sentences beside one of labels, where they exist."""
+        """Return the existing files of sentences next to a file of labels."""
         return [each for each in companions(path) if each.exists()]
 
 
@@ -55,19 +55,23 @@ NLI = NLITask(
 
 @dataclass(frozen=True)
 class WikiQATask(SentenceTask):
-    """Answer selection: rows are pairs of a question and a sentence, with class 1 for answers."""
+    """Answer selection: pairs of a question and a sentence, with class 1 for answers."""
 
     numbered = ("example", "question")
-    has_majority = False  # accuracy is not reported, since few sentences answer
+    has_majority = False  # accuracy is not reported, since few sentences are answers
 
     def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The question of each pair, ``(E,)``."""
+        """Return the question of each pair, ``(E,)``."""
         return _questions(data)
 
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``map`` and ``mrr`` over ``questions`` with an answer; ``dropped``, the others; ``loss``.
+        """Return the metrics of a ranking by probability.
+
+        Returns:
+            ``map`` and ``mrr`` over the ``questions`` with an answer; the number of others,
+            ``dropped``; ``loss``; and the number of ``examples``.
 
         Raises:
             TreeError: no question has an answer.
@@ -86,9 +90,9 @@ class WikiQATask(SentenceTask):
         return {**ranks, "loss": float(outputs["loss"].mean()), "examples": len(data)}
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
+        """Yield ``example``, ``question``, ``sentence``, ``probability`` and ``rank`` of each pair.
 
-        The first three are counted from 0, the rank from 1.
+        ``sentence`` is the number in the question. Numbers count from 0, ranks from 1.
         """
         question = _questions(data)
         rank = rank_within(outputs["probability"], question, np.asarray(data.columns["rank"]))
@@ -103,7 +107,7 @@ class WikiQATask(SentenceTask):
 
 
 def _questions(data: LabeledTrees) -> NDArray[np.int64]:
-    """The question of each pair, ``(E,)``, numbered from 0 over all files."""
+    """Return the question of each pair, ``(E,)``, numbered from 0 over all files."""
     number, sentence = (np.asarray(data.columns[name]) for name in ("question", "sentence"))
     begins = (np.diff(number) != 0) | (np.diff(sentence) <= 0)
     return offsets_of(begins)

@@ -1,4 +1,4 @@
-"""The settings of tasks on plain sentences."""
+"""Settings of tasks on plain sentences."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class SentenceSettings(PretrainedSettings):
     lower: bool = False
     """Turn words to lower case."""
     max_words: Count | None = None
-    """Longest sentence in words; longer ones are refused, or cut with ``truncate``."""
+    """Largest number of words in a sentence; longer ones are an error, or cut with ``truncate``."""
     truncate: bool = False
     """Cut longer sentences to ``max_words``."""
     vectors: Files = None
-    """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
+    """Text files of initial word vectors, with a word and its numbers on each line."""
     vocabulary_from_all_splits: bool = False
-    """Give words of the validation and test files alone their vectors of ``data.vectors`` too."""
+    """Also read the ``data.vectors`` of words that occur only in validation and test files."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """What needs another setting to be of use."""
+        """Return the settings that have no effect without another setting."""
         reasons = PretrainedSettings.unread(values)
         if values["max_words"] is None:
             reasons["truncate"] = "without data.max_words"
@@ -70,12 +70,12 @@ class SentenceSettings(PretrainedSettings):
 
 @dataclass(frozen=True)
 class PhraseSettings(SentenceSettings):
-    """The data of sentences that are learned from their phrases."""
+    """The data of sentences with labelled phrases."""
 
     supervise: Literal["nodes", "root"] = "nodes"
-    """Learn from all labelled phrases, or from whole sentences alone."""
+    """Train on all labelled phrases (nodes), or only on whole sentences (root)."""
     binary: bool = False
-    """Learn positive against negative, without neutral phrases; by default five classes."""
+    """Two classes, positive and negative, without neutral phrases; by default five classes."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +91,16 @@ class FullTreeSettings:
     """Full trees over sentences."""
 
     branching: Count = 2
-    """Children of a node."""
+    """Number of children of a node."""
     stride: Count | None = None
-    """Distance between the first children of neighbours; by default ``branching``, and below it
-    sub-trees overlap."""
+    """Distance between the first children of neighbours; default: ``branching``. With a smaller
+    distance, sub-trees overlap."""
     padding: Literal["left", "right"] = "left"
-    """Side of a sentence on which leaves without a word stand."""
+    """Side of a sentence with the leaves without a word."""
     width: Count | None = None
-    """Leaves of every tree, for which ``data.max_words`` is needed; by default as few as fit."""
+    """Number of leaves of every tree, with ``data.max_words``; by default as few as possible."""
     pad: Literal["fixed", "learned", "zero"] = "fixed"
-    """Vector of leaves without a word: random, but not trained (fixed), learned, or zero."""
+    """Vector of leaves without a word: random and not trained (fixed), learned, or zero."""
 
 
 @dataclass(frozen=True)
@@ -123,30 +123,30 @@ class NTISettings(EncoderSettings):
     init: Init
     """The model's scheme of initial weights."""
     cell: Part[BaseCell] = chosen("nti_lstm")
-    """Cell that makes a node's state from those of its children."""
+    """Cell, which computes a node's state from those of its children."""
     leaves: Leaf = "lstm"
     """Leaf function, from the words' vectors to the states of the leaves."""
     trees: FullTreeSettings | LeftTreeSettings = chosen("full")
-    """Trees over a sentence: full n-ary ones, or left-branching ones."""
+    """Trees over a sentence: full n-ary, or left-branching."""
     input_dropout: Fraction = 0.0
-    """Probability of dropout on the vectors that the leaves read."""
+    """Probability of dropout on the input vectors of the leaves."""
 
     def __call__(self, inputs: Input | None, size: int | None = None, **cell: Any) -> NTIEncoder:
-        """Make the encoder.
+        """Construct the encoder.
 
         Arguments:
-            inputs: maps every token to its vector; None for an encoder of given vectors.
-            size: of a vector, without inputs.
+            inputs: the module that maps tokens to vectors; None for an encoder of given vectors.
+            size: the size of a vector, without ``inputs``.
             cell: arguments of the cell.
 
         Raises:
-            ConfigError: the cell has a map of its own for leaves.
+            ConfigError: the leaves are linear, but the cell has no argument ``leaf``.
         """
         accepted, linear = options_of(self.cell.source), self.leaves == "linear"
         if linear and "leaf" not in accepted:
             raise ConfigError(
-                f"model.cell {self.cell.name} has a map of its own for leaves (no argument "
-                "'leaf'); choose another of model.leaves than linear"
+                f"expected model.leaves other than linear with model.cell {self.cell.name}, which "
+                "has no argument 'leaf'"
             )
         width = inputs.size if inputs is not None else size
         assert width is not None
@@ -167,7 +167,7 @@ class NTISettings(EncoderSettings):
 
     @staticmethod
     def display_name(model: Options) -> str:
-        """The paper's name of the model."""
+        """Return the paper's name of the model."""
         nodes = {
             "nti_lstm": "SLSTM",
             "chainer_nti_lstm": "chainer SLSTM",
@@ -185,17 +185,17 @@ class AttentionSettings:
     """Attention of one tree over another."""
 
     attention: Literal["global", "tree", "tree_code"] = "global"
-    """Attention to all nodes at once (global), or from the leaves up along the tree (tree); or as
-    the paper's code has the latter (tree_code)."""
+    """Attention to all nodes at once (global), from the leaves up along the tree (tree), or the
+    latter as in the paper's code (tree_code)."""
     score: Literal["mlp", "dot", "map"] = "mlp"
     """Scoring function of attention: an MLP (mlp), the scalar product (dot), or a bilinear map."""
     mask_pads: bool = False
-    """Give no attention to nodes without a word."""
+    """Ignore nodes without a word."""
     attention_dropout: Fraction = 0.0
     """Probability of dropout on attention vectors."""
 
     def module(self, size: int, init: Init) -> GlobalAttention | TreeAttention:
-        """The attention to states of ``size``."""
+        """Construct the attention to states of ``size``."""
         if self.attention == "global":
             return GlobalAttention(size, score=self.score, mask_pads=self.mask_pads, init=init)
         return TreeAttention(
@@ -212,11 +212,11 @@ class MatchingSettings(AttentionSettings):
     """Tree matching: every node of one tree attends to the other, and an LSTM reads the result."""
 
     root_query: bool = True
-    """Let the root of a tree attend to the other tree too, not its inner nodes and leaves alone."""
+    """Let the root of a tree attend to the other tree too, not only the nodes below it."""
     last_step: bool = False
-    """Let the last matching state attend to those before it, as in the paper's code."""
+    """Let the last matching state attend to the earlier ones, as in the paper's code."""
     full: ClassVar[bool] = False
-    """Whether each tree attends to the other, or the second to the first alone."""
+    """Whether each tree attends to the other, or only the second to the first."""
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,8 @@ class NTIPairSettings(NTISettings):
 
     interaction: AttentionSettings | Literal["none"] = chosen("none")
     """How the second tree attends to the first: not at all (none), while its nodes are computed
-    (node_by_node), or afterwards, when an LSTM reads what each node attends to (matching), and the
-    same the other way round (full_matching)."""
+    (node_by_node), or afterwards, with an LSTM over the results (matching), also in the other
+    direction (full_matching)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +257,7 @@ class NTIQuestionSettings(NTISettings):
 
 @dataclass(frozen=True)
 class SentenceModel:
-    """A classifier of sentences."""
+    """Classifier of sentences."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "encoder": sentence_encoders(nti=NTISettings),
@@ -270,34 +270,34 @@ class SentenceModel:
     hidden_size: Count = 50
     """Size of a state."""
     words: TableSettings | Literal["pretrained"] = chosen("table")
-    """Word vectors: a table that is learned, or those of ``data.pretrained``."""
+    """Word vectors: a table, or those of ``data.pretrained``."""
     embedding: Count = 100
     """Size of a word's vector."""
     head_hidden_sizes: list[Count] = field(default_factory=list)
-    """Sizes of the hidden layers between an encoding and the classes; pairs have one at most."""
+    """Sizes of the hidden layers between an encoding and the classes; at most one for pairs."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
     init: Init = "kaiming"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-        """The model."""
+        """Construct the model."""
         encoder = self.encoder(inputs=self.word_vectors(vocabs))
         head = self.mlp(encoder.size, len(vocabs["target"]))
         return classifier(self.encoder, encoder, head)
 
     def word_vectors(self, vocabs: Mapping[str, Vocabulary]) -> Words:
-        """The word vectors: a table, or those of a pretrained encoder."""
+        """Construct the module of word vectors: a table, or those of a pretrained encoder."""
         if isinstance(self.words, TableSettings):
             return make_words(vocabs, self.embedding, frozen=self.words.fixed_words)
         return make_words(vocabs, self.embedding, pretrained=True)
 
     def mlp(self, size: int, classes: int) -> MLP:
-        """The head of sentences."""
+        """Construct the head for sentences."""
         return MLP(size, classes, self.head_hidden_sizes, dropout=self.head_dropout, init=self.init)
 
     def pair_head(self, size: int, classes: int, extra: int = 0) -> PairHead:
-        """The head of pairs, which reads ``extra`` features too."""
+        """Construct the head for pairs, with ``extra`` additional features."""
         return make_pair_head(
             size,
             classes,
@@ -310,7 +310,7 @@ class SentenceModel:
 
 @dataclass(frozen=True)
 class PairModel(SentenceModel):
-    """A classifier of pairs of sentences."""
+    """Classifier of pairs of sentences."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         **SentenceModel.parts,
@@ -318,7 +318,7 @@ class PairModel(SentenceModel):
     }
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-        """The model, with the interaction that the settings of Neural Tree Indexers name."""
+        """Construct the model, with the interaction of the trees in its settings."""
         words, classes = self.word_vectors(vocabs), len(vocabs["target"])
         encoder: Any = self.encoder(inputs=words)
         if not isinstance(self.encoder, NTIPairSettings):
@@ -346,7 +346,7 @@ class PairModel(SentenceModel):
 
 @dataclass(frozen=True)
 class QuestionModel(SentenceModel):
-    """A model of the sentences that answer a question."""
+    """Model that ranks sentences as answers to a question."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         **SentenceModel.parts,
@@ -354,10 +354,10 @@ class QuestionModel(SentenceModel):
     }
 
     word_count: bool = False
-    """Add the number of words that a question and a sentence share to the input of the head."""
+    """Add the number of words that question and sentence share to the input of the head."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-        """The model, with one logit per question and sentence: whether the sentence answers it."""
+        """Construct the model, with one logit per pair: whether the sentence is an answer."""
         words, extra = self.word_vectors(vocabs), int(self.word_count)
         encoder: Any
         if isinstance(self.encoder, NTISettings):

@@ -1,4 +1,4 @@
-"""Stanford Sentiment Treebank, with its trees or without: five classes, or two without the neutral.
+"""Stanford Sentiment Treebank, with or without its trees: five classes, or two without neutral.
 
 The task ``sst-tree`` is that of Socher et al. (2013), with the trees and the protocol of Tai et al.
 (2015): words are at the leaves; the model learns the labels of all constituents, and metrics are
@@ -49,20 +49,20 @@ class SSTSettings(SupervisedSettings, PretrainedSettings):
     """The data of the Stanford Sentiment Treebank."""
 
     binary: bool = False
-    """Learn positive against negative, without neutral trees and nodes; by default five classes."""
+    """Two classes, positive and negative, without neutral trees and nodes; by default five."""
 
 
 @dataclass(frozen=True)
 class WordNodesModel(HeadSettings, TreeModel):
-    """A classifier of all nodes, with a vector per word."""
+    """Classifier of all nodes, with a vector per word."""
 
     words: Literal["table", "pretrained"] = "table"
-    """Word vectors: a table that is learned, or those of ``data.pretrained``."""
+    """Word vectors: a table, or those of ``data.pretrained``."""
     embedding: Count = 100
     """Size of a word's vector."""
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """The model."""
+        """Construct the model."""
         words = make_words(vocabs, self.embedding, pretrained=self.words == "pretrained")
         encoder = self.encoder(words)
         head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
@@ -70,7 +70,7 @@ class WordNodesModel(HeadSettings, TreeModel):
 
 
 _Sentences = Iterator[tuple[int, Sequence[str]]]
-"""The number of the line of each sentence, and its words."""
+"""The line number of each sentence, and its words."""
 
 _NEUTRAL = 2
 _CLASSES = {
@@ -91,7 +91,7 @@ def _read(
 
 
 def _parses(name: str, binary: Callable[[Forest], Forest]) -> Reader:
-    """Reads trees without sentiment from a format; ``binary`` makes the trees of the treebank."""
+    """Make a reader of a format without sentiment; ``binary`` makes the treebank's trees."""
 
     def read(
         path: PathLike, settings: SSTSettings, vocabs: Names, *, labeled: bool, trees: int
@@ -108,7 +108,7 @@ def _parses(name: str, binary: Callable[[Forest], Forest]) -> Reader:
 
 
 def _binary(data: LabeledTrees, labeled: bool) -> LabeledTrees:
-    """Negative (0) and positive (1); neutral nodes have no class, neutral sentences go."""
+    """Return negative (0) and positive (1) trees; neutral nodes have no class."""
     if labeled:
         data = data.select(np.flatnonzero(data.columns["target"] != _NEUTRAL))
     classes = _two_classes(data.forest.columns["target"])
@@ -117,21 +117,21 @@ def _binary(data: LabeledTrees, labeled: bool) -> LabeledTrees:
 
 
 def _two_classes(target: NDArray[Any]) -> NDArray[np.int64]:
-    """Negative (0) and positive (1); -1 for neutral and for unknown."""
+    """Return negative (0) and positive (1); -1 for neutral and unknown."""
     return np.where((target == _NEUTRAL) | (target < 0), -1, target > _NEUTRAL)
 
 
 @dataclass(frozen=True)
 class SSTTask(TreeTask):
-    """A task on trees with words at their leaves."""
+    """Task on trees with words at their leaves."""
 
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: SSTSettings, data: LabeledTrees
     ) -> None:
-        """Check that the model reads a pretrained encoder's vectors if there are any.
+        """Check that the model uses the vectors of a pretrained encoder, if there are any.
 
         Raises:
-            ConfigError: it does not, or its word vectors have the wrong size.
+            ConfigError: it does not use them, or they have the wrong size.
         """
         check_pretrained(model, settings)
 
@@ -148,8 +148,8 @@ SST = SSTTask(
     },
     nodes=True,
     max_children=2,
-    reads=f"{FORMATS['sst'].description} To predict: these with labels or without, or parses as "
-    "mrg, or with heads as conllu or dp.",
+    reads=f"{FORMATS['sst'].description} For prediction: the same, labels optional, or parses "
+    "in the formats mrg, conllu or dp.",
 )
 
 
@@ -172,7 +172,7 @@ def _read_phrases(
 
 
 def _phrases(forest: Forest, nodes: NDArray[np.int64]) -> Forest:
-    """The phrases below nodes, each word with the brackets of the phrase before it."""
+    """Return the phrases below nodes, each word with the brackets of the phrase before it."""
     leaves, merges, splits = constituent_counts(forest)
     columns = dict(forest.columns)
     for name, counts in ((MERGES, merges), (SPLITS, splits)):
@@ -182,7 +182,7 @@ def _phrases(forest: Forest, nodes: NDArray[np.int64]) -> Forest:
     inside = over_subtrees(np.add, (forest.degree > 1).astype(np.int32), forest.global_parent)
     begins, splits = starts(sentences.sizes), sentences.columns[SPLITS]
     sentences.columns[MERGES][begins] = splits[begins] = 0
-    if len(begins):  # what does not begin at a later word of the phrase begins at its first
+    if len(begins):  # constituents that do not begin at a later word begin at the first
         splits[begins] = inside[nodes] - np.add.reduceat(splits, begins)
     return sentences
 
@@ -205,7 +205,7 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLi
 
 
 def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
-    """Reads sentences without sentiment, each with the number of its line."""
+    """Make a reader of sentences without sentiment, each with its line number."""
 
     def read(
         path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
@@ -253,6 +253,6 @@ SST_PHRASES = SentenceTask(
         "lines": _reader(partial(_lines, str.split)),
     },
     max_children=1,
-    reads=f"{FORMATS['sst'].description} To predict: mrg, conllu, or a sentence per line, as text "
-    "in English or as lines of words with spaces between them.",
+    reads=f"{FORMATS['sst'].description} For prediction: mrg, conllu, or a sentence per line, as "
+    "English text (text) or as words between spaces (lines).",
 )

@@ -115,7 +115,7 @@ def test_long_sentences_are_refused_or_cut(tmp_path: Path, form: Form) -> None:
     assert str(caught.value).startswith(f"{path}:{number}: ")
     cut = read(path, "entailment", rules=WordRules(lower=True, max_words=2, truncate=True))
     assert sentences(cut)[:2] == ["a man", "a person"]
-    with pytest.raises(ConfigError, match="max_words with truncate"):
+    with pytest.raises(ConfigError, match="missing max_words with truncate"):
         WordRules(truncate=True)
 
 
@@ -131,9 +131,9 @@ def test_other_labels_are_an_error(tmp_path: Path, form: Form) -> None:
     ("name", "text", "line", "message"),
     [
         ("a.jsonl", '{"gold_label": "neutral"', 1, "expected JSON, got expecting"),
-        ("a.jsonl", '{"gold_label": "neutral"}', 1, "field sentence1_binary_parse, got none"),
-        ("a.jsonl", "[]", 1, "field gold_label, got none"),
-        ("a.txt", "gold_label\tsentence1\n", 1, "got none called sentence1_binary_parse"),
+        ("a.jsonl", '{"gold_label": "neutral"}', 1, "text in the field sentence1_binary_parse"),
+        ("a.jsonl", "[]", 1, "missing text in the field gold_label"),
+        ("a.txt", "gold_label\tsentence1\n", 1, "first line, missing sentence1_binary_parse"),
         (
             "a.txt",
             "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\nneutral\ta\n",
@@ -161,7 +161,7 @@ def test_files_of_different_lengths_are_an_error(tmp_path: Path) -> None:
         read(path, "entailment")
     assert str(e.value).startswith(f"{tmp_path / 's2.dev'}:2: ")
     os.remove(tmp_path / "s1.dev")
-    with pytest.raises(TreeError, match=r"expected the file s1.dev beside it, got none"):
+    with pytest.raises(TreeError, match=r"missing the file s1.dev in the same folder"):
         read(path, "entailment")
 
 

@@ -104,7 +104,7 @@ def test_settings_make_models(model: dict[str, Any]) -> None:
     [
         ({"leaves": "identity"}, "expected a cell with|expected inputs of the hidden size"),
         ({"head_hidden_sizes": []}, "model.head_hidden_sizes to be the size of one hidden layer"),
-        ({"leaves": "linear", "cell": "nary"}, "model.cell nary has a map of its own"),
+        ({"leaves": "linear", "cell": "nary"}, "other than linear with model.cell nary"),
         ({"stride": 3}, "a stride from 1 to 2"),
     ],
 )
@@ -166,7 +166,7 @@ def test_the_vocabulary_is_of_training_or_of_all_splits(
 
 
 def test_fixed_words_need_vectors() -> None:
-    with pytest.raises(ConfigError, match=r"data.vectors with model.fixed_words, got none"):
+    with pytest.raises(ConfigError, match=r"missing data.vectors with model.fixed_words"):
         prepare(settings("nli", model={"fixed_words": True}))
 
 
