@@ -88,11 +88,11 @@ def parameters_by_name(init: Init) -> Init:
 
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
-    """A model of trees with columns, or of pairs of them.
+    """Base class of the estimators, neural networks over trees with columns or pairs of trees.
 
-    Parameters that are None have the value of the preset of the estimator's task, which
-    ``dgltrees train PRESET --help`` shows, with what each of them does; every other setting goes
-    into ``settings``.
+    Parameters that are None have the value of the preset of the estimator's task. ``dgltrees train
+    PRESET --help`` shows and explains these values, and the other settings, which are keys of
+    ``settings``.
 
     Arguments:
         encoder: ``tree``, ``convolution``, ``lstm``, ``bilstm``, ``transformer`` or ``bag``.
@@ -100,26 +100,29 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: the size of a node's state.
         readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
         objective: the loss.
-        features: the columns that are inputs, or their kinds by name; default: all columns, with
-            inferred kinds.
-        validation_fraction: part of the trees that is held out for early stopping, where ``fit``
-            gets no validation trees.
-        epochs, patience, batch_size, lr: of the training loop.
+        features: the input columns, or their kinds by name; default: all columns, with inferred
+            kinds.
+        validation_fraction: the fraction of the trees that is held out for early stopping, if
+            ``fit`` gets no validation trees.
+        epochs: the largest number of epochs.
+        patience: the number of epochs without a better validation value before training stops.
+        batch_size: the number of trees in a batch.
+        lr: the learning rate.
         random_state: the seed of the initial weights, the order of the trees and dropout, or a
             ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
             seeds give equal models on one machine.
         children_key: the key of the children, if trees are nested dictionaries; default: inferred
             when the model is fitted, as the key with the most objects below.
-        compile: compile the cell with numba; by default if the data and epochs repay it.
+        compile: compile the cell with numba; by default if the training is long enough.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
-        progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
+        progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
 
     Attributes:
         run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
         history_: the metrics of each epoch.
-        result_: the metrics of the best epoch, and what baselines without trees reach.
+        result_: the metrics of the best epoch, and those of baselines without trees.
         n_features_in_: the number of input columns.
-        feature_names_in_: their names.
+        feature_names_in_: the names of the input columns.
     """
 
     _preset = ""

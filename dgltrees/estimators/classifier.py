@@ -14,7 +14,7 @@ from dgltrees.trees.columns import name_of
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
-    """Predicts a class of each tree or pair of trees, or several flags.
+    """Classifier that predicts a class, or several labels, of each tree or pair of trees.
 
     ``TreeClassifier().fit(functions, packages).predict_proba(others)``
 
@@ -22,7 +22,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
 
     Attributes:
-        classes_: ``(classes,)`` the classes, in the order of the columns of ``predict_proba``.
+        classes_: ``(classes,)``, the classes, in the order of the columns of ``predict_proba``.
     """
 
     _preset = "classify"
@@ -88,11 +88,11 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
 
 class TreeEncoder(TransformerMixin, TreeClassifier):  # type: ignore[misc]
-    """Turns trees into the vectors that a classifier of them has learned.
+    """Transformer of trees into the vectors that a classifier of them has learned.
 
-    ``make_pipeline(TreeEncoder(), LogisticRegression())`` trains the vectors with its targets and
-    goes on from there; :meth:`TreeRegressor.encode <dgltrees.estimators.TreeRegressor>` gives those
-    that were learned with numbers.
+    ``make_pipeline(TreeEncoder(), LogisticRegression())`` learns the vectors from the same classes.
+    For vectors that are learned from numbers use :meth:`TreeRegressor.encode
+    <dgltrees.estimators.TreeRegressor>`.
 
     Arguments:
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.

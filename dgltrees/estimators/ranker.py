@@ -18,20 +18,20 @@ from dgltrees.trees import LabeledTrees
 
 
 class TreeRanker(TreeEstimator):
-    """Gives each tree a score, by which the trees of a group are ordered.
+    """Ranker that predicts a score of each tree, which orders the trees of a group.
 
     ``TreeRanker(best="lowest").fit(plans, seconds, groups=queries).predict(others)``
 
-    Groups are given beside the targets, or stand in a column ``group`` at the roots of the trees,
-    where scikit-learn's splits cannot lose them: ``cross_val_score(ranker, trees, y, groups=groups,
-    cv=GroupKFold())`` needs no more than this. Without that column ``cross_val_score`` passes
-    groups on where metadata routing is on, ``set_fit_request(groups=True)`` and
-    ``set_score_request(groups=True)`` were called, and they are among its ``params``.
+    Groups are an argument next to the targets, or a column ``group`` of the roots of the trees.
+    With that column, ``cross_val_score(ranker, trees, y, groups=groups, cv=GroupKFold())`` works
+    without further options. Without it, enable metadata routing, call
+    ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``, and add the groups to
+    the ``params`` of ``cross_val_score``.
 
     Arguments:
-        best: which target is the best of a group, ``highest`` or ``lowest``.
+        best: the best target of a group, ``highest`` or ``lowest``.
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`; ``objective`` is
-            ``pairwise`` or ``listwise``, and ``batch_size`` counts trees, of whole groups.
+            ``pairwise`` or ``listwise``, and ``batch_size`` counts trees, in whole groups.
     """
 
     _preset = "rank"

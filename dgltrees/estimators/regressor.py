@@ -13,7 +13,7 @@ from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
-    """Predicts a number, or several, of each tree or pair of trees.
+    """Regressor that predicts a number, or several, of each tree or pair of trees.
 
     ``TreeRegressor(log_target=True).fit(plans, seconds).predict(others)``
 

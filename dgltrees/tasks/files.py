@@ -17,15 +17,15 @@ ROLES = ("train", "valid", "test")
 
 
 def data_files(settings: DataSettings, role: str, flag: str | None = None) -> list[Path]:
-    """The files of ``role``, sorted within each pattern; empty where none are set.
+    """Return the files of ``role``, sorted within each pattern; empty if none are set.
 
     Arguments:
         settings: the data settings.
         role: ``"train"``, ``"valid"`` or ``"test"``.
-        flag: the name of the setting in errors; by default ``data.{role}``.
+        flag: the name of the setting in errors; default: ``data.{role}``.
 
     Raises:
-        ConfigError: a pattern matches no file; the text says where it was searched.
+        ConfigError: no file matches a pattern; the error names the folders that were searched.
     """
     value: Files = getattr(settings, role)
     patterns = [value] if isinstance(value, str) else list(value or [])
@@ -33,16 +33,16 @@ def data_files(settings: DataSettings, role: str, flag: str | None = None) -> li
 
 
 def find_files(patterns: Sequence[PathLike], folder: str | None, flag: str) -> list[Path]:
-    """The files of patterns, in their order, and sorted within each.
+    """Return the files that match patterns, in their order and sorted within each pattern.
 
     Arguments:
         patterns: paths, or patterns such as ``data/*.tsv``.
-        folder: where to look behind the working directory; by default the environment variable
-            DGLTREES_DATA.
+        folder: the folder that is searched after the working directory; default: the environment
+            variable DGLTREES_DATA.
         flag: the name of the setting or flag, for errors.
 
     Raises:
-        ConfigError: a pattern matches no file; the text says where it was searched.
+        ConfigError: no file matches a pattern; the error names the folders that were searched.
     """
     folder = folder or os.environ.get("DGLTREES_DATA")
     paths: list[Path] = []
@@ -65,18 +65,18 @@ def find_files(patterns: Sequence[PathLike], folder: str | None, flag: str) -> l
 
 
 def _matches(pattern: str) -> list[str]:
-    """The file with this exact name, or else those that match the pattern."""
+    """Return the file with this exact name, or else those that match the pattern."""
     return [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
 
 
 def fingerprint(path: Path, files: Sequence[Path] | None = None) -> dict[str, Any]:
-    """The name, the size in bytes and the SHA-256 of a file.
+    """Return the name, the size in bytes and the SHA-256 of a file.
 
     For a folder, or a file that is read together with others, size and hash are over all files.
 
     Arguments:
         path: the file or folder.
-        files: the files that count; by default the file, or all in the folder.
+        files: the files to include; default: the file, or all files in the folder.
     """
     if files is None:
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]

@@ -1,7 +1,7 @@
-"""Words and texts by the pretrained encoder that ``data.pretrained`` names.
+"""Words and texts in the pretrained encoder of the setting ``data.pretrained``.
 
-Its vectors are computed once, when the data are read; or, with ``data.fine_tune``, the data hold
-the ids of sub-words, and the encoder is a part of the model.
+Its vectors are computed once, when the data are read. With ``data.fine_tune``, the data contain the
+ids of sub-words instead, and the encoder is a part of the model.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Words = FineTunedWords | GivenVectors | WordEmbedding
 VECTOR = "vector"
 """The node column ``(N, size)`` of the vectors of words."""
 SUBWORDS = "subword"
-"""The node column ``(N, P)`` of the ids of the sub-words of words, -1 beyond the last."""
+"""The node column ``(N, P)`` of the ids of the sub-words of words, padded with -1."""
 
 
 def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
-    """Add what a pretrained encoder makes of the words, if ``data.pretrained`` names one.
+    """Add the vectors or sub-words of a pretrained encoder, if the settings name one.
 
     Arguments:
-        sentences: trees with every word as the encoder should read it, in the order of the
-            sentence; nodes without a word (-1) have zeros, or no sub-words.
+        sentences: trees with every word in its form for the encoder, in the order of the sentence;
+            nodes without a word (-1) get zeros, or no sub-words.
         settings: the data settings.
     """
     encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
@@ -67,13 +67,13 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
 def make_words(
     vocabs: Mapping[str, Vocabulary], size: int, *, pretrained: bool = False, frozen: bool = False
 ) -> Words:
-    """The word vectors of a model: a table, or those of a pretrained encoder.
+    """Return the word vectors of a model: a lookup table, or those of a pretrained encoder.
 
     Arguments:
-        vocabs: that of the words, or of the sub-words of the pretrained encoder.
-        size: of a vector.
-        pretrained: whether a pretrained encoder gives them.
-        frozen: do not train the table.
+        vocabs: the vocabularies of the words, or of the sub-words of the pretrained encoder.
+        size: size of a vector.
+        pretrained: use the vectors of a pretrained encoder.
+        frozen: do not train the lookup table.
     """
     if pretrained:
         return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
@@ -81,16 +81,16 @@ def make_words(
 
 
 def attach_pretrained(model: nn.Module, settings: DataSettings, *, weights: bool = True) -> None:
-    """Put the encoder that is fine-tuned into a new model, if it has a place for one.
+    """Add the encoder that is fine-tuned to a new model, if the model uses one.
 
     Arguments:
         model: the model.
         settings: the data settings.
-        weights: whether to read the encoder's weights; otherwise they are random, for a model
-            whose weights are read afterwards.
+        weights: load the encoder's weights; otherwise they are random, for a model whose weights
+            are loaded afterwards.
 
     Raises:
-        ConfigError: the encoder cannot be loaded, or has not so many layers to freeze.
+        ConfigError: the encoder cannot be loaded, or has fewer layers than are to be frozen.
     """
     folder, tokenizer = pretrained_folder(settings), subword_tokenizer(settings)
     if not isinstance(settings, PretrainedSettings) or folder is None or tokenizer is None:
@@ -104,7 +104,7 @@ def attach_pretrained(model: nn.Module, settings: DataSettings, *, weights: bool
 
 
 def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
-    """Check that the model reads a pretrained encoder's vectors if and only if there are any.
+    """Check that the model uses a pretrained encoder's vectors if and only if there are any.
 
     Raises:
         ConfigError: it does not, or its word vectors have the wrong size.
@@ -125,7 +125,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
 
 
 def pretrained_folder(settings: DataSettings) -> Path | None:
-    """The folder ``data.pretrained``; None if none is named.
+    """Return the folder ``data.pretrained``; None if it is not set.
 
     Raises:
         ConfigError: there is no such folder, or several.
@@ -139,10 +139,10 @@ def pretrained_folder(settings: DataSettings) -> Path | None:
 
 
 def pretrained_encoder(settings: DataSettings) -> PretrainedEncoder | None:
-    """The encoder whose vectors are read once; None if none is named, or it is fine-tuned.
+    """Return the encoder whose vectors are computed once; None without one, or if it is fine-tuned.
 
     Raises:
-        ConfigError: its folder is not there, or it cannot be loaded.
+        ConfigError: its folder does not exist, or it cannot be loaded.
     """
     folder = pretrained_folder(settings)
     if folder is None or is_fine_tuned(settings):
@@ -151,10 +151,10 @@ def pretrained_encoder(settings: DataSettings) -> PretrainedEncoder | None:
 
 
 def subword_tokenizer(settings: DataSettings) -> SubwordTokenizer | None:
-    """The tokenizer of the encoder that is fine-tuned; None if there is none.
+    """Return the tokenizer of the encoder that is fine-tuned; None without one.
 
     Raises:
-        ConfigError: its folder is not there, or it cannot be loaded.
+        ConfigError: its folder does not exist, or it cannot be loaded.
     """
     folder = pretrained_folder(settings)
     if folder is None or not is_fine_tuned(settings):
@@ -163,7 +163,7 @@ def subword_tokenizer(settings: DataSettings) -> SubwordTokenizer | None:
 
 
 def _state(folder: Path, *, weights: bool) -> tuple[tuple[str, int], ...]:
-    """What tells whether the files of a folder have been written anew."""
+    """Return values that change when the files of a folder are rewritten."""
     files = encoder_files(folder, weights=weights)
     return tuple((path.name, path.stat().st_mtime_ns) for path in files)
 

@@ -1,4 +1,4 @@
-"""What tasks on sequences share: encoders as parts of models, the head of pairs, a base class."""
+"""Common parts of tasks on sequences: encoders, the head of pairs, a base class."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from dgltrees.tasks.task import Task
 
 
 class EncoderSettings(ABC):
-    """The base class of the settings of an encoder that is made of parts, a dataclass.
+    """Base class of the settings of an encoder with parts, a dataclass.
 
-    Fields without a default are settings of the model, such as ``hidden_size``. The class of an
-    encoder without parts is its own settings: its constructor takes ``inputs`` and these.
+    Fields without a default are settings of the model, such as ``hidden_size``. An encoder without
+    parts needs no such class: the arguments of its constructor are its settings, except ``inputs``.
     """
 
     @abstractmethod
     def __call__(self, inputs: Input) -> Encoder:
-        """Make the encoder.
+        """Build the encoder.
 
         Arguments:
             inputs: maps every node or token to its vector.
@@ -41,44 +41,44 @@ class EncoderSettings(ABC):
         """
 
     def classifier(self, encoder: Encoder, head: Head) -> Classifier:
-        """A classifier of the vectors that the encoder makes."""
+        """Return a classifier of the encoder's vectors."""
         return Classifier(encoder, Root(), head)
 
     @staticmethod
     def display_name(model: Options) -> str:
-        """The name of the encoder in tables and plots; by default the one in settings."""
+        """Return the name of the encoder in tables and plots; default: the name in settings."""
         return str(model["encoder"])
 
     @staticmethod
     def separate_losses(model: Options) -> bool:
-        """See :meth:`dgltrees.tasks.task.Task.separate_losses`."""
+        """Return the value of :meth:`dgltrees.tasks.task.Task.separate_losses`; default: False."""
         return False
 
 
 def classifier(
     settings: EncoderSettings | Part[Encoder], encoder: Encoder, head: Head
 ) -> Classifier:
-    """A classifier of the vectors that an encoder makes, as its settings want it."""
+    """Return a classifier of an encoder's vectors, built by the settings of the encoder."""
     if isinstance(settings, EncoderSettings):
         return settings.classifier(encoder, head)
     return Classifier(encoder, Root(), head)
 
 
 def encoder_hook(model: Options, name: str) -> Any:
-    """A static method of the class that ``model.encoder`` chooses, called with the settings."""
+    """Return the result of a static method of the class that ``model.encoder`` selects."""
     source = model.source_of("encoder")
     return getattr(source, name, getattr(EncoderSettings, name))(model)
 
 
 class BidirectionalLSTM(SequenceEncoder):
-    """Two LSTMs over sentences, one in each direction."""
+    """A bidirectional LSTM over sentences."""
 
     def __init__(self, inputs: Input, hidden_size: Count, **options: Any) -> None:
         super().__init__(inputs, hidden_size, bidirectional=True, **options)
 
     @staticmethod
     def display_name(model: Options) -> str:
-        """Bidirectional LSTM."""
+        """Return "bidirectional LSTM"."""
         return "bidirectional LSTM"
 
 
@@ -104,7 +104,7 @@ class WordLSTM(SequenceEncoder):
 
 
 class BidirectionalWordLSTM(WordLSTM):
-    """Two LSTMs over sentences, one in each direction."""
+    """A bidirectional LSTM over sentences, with dropout on the word vectors."""
 
     def __init__(self, inputs: Input, hidden_size: Count, **options: Any) -> None:
         super().__init__(inputs, hidden_size, bidirectional=True, **options)
@@ -118,32 +118,32 @@ SEQUENCES: Encoders = {
     "bilstm": BidirectionalLSTM,
     "transformer": TransformerEncoder,
 }
-"""The encoders of sequences that the core has."""
+"""The encoders of sequences in the core."""
 SEQUENTIAL: Encoders = {**SEQUENCES, "lstm": WordLSTM, "bilstm": BidirectionalWordLSTM}
-"""The encoders of the words of a sentence that the core has."""
+"""The encoders of the words of a sentence in the core."""
 
 SENTENCE_ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
     "sentence_encoders", {}, subclass_of(Encoder, EncoderSettings)
 )
-"""More encoders of sentences, by their names: those that papers and other packages add."""
+"""More encoders of sentences by name, added by papers and other packages."""
 
 
 def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
-    """The encoders of a task on sentences: its own, those that are added, and the core's.
+    """Return the encoders of a task on sentences: its own, those that are added, and the core's.
 
-    What is added later is among them too.
+    Encoders that are added later are included.
     """
     # in the order of names the last is first
     return ChainMap(SEQUENTIAL, SENTENCE_ENCODERS, own)  # type: ignore[arg-type]
 
 
 def make_pair_head(size: int, classes: int, sizes: Sequence[int], **options: Any) -> PairHead:
-    """Make a head that compares two vectors of ``size``.
+    """Return a head that compares two vectors of ``size``.
 
     Arguments:
-        size: c, of a vector.
-        classes: the number of logits.
-        sizes: the sizes of its hidden layers, the setting ``model.head_hidden_sizes``.
+        size: c, the size of a vector.
+        classes: number of logits.
+        sizes: sizes of its hidden layers, the setting ``model.head_hidden_sizes``.
         options: more arguments of ``PairHead``.
 
     Raises:
@@ -152,7 +152,7 @@ def make_pair_head(size: int, classes: int, sizes: Sequence[int], **options: Any
     if len(sizes) != 1:
         raise ConfigError(
             "expected model.head_hidden_sizes to be the size of one hidden layer for pairs, got "
-            f"{sizes}; the paper on Neural Tree Indexers has [1024]"
+            f"{sizes}; use [1024] as in Neural Tree Indexers"
         )
     return PairHead(size, classes, hidden=sizes[0], **options)
 
@@ -162,17 +162,17 @@ class ReaderTask(Task):
     """A task whose examples are sentences or pairs of sentences."""
 
     def display_name(self, model: Options) -> str:
-        """The encoder's name."""
+        """Return the encoder's name."""
         name: str = encoder_hook(model, "display_name")
         return name
 
     def separate_losses(self, model: Options) -> bool:
-        """Whether the encoder has a training loss of its own."""
+        """Return whether the encoder has its own training loss."""
         separate: bool = encoder_hook(model, "separate_losses")
         return separate
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """The vectors of tokens."""
+        """Return the vectors of tokens."""
         encoder: Any = model.encoder
         vectors: Iterable[Tensor] = encoder.input.parameters()
         return vectors

@@ -1,4 +1,4 @@
-"""Where the data of a run are, and how they are split: the settings that all tasks share."""
+"""Settings of all tasks: the data files, and their split."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Files = str | list[str] | None
 class DataSettings:
     """Data files and their split into training, validation and test examples.
 
-    A file is a path, a folder that holds a saved forest, or a pattern such as ``lrt/train*``. A
-    relative path is looked for in the working directory, then in ``dir``.
+    A file is a path, a folder that contains a saved forest, or a pattern such as ``lrt/train*``. A
+    relative path is searched in the working directory, then in ``dir``.
     """
 
     dir: str | None = None
@@ -29,13 +29,14 @@ class DataSettings:
     train: Files = None
     """Training files."""
     valid: Files = None
-    """Validation files; without them a part of the training examples is held out."""
+    """Validation files; default: a fraction of the training examples is held out."""
     test: Files = None
     """Test files."""
     valid_fraction: Fraction = 0.1
-    """Part of the training examples held out for validation, without validation files."""
+    """Fraction of the training examples held out for validation, if there are no validation
+    files."""
     test_fraction: Fraction = 0.0
-    """Part of the training examples held out for testing, without test files."""
+    """Fraction of the training examples held out for testing, if there are no test files."""
     seed: Seed = 0
     """Seed of the random split, and of the choice of ``max_train_examples``."""
     max_train_examples: Count | None = None
@@ -43,7 +44,7 @@ class DataSettings:
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """The fractions are of no use where there are files, the seed where nothing is drawn."""
+        """Return the settings without effect: fractions next to files, an unused seed."""
         files = {"valid_fraction": "valid", "test_fraction": "test"}
         reasons = {name: f"with data.{role}" for name, role in files.items() if values[role]}
         fractions = [values[name] for name in files if name not in reasons]
@@ -53,27 +54,27 @@ class DataSettings:
 
     @property
     def trees_folder(self) -> str | None:
-        """Folder for temporary files with the trees; None: they are in memory."""
+        """Folder for temporary files with the trees; None if they are in memory."""
         return None
 
     def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the examples ``ids`` of training files may be learned; by default all.
+        """Return which of the examples ``ids`` of training files are used; default: all.
 
         Raises:
-            ConfigError: the settings do not fit the data.
+            ConfigError: the settings do not match the data.
         """
         return np.ones(len(ids), dtype=bool)
 
 
 @dataclass(frozen=True)
 class OperatorSettings(DataSettings):
-    """The data of expressions whose operators are counted."""
+    """Settings of data with expressions whose operators are counted."""
 
     max_operators: Count | None = None
-    """Train on examples with at most this many operators; by default on all."""
+    """Largest number of operators of a training example; default: no limit."""
 
     def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the examples ``ids`` have at most ``max_operators`` operators.
+        """Return which of the examples ``ids`` have at most ``max_operators`` operators.
 
         Raises:
             ConfigError: the data do not count operators.
@@ -81,13 +82,13 @@ class OperatorSettings(DataSettings):
         if self.max_operators is None:
             return super().learnable(data, ids)
         if "operators" not in data.columns:
-            raise ConfigError("data.max_operators is for data that count operators, such as lrt")
+            raise ConfigError("data.max_operators needs data that count operators, such as lrt")
         return np.asarray(data.columns["operators"][ids] <= self.max_operators)
 
 
 @dataclass(frozen=True)
 class WordSettings(DataSettings):
-    """The settings of data whose rare names are unknown to the model."""
+    """Settings of data with a vocabulary, from which rare names are left out."""
 
     min_freq: Count = 1
     """Lowest frequency of a word or category; rarer ones of the training examples become
@@ -96,20 +97,20 @@ class WordSettings(DataSettings):
 
 @dataclass(frozen=True)
 class PretrainedSettings(WordSettings):
-    """The settings of data whose words may have the vectors of a pretrained encoder."""
+    """Settings of data whose words may have the vectors of a pretrained encoder."""
 
     pretrained: str | None = None
-    """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""
+    """Folder of a Hugging Face encoder for the vectors of words in their sentence."""
     fine_tune: bool = False
-    """Train the pretrained encoder too, at the rate ``training.pretrained_lr``; by default its
-    vectors are computed once and stay the same."""
+    """Fine-tune the pretrained encoder, with the learning rate ``training.pretrained_lr``; default:
+    its vectors are computed once and do not change."""
     frozen_layers: NonNegativeInt = 0
-    """Lower layers of the pretrained encoder, with its embeddings, that are not trained; with 0 all
-    of it is."""
+    """Number of lower layers of the pretrained encoder that are not fine-tuned, with its
+    embeddings; 0: all of it is fine-tuned."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """What is said of a pretrained encoder where there is none, or where it is not trained."""
+        """Return the settings without effect: those of a pretrained encoder, if there is none."""
         reasons = WordSettings.unread(values)
         if not values["pretrained"]:
             reasons["fine_tune"] = "without data.pretrained"
@@ -119,5 +120,5 @@ class PretrainedSettings(WordSettings):
 
 
 def is_fine_tuned(settings: DataSettings) -> bool:
-    """Whether a pretrained encoder is trained with the model."""
+    """Return whether a pretrained encoder is trained with the model."""
     return isinstance(settings, PretrainedSettings) and settings.fine_tune

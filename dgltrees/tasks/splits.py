@@ -38,7 +38,7 @@ class Splits:
         return [part for part in (self.train, self.valid, self.test) if part is not None]
 
     def checksum(self) -> str:
-        """A checksum of all trees and targets, by which a resumed run knows them."""
+        """Return a checksum of all trees and targets, by which a resumed run recognises them."""
 
         def parts() -> Iterator[bytes]:
             for examples in self.all:
@@ -62,16 +62,16 @@ def load_examples(
     vocabs: Mapping[str, Vocabulary] | None = None,
     max_children: int | None = None,
 ) -> LabeledTrees:
-    """The examples of all ``paths``, read with one set of vocabularies.
+    """Return the examples of all ``paths``, read with the same vocabularies.
 
-    Where the settings name a folder for the trees, these are there and not in memory.
+    If the settings name a folder for the trees, these are stored there and not in memory.
 
     Raises:
         ConfigError: there are no files.
-        TreeError: a file is not what the task reads, or a node has more than ``max_children``.
+        TreeError: the task cannot read a file, or a node has more than ``max_children``.
     """
     if not paths:
-        raise ConfigError(f"expected data files for the task {task.name}, got none; set data.train")
+        raise ConfigError(f"missing data files for the task {task.name}; set data.train")
     folder = settings.trees_folder
     parts = _read_parts(task, settings, paths, vocabs, max_children, whole=folder is None)
     data = LabeledTrees.concat([*parts]) if folder is None else examples_on_disk(parts, folder)
@@ -87,7 +87,7 @@ def _read_parts(
     *,
     whole: bool,
 ) -> Iterator[LabeledTrees]:
-    """The examples of files; of ``whole`` ones at once, otherwise some at a time."""
+    """Yield the examples of files: each file at once if ``whole``, otherwise in parts."""
     for path in paths:
         with _named_task(task, path):
             read = task.read if whole else task.stream
@@ -109,19 +109,19 @@ def stream_unlabeled(
     file_format: str | None = None,
     trees: int = 10_000,
 ) -> Iterator[LabeledTrees]:
-    """The examples of a file for a trained model, which need no labels, ``trees`` at a time.
+    """Yield the examples of a file for a trained model, without labels, ``trees`` at a time.
 
     Arguments:
         task: the task.
-        settings: of the data.
+        settings: settings of the data.
         path: the file, standard input, or lines in memory.
-        vocabs: those of the training examples.
-        max_children: the most children of a node that the model supports.
-        file_format: the format of the file; by default the file tells it.
-        trees: examples per chunk.
+        vocabs: the vocabularies of the training examples.
+        max_children: largest number of children that the model supports.
+        file_format: format of the file; default: inferred from the file.
+        trees: number of examples per part.
 
     Raises:
-        ConfigError: the task does not read the format.
+        ConfigError: the task does not support the format.
         TreeError: see :func:`load_examples`.
     """
     file_format = file_format or task.format_of(path)
@@ -136,7 +136,7 @@ def stream_unlabeled(
 
 @contextmanager
 def _named_task(task: Task, path: PathLike) -> Iterator[None]:
-    """Add to errors of a file what the task expects of it."""
+    """Add to errors of a file the content that the task expects."""
     try:
         yield
     except TreeError as error:  # of a file of another task, a parser cannot say so
@@ -147,7 +147,7 @@ def _named_task(task: Task, path: PathLike) -> Iterator[None]:
 
 
 def most_children(data: LabeledTrees) -> int:
-    """L, the largest number of child positions that a node uses; at least 1."""
+    """Return L, the largest number of child positions of a node; at least 1."""
     return int(data.forest.pos.max(initial=0)) + 1
 
 
@@ -156,8 +156,8 @@ def _check_children(forest: Forest, most: int, path: PathLike) -> None:
     if len(children):
         child, tree = int(children[0]), int(forest.tree_of_node[children[0]])
         raise TreeError(
-            f"expected at most {most} children, which is what the model takes, got one at "
-            f"position {forest.pos[child]}; train with model.max_children or leave it out",
+            f"expected at most {most} children, the limit of the model, got a child at position "
+            f"{forest.pos[child]}; train with a larger model.max_children or leave it out",
             file=path,
             tree=tree,
             node=int(forest.parent[child]),
@@ -165,18 +165,18 @@ def _check_children(forest: Forest, most: int, path: PathLike) -> None:
 
 
 def load_splits(task: Task, settings: DataSettings, max_children: int | None = None) -> Splits:
-    """Load the training, validation and test examples that the settings describe.
+    """Load the training, validation and test examples of the settings.
 
     The seed selects ``max_train_examples`` of the training examples. If there are no files for
-    validation or testing, ``valid_fraction`` and ``test_fraction`` of these are held out; the
-    others are for training, except those that the settings leave out. So the parts depend only on
-    the number of examples. Of running text, the first lines are used, and the first of these held
-    out. Examples that belong together (the sentences of a question) stay in one part, which may
-    then be larger than requested.
+    validation or testing, ``valid_fraction`` and ``test_fraction`` of these are held out. The
+    others are for training, except those that the settings exclude. Thus the parts depend only on
+    the number of examples. Of running text, the first lines are used, and the first of these are
+    held out. Examples of one group (the sentences of a question) stay in one part, which may then
+    be larger than requested.
 
     Raises:
-        ConfigError: files are missing or settings do not fit the data.
-        TreeError: a file is not what the task reads.
+        ConfigError: files are missing or settings do not match the data.
+        TreeError: the task cannot read a file.
     """
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
@@ -195,17 +195,18 @@ def split_examples(
     read_valid: Callable[[Schema], LabeledTrees] | None = None,
     files: Sequence[Path] = (),
 ) -> Splits:
-    """The parts of examples that have been read; see :func:`load_splits`.
+    """Split examples that have been read; see :func:`load_splits`.
 
     Arguments:
         task: the task.
-        settings: how to split.
-        train: the examples to train on, and to hold out from.
-        read_valid: gives the validation examples, by the schema of training; None to hold them out.
-        files: files yet to be read, whose names the vocabularies may take.
+        settings: settings of the split.
+        train: the examples for training, from which parts are held out.
+        read_valid: returns the validation examples, encoded by the schema of training; None to hold
+            them out.
+        files: files to be read later, whose names are added to the vocabularies.
 
     Raises:
-        ConfigError: settings do not fit the data.
+        ConfigError: settings do not match the data.
     """
     rng = np.random.Generator(np.random.PCG64(settings.seed))
     groups = task.groups(train)
@@ -221,7 +222,8 @@ def split_examples(
     learned = learned[settings.learnable(train, learned)]
     if not len(learned):
         raise ConfigError(
-            f"no training examples are left of {len(train)}; see data.binary, data.max_operators, "
+            f"missing training examples: none of {len(train)} are left; see data.binary, "
+            f"data.max_operators, "
             f"data.max_train_examples, {called('data.valid_fraction')} and data.test_fraction"
         )
     parts = Splits(
@@ -239,12 +241,12 @@ def split_examples(
 
 
 def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The examples, group by group in the order of ``units``."""
+    """Return the examples, group by group in the order of ``units``."""
     return np.argsort(inverse(units)[groups], kind="stable")
 
 
 def _whole(groups: NDArray[np.int64], count: int) -> int:
-    """``count``, rounded up to whole groups."""
+    """Return ``count``, rounded up to whole groups."""
     offsets = run_offsets(groups)
     return int(offsets[np.searchsorted(offsets, min(count, len(groups)))])
 

@@ -1,4 +1,4 @@
-"""The base class of tasks: how data are read, the model is built, and metrics are computed."""
+"""Base class of tasks: how data are read, the model is built, and metrics are computed."""
 
 from __future__ import annotations
 
@@ -24,29 +24,28 @@ from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
 OF_CLASSES = ("targets", "labeled", "report", "predictions")
-"""The methods of a task that take its targets for classes."""
+"""The methods of a task whose default treats targets as classes."""
 Columns = Mapping[str, NDArray[Any]]
-"""Predictions: named columns ``(R,)`` with a value per row."""
+"""Outputs of a model: columns ``(R,)`` by name, with a value per row."""
 
 Names = Mapping[str, Vocabulary] | None
 
 
 class Reader(Protocol):
-    """Reads a file of examples."""
+    """A function that reads a file of examples."""
 
     def __call__(
         self, path: PathLike, settings: Any, vocabs: Names, *, labeled: bool, trees: int
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file, about ``trees`` at a time.
+        """Yield the examples of a file, about ``trees`` at a time.
 
         Arguments:
             path: the file.
-            settings: of the data.
-            vocabs: with frozen vocabularies (``"target"`` is that of the classes) no names are
-                added to them.
-            labeled: whether every example must have its label; otherwise it is -1 without one, and
+            settings: settings of the data.
+            vocabs: vocabularies (``"target"`` has the classes); names are not added to frozen ones.
+            labeled: whether every example must have its label; otherwise a missing label is -1, and
                 no example is left out.
-            trees: examples per chunk.
+            trees: number of examples per part.
         """
 
 
@@ -54,24 +53,24 @@ class Batches(Protocol):
     """The batches of every epoch."""
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch, from 0, whose batches come next."""
+        """Select the epoch, from 0, of the next batches."""
 
     def batches(self) -> list[NDArray[Any]]:
-        """The batches of the epoch: the ``ids`` that :meth:`Task.batch` takes."""
+        """Return the batches of the epoch: the ``ids`` of :meth:`Task.batch`."""
         ...
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number by which models are compared.
+    """A metric that compares models.
 
     Arguments:
         name: its key in a report.
-        higher_is_better: whether more is better.
-        format: how a value is printed, as in ``format(value, ".4f")``.
-        label: the text at an axis or above a column; by default the name.
-        scale: the factor of values in tables (100 for per cent).
-        baseline: key in a report of what predicting without a model reaches; by default none.
+        higher_is_better: whether higher values are better.
+        format: format of a printed value, as in ``format(value, ".4f")``.
+        label: label of an axis or column; default: the name.
+        scale: factor of values in tables (100 for per cent).
+        baseline: key of the value of a trivial prediction in a report; default: none.
     """
 
     name: str
@@ -83,7 +82,7 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """The label, or the name in words."""
+        """The label, or the name with spaces."""
         return self.label or self.name.replace("_", " ")
 
 
@@ -96,40 +95,41 @@ PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.
 class Task:
     """An experiment on trees whose model predicts a class for each row: an example or a node.
 
-    A task without classes has methods of its own: :meth:`targets`, :meth:`labeled`,
-    :meth:`outputs`, :meth:`report` and :meth:`predictions`, and ``has_majority = False``.
+    A task without classes overrides :meth:`targets`, :meth:`labeled`, :meth:`outputs`,
+    :meth:`report` and :meth:`predictions`, and sets ``has_majority = False``.
 
     Arguments:
-        name: what ``task:`` in a preset says.
+        name: the value of ``task:`` in a preset.
         data: the dataclass of the settings of its data.
         model: the class whose arguments are the settings of its models (see
-            :mod:`dgltrees.settings`), and whose method ``build`` makes one; see :meth:`build`.
-        formats: reads a data file, by the name of its format. The first is that of training; the
-            others may hold what is to be predicted.
-        nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1
-            is no label) or the examples (their column ``"target"``).
+            :mod:`dgltrees.settings`), and whose method ``build`` creates a model; see
+            :meth:`build`.
+        formats: the readers of data files by format. The first is the format of training; the
+            others may contain examples to predict.
+        nodes: whether rows are the nodes of the trees or the examples; both have the targets in
+            their column ``"target"``, where -1 is no label.
         accuracy_over: whether ``accuracy`` is over the roots or over every ``"node"``.
-        max_children: L of the task; by default what the training data have.
-        metrics: the metrics of a report by which models can be compared, the main one first.
-        breakdown: an example column by whose values accuracy is reported too, and the value from
-            which on they are counted together.
-        stateful: whether a batch continues where the one before it ended, so that order matters;
-            :meth:`training_batches` and :meth:`evaluation_batches` then make the batches.
-        whole_groups: whether the examples of a group (see :meth:`groups`) are learned together, so
-            that batches hold whole ones; those without labeled rows are then in no training batch.
-        reads: what its files hold, in a sentence, for errors.
+        max_children: L of the task; default: the largest number in the training data.
+        metrics: the metrics of a report that can compare models, the main one first.
+        breakdown: an example column by whose values accuracy is also reported, and the value from
+            which they are merged.
+        stateful: whether a batch continues the previous one, so that order matters;
+            :meth:`training_batches` and :meth:`evaluation_batches` then create the batches.
+        whole_groups: whether batches contain whole groups of examples (see :meth:`groups`); groups
+            without labeled rows are then in no training batch.
+        reads: the content of its files as a sentence, for errors.
     """
 
     has_majority: ClassVar[bool] = True
     """Whether a report compares accuracy with that of the most frequent class."""
     numbered: ClassVar[tuple[str, ...]] = ("example",)
-    """The entries of :meth:`predictions` that count from 0, and run on over files."""
+    """The entries of :meth:`predictions` that count from 0, over all files."""
     evaluate_more: ClassVar[str | None] = None
-    """The function, as ``module:name``, of a run, test files and root, whose entries ``evaluate``
-    adds to the report; None where there is none."""
+    """The function, as ``module:name``, of a model, test files and folder, whose entries
+    ``evaluate`` adds to the report; None without one."""
     similar: ClassVar[str | None] = None
-    """The function, as ``module:name``, of a run, files, queries, ``number=`` and ``of=``, that
-    ``similar`` calls; None where there is none."""
+    """The function, as ``module:name``, of a model, files, queries, ``number=`` and ``of=``, which
+    the command ``similar`` calls; None without one."""
 
     name: str
     data: type[DataSettings]
@@ -154,33 +154,34 @@ class Task:
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[LabeledTrees]:
-        """The examples of a file, about ``trees`` at a time.
+        """Yield the examples of a file, about ``trees`` at a time.
 
         Arguments:
             path: the file.
-            settings: of the data.
-            vocabs: those of the training examples; None for the first of these.
-            file_format: a format of the task; by default that of training.
-            labeled: whether every example must have its label; otherwise it is -1 without one.
-            trees: examples per chunk.
+            settings: settings of the data.
+            vocabs: the vocabularies of the training examples; None for the first of these.
+            file_format: a format of the task; default: that of training.
+            labeled: whether every example must have its label; otherwise a missing label is -1.
+            trees: number of examples per part.
 
         Raises:
-            TreeError: the file is not what the task reads.
-            ConfigError: the task does not read the format.
+            TreeError: the task cannot read the file.
+            ConfigError: the task does not support the format.
         """
         own = next(iter(self.formats))
         if file_format is not None and file_format not in self.formats:
             raise ConfigError(
-                f"expected a format that the task {self.name} reads, {', '.join(self.formats)}, "
+                f"expected a format of the task {self.name}, {' or '.join(self.formats)}, "
                 f"got {file_format!r}"
             )
         reader = self.formats[file_format or own]
         return reader(path, settings, vocabs, labeled=labeled, trees=trees)
 
     def format_of(self, path: PathLike) -> str | None:
-        """The format of a file to predict, by its name or first line.
+        """Return the format of a file to predict, inferred from its name or first line.
 
-        Where these do not tell, it is plain text if the task reads that, and else that of training.
+        If it cannot be inferred, it is plain text if the task supports that, else the format of
+        training.
         """
         try:
             guess = guess_format(path)
@@ -190,23 +191,23 @@ class Task:
         return guess if guess in self.formats else "text" if "text" in self.formats else own
 
     def companions(self, path: Path) -> list[Path]:
-        """The files beside a data file that are read together with it."""
+        """Return the files that are read together with a data file."""
         return []
 
     def inferred_settings(self, settings: Any) -> dict[str, Any]:
         """Return settings of the data that are inferred from the training files; default: none.
 
         Arguments:
-            settings: of the data.
+            settings: settings of the data.
         """
         return {}
 
     def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> LabeledTrees:
-        """All labeled examples of a file; see :meth:`stream`."""
+        """Return all labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-        """The model of these settings, by the method ``build`` of the class ``model``.
+        """Build the model of these settings, by the method ``build`` of the class ``model``.
 
         Arguments:
             model: the settings of the model.
@@ -216,51 +217,51 @@ class Task:
         return module
 
     def display_name(self, model: Options) -> str:
-        """The name of a model with these settings, in tables and plots."""
+        """Return the name of a model with these settings, for tables and plots."""
         name: str = model.of(self.model).display_name
         return name
 
     def targets(self, data: LabeledTrees) -> NDArray[Any]:
-        """``(R,)`` the class of every row, or what else is to be predicted."""
+        """Return the class, or other target, of every row, ``(R,)``."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"], dtype=np.int64)
 
     def labeled(self, data: LabeledTrees) -> NDArray[np.bool_]:
-        """``(R,)`` which rows have a class."""
+        """Return which rows have a class, ``(R,)``."""
         mask: NDArray[np.bool_] = self._classes(data) >= 0
         return mask
 
     def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of the examples ``ids``, in the order in which the model predicts them."""
+        """Return the rows of the examples ``ids``, in the order of the model's outputs."""
         return rows_of(data.forest.offsets, ids) if self.nodes else ids
 
     def batch(self, data: LabeledTrees, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The trees of the examples ``ids`` and the classes of their rows, int64."""
+        """Return the trees of the examples ``ids`` and the classes of their rows, int64."""
         batch, columns = data.batch(ids)
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
 
     def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The group of each example, ``(E,)``, from 0; splits keep groups together."""
+        """Return the group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
     def training_batches(
         self, data: LabeledTrees, settings: Any, batch_size: int
     ) -> Batches | None:
-        """The batches of training, where the task makes them; None: examples in any order.
+        """Return the training batches of a task that defines their order; None for any order.
 
         Arguments:
             data: training examples.
-            settings: of the data.
+            settings: settings of the data.
             batch_size: the setting ``training.batch_size``.
         """
         return None
 
     def evaluation_batches(self, data: LabeledTrees, max_nodes: int) -> list[NDArray[Any]] | None:
-        """The batches of evaluation, where the task makes them; None: examples in any order.
+        """Return the evaluation batches of a task that defines their order; None for any order.
 
         Arguments:
-            data: examples, all rows of which are to be in a batch.
-            max_nodes: the largest number of nodes in a batch.
+            data: examples, whose rows must all be in a batch.
+            max_nodes: largest number of nodes in a batch.
         """
         return None
 
@@ -270,33 +271,33 @@ class Task:
         """Add names in the files ``paths`` to the vocabularies of the training examples."""
 
     def in_class_order(self, data: LabeledTrees, settings: Any) -> LabeledTrees:
-        """The training examples with their classes in the order that the task wants."""
+        """Return the training examples with their classes in the order of the task."""
         return data
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
-        """Initialise a new model from the training examples ``data``, such as by word vectors."""
+        """Initialise a new model from the training examples, for example its word vectors."""
 
     def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
-        """The input of :meth:`losses`: the batch, or what a model's method ``rollout`` draws."""
+        """Return the input of :meth:`losses`: the batch, or a sample of the method ``rollout``."""
         rollout: Any = getattr(model, "rollout", None)
         return batch if rollout is None else rollout(batch)
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
-        """The training loss of every row, ``(R,)``, 0 where a row has no class."""
+        """Return the training loss of every row, ``(R,)``, 0 for a row without class."""
         losses: Tensor = model(batch, targets)
         return losses
 
     def loss_denominator(self, examples: int, rows: int) -> int:
-        """The divisor of a batch's summed losses: by default the number of rows with a class."""
+        """Return the divisor of a batch's summed losses; default: its rows with a class."""
         return rows
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, ``prediction`` (the likeliest class), its ``probability``."""
+        """Return columns ``(R,)``: ``loss``, ``prediction`` (a class) and its ``probability``."""
         columns = model.outputs(batch, targets)  # type: ignore[operator]
         return dict(zip(("loss", "prediction", "probability"), columns))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Count parameters: those of the ``aggregator``, of the ``cell`` and of the ``model``.
+        """Return the numbers of parameters of ``aggregator``, ``cell`` and ``model``.
 
         Word vectors count only for the model. A model without an aggregator has None for it.
         """
@@ -308,17 +309,18 @@ class Task:
         return {"aggregator": None, "cell": total - sum(words.values()), "model": total}
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes.
+        """Return word vectors and output layers, which ``cell`` of :meth:`parameters` excludes.
 
-        So are those of a pretrained encoder.
+        They include the parameters of a pretrained encoder.
         """
         return ()
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """One dictionary per example.
+        """Yield one dictionary per example.
 
-        ``example`` (its number), ``prediction`` (a class's name) and ``probability``; where rows
-        are nodes, ``nodes`` has the names of all nodes' classes, and the others are the root's.
+        Its entries are ``example`` (its index), ``prediction`` (the name of a class) and
+        ``probability``. If rows are nodes, these are the root's, and ``nodes`` has the names of all
+        nodes' classes.
         """
         names = data.targets.decode(outputs["prediction"])
         for example, row in enumerate(self._roots(data)):
@@ -333,7 +335,7 @@ class Task:
             yield line
 
     def majority(self, data: LabeledTrees) -> dict[str, int]:
-        """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
+        """Return the most frequent class: over examples, and over nodes if rows are nodes."""
         if not self.has_majority:
             return {}
         targets = self._classes(data)
@@ -345,10 +347,10 @@ class Task:
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
-        """What simple models without trees reach, by their names; by default there are none.
+        """Return the metrics of simple models without trees, by name; default: none.
 
         Arguments:
-            settings: of the data.
+            settings: settings of the data.
             splits: training and validation examples.
             test: test examples, if there are any.
         """
@@ -357,7 +359,7 @@ class Task:
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """The metrics of ``outputs`` on ``data``.
+        """Return the metrics of ``outputs`` on ``data``.
 
         ``accuracy`` is over the rows of ``accuracy_over``, ``loss`` is the mean over all rows with
         a class, and ``majority_accuracy`` is the accuracy of always predicting the most frequent
@@ -379,7 +381,7 @@ class Task:
                 always = np.full(len(rows), majority[kind])
                 parts[f"{kind}_majority_accuracy"] = accuracy(always, targets[rows])
         if f"{self.accuracy_over}_accuracy" not in parts:
-            raise TreeError("expected examples with classes, got none; accuracy needs them")
+            raise TreeError("missing examples with classes, which accuracy needs")
         report = {
             "accuracy": parts[f"{self.accuracy_over}_accuracy"],
             "loss": float(outputs["loss"][labeled].mean()),
@@ -399,29 +401,29 @@ class Task:
         return report
 
     def separate_losses(self, model: Options) -> bool:
-        """Whether the training loss of a model contains more than that of validation.
+        """Return whether the training loss of a model has terms that the validation loss lacks.
 
-        Learning curves then have a scale for each.
+        Learning curves then have separate scales.
         """
         return False
 
     def _classes(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The targets, which are classes unless methods of the task say otherwise.
+        """Return the targets as classes.
 
         Raises:
-            ConfigError: they are no classes.
+            ConfigError: they are not classes.
         """
         targets = self.targets(data)
         if not np.issubdtype(targets.dtype, np.integer):
             raise ConfigError(
                 f"expected the targets of the task {self.name} to be classes, got {targets.dtype}; "
-                f"{type(self).__name__} wants has_majority = False and methods of its own: "
+                f"set has_majority = False in {type(self).__name__} and override "
                 f"{', '.join(OF_CLASSES)}"
             )
         return targets
 
     def _roots(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """The row of each example."""
+        """Return the row of each example."""
         return data.forest.roots if self.nodes else np.arange(len(data))
 
 
@@ -430,7 +432,7 @@ def _most_frequent(targets: NDArray[np.int64]) -> int:
 
 
 def wrong_task(name: str, task: Any) -> str:
-    """What is wrong with a task that is announced under a name; empty if nothing is."""
+    """Return an error about a task that is registered under a name; empty if it is valid."""
     if not isinstance(task, Task):
         return "it is no Task"
     if task.name != name:

@@ -1,4 +1,4 @@
-"""What tasks on given trees share: encoders, readouts, heads, and which labels are learned."""
+"""Common parts of tasks on given trees: encoders, readouts, heads, and supervised nodes."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from dgltrees.trees import LabeledTrees
 
 @dataclass(frozen=True)
 class TreeModel:
-    """An encoder of trees: a cell that runs from the leaves to the root."""
+    """Settings of an encoder of trees: a cell that runs from the leaves to the root."""
 
     parts: ClassVar[Mapping[str, Any]] = {"cell": CELLS}
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators")
 
     cell: Part[BaseCell] = chosen("lstm")
-    """Cell that makes a node's state from those of its children."""
+    """Cell, which computes the state of a node from those of its children."""
     hidden_size: Count = 50
-    """Size c of a node's state."""
+    """Size c of the state of a node."""
     init: Init = "kaiming"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
     bidirectional: bool = False
-    """Run a second cell from the root down too, over the states of the first, and read both."""
+    """Add a second cell that runs from the root to the leaves over the states of the first, and use
+    both states."""
     activation_checkpointing: bool = False
-    """Save memory: compute the levels of the trees again in the backward pass, which is slower."""
+    """Save memory: recompute the levels of the trees in the backward pass, which is slower."""
 
     def encoder(self, inputs: Input, **cell: Any) -> TreeEncoder | BidirectionalEncoder:
-        """The encoder of trees.
+        """Return the encoder of trees.
 
         Arguments:
             inputs: maps every node to its input.
@@ -58,7 +59,7 @@ class TreeModel:
 
 @dataclass(frozen=True)
 class HeadSettings:
-    """The layers between a state and the classes."""
+    """Settings of the layers between a vector and the output."""
 
     head_hidden_sizes: list[Count] = field(default_factory=list)
     """Sizes of the hidden layers between the vector of a tree or node and the output."""
@@ -66,19 +67,20 @@ class HeadSettings:
     """Probability of dropout before every layer of the head."""
 
     def mlp(self, size: int, outputs: int, init: Init) -> MLP:
-        """The head: vectors ``(..., size)`` to logits ``(..., outputs)``."""
+        """Return the head: vectors ``(..., size)`` to logits ``(..., outputs)``."""
         return MLP(size, outputs, self.head_hidden_sizes, dropout=self.head_dropout, init=init)
 
 
 @dataclass(frozen=True)
 class ReadoutSettings(HeadSettings):
-    """From the states of a tree's nodes to its classes."""
+    """Settings of the layers from the states of a tree's nodes to its classes."""
 
     readout: Literal["root", "mean", "attention"] = "root"
-    """Vector of a tree: the root's state, the mean over its nodes, or a learned weighted mean."""
+    """Vector of a tree: the state of its root (root), or the mean or a learned weighted mean
+    (attention) over its nodes."""
 
     def tree_vectors(self, size: int) -> nn.Module:
-        """The readout: node states ``(N, size)`` to tree vectors ``(T, size)``."""
+        """Return the readout: node states ``(N, size)`` to tree vectors ``(T, size)``."""
         return (
             {"root": Root, "mean": Mean}[self.readout]()
             if self.readout != "attention"
@@ -91,15 +93,15 @@ class TreeTask(Task):
     """A task whose model has a :class:`~dgltrees.models.TreeEncoder`."""
 
     def display_name(self, model: Options) -> str:
-        """The cell's name, with that of its aggregator where it has one."""
+        """Return the cell's name, with that of its aggregator if it has one."""
         return cell_name(model)
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters.
+        """Return the numbers of parameters.
 
-        ``aggregator`` is that of one aggregation of the cell, as counted in the tables of the
-        tensor Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of
-        a bidirectional encoder, the upward one); ``model`` that of the whole model.
+        ``aggregator`` counts one aggregation of the cell, as in the tables of the tensor Tree-LSTM
+        paper (None for cells that are not in them). ``cell`` counts the cell (of a bidirectional
+        encoder, the upward one), ``model`` the whole model.
         """
         encoder: Any = model.encoder
         counts = count_parameters(encoder.cell)
@@ -108,16 +110,16 @@ class TreeTask(Task):
 
 
 def cell_name(model: Options) -> str:
-    """``"hosvd lstm"``: the cell of these settings, with its aggregator where it has one."""
+    """Return ``"hosvd lstm"``: the cell of these settings, with its aggregator if it has one."""
     return " ".join(filter(None, (model.get("aggregator"), model["cell"])))
 
 
 @dataclass(frozen=True)
 class SupervisedSettings(DataSettings):
-    """The data of trees whose nodes all have labels."""
+    """Settings of data with trees whose nodes all have labels."""
 
     supervise: Literal["nodes", "root"] = "nodes"
-    """Learn from the labels of all nodes, or of the root alone."""
+    """Train on the labels of all nodes (nodes), or only of the root (root)."""
 
 
 def root_labels(data: LabeledTrees) -> LabeledTrees:

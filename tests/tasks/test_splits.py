@@ -71,7 +71,7 @@ def test_nothing_is_held_out_for_what_has_files(tmp_path: Path) -> None:
 
 
 def test_fractions_that_leave_nothing_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no training examples .* data\.test_fraction"):
+    with pytest.raises(ConfigError, match=r"missing training examples: .* data\.test_fraction"):
         _split("classify", train=_digits(tmp_path), valid_fraction=0.5, test_fraction=0.5)
 
 

@@ -101,7 +101,7 @@ def test_a_perfect_model_has_accuracy_one_and_the_majority_its_share() -> None:
 def test_examples_without_any_class_have_no_accuracy() -> None:
     task, data = Task(**_fields()), _data("classify")
     data.columns["target"][:] = -1
-    with pytest.raises(TreeError, match="expected examples with classes"):
+    with pytest.raises(TreeError, match="missing examples with classes"):
         task.report(data, predictions(np.zeros(len(data), np.int64)), {"root": 0})
 
 
@@ -115,9 +115,11 @@ class Numbers(Task):
 
 def test_targets_that_are_no_classes_want_methods_of_their_own() -> None:
     task = Numbers(**{**_fields(), "name": "numbers"})
-    with pytest.raises(ConfigError, match="task numbers to be classes, got float64; Numbers wants"):
+    with pytest.raises(
+        ConfigError, match="task numbers to be classes, got float64; set has_majority"
+    ):
         task.majority(_data("classify"))
-    with pytest.raises(ConfigError, match="own: targets, labeled, report, predictions"):
+    with pytest.raises(ConfigError, match="override targets, labeled, report, predictions"):
         task.labeled(_data("classify"))
 
 

@@ -1,4 +1,4 @@
-"""What a file of trees holds, what of it could be learned, and the command that learns it."""
+"""Summary of a file of trees, its likely target, and a command that trains a model on it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns, name_of
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
 
-_SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
+_SHOWN_NODES = 6  # the drawn tree has about this many nodes
 _SHOWN_LINES = 40  # of its drawing
-_FEW = 10  # so many different whole numbers may be classes
-_ENOUGH = 20  # trees from which on a correlation counts
-_WIDE = 100.0  # a largest number this many times the smallest calls for logarithms
-_EQUAL = 0.99  # a correlation from which on columns are nearly equal
+_FEW = 10  # at most this many different integers may be classes
+_ENOUGH = 20  # smallest number of trees for a correlation
+_WIDE = 100.0  # smallest ratio of the largest to the smallest number for logarithms
+_EQUAL = 0.99  # smallest correlation of nearly equal columns
 _RESULT = re.compile(
     r"(?i)time|second|duration|latency|runtime|elapsed|cost|price|score|rating|\bms\b|_ms\b"
 )
@@ -50,27 +50,27 @@ _MEASURED = re.compile(
     | result_set_size | cpu_time | cumulative_ | blocked_thread
     )"""
 )
-"""Names that PostgreSQL and DuckDB give to measurements in EXPLAIN ANALYZE."""
-_PLACES = ("line", "file", "line_")  # example columns that say where a tree stands
+"""Names of measurements in EXPLAIN ANALYZE of PostgreSQL and DuckDB."""
+_PLACES = ("line", "file", "line_")  # example columns with the place of a tree
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What some trees hold; ``print`` shows all of it.
+    """Summary of trees, which ``print`` shows.
 
     Attributes:
-        source: the file, or what else was looked at.
+        source: the file, folder or pattern; ``"trees"`` for trees in memory.
         form: the name of the file's format; None without a file.
-        layout: where the trees stand in the file, as given or guessed.
+        layout: the layout of the file, as given or inferred.
         shapes: numbers, sizes, depths and arities of the trees.
-        complete: whether all trees were looked at.
-        columns: the node columns that a model would read.
-        beside: what stands beside each tree: possible targets.
-        target: the column to predict, as given or proposed; None where there is none.
-        groups: how many groups there are to be ordered, in a sentence; empty without a group.
-        warnings: what looks wrong.
+        complete: whether all trees were read.
+        columns: the node columns that would be inputs.
+        beside: the columns of trees, which may be targets.
+        target: the target column, as given or proposed; None if no column is likely.
+        groups: a sentence on the groups that can be ordered; empty without a group.
+        warnings: sentences on what may be wrong.
         command: the command that trains on the file.
-        drawing: one of the smaller trees.
+        drawing: a drawing of a small tree.
     """
 
     source: str
@@ -90,7 +90,11 @@ class Inspection:
         return "\n".join(self.lines())
 
     def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
-        """The lines of the text, without line ends; with ``ascii_only`` the drawing in ASCII."""
+        """Yield the lines of the text, without line ends.
+
+        Arguments:
+            ascii_only: draw the tree in ASCII.
+        """
         shapes = self.shapes
         what = FORMATS[self.form].description.split(",")[0].rstrip(".:") if self.form else "Forest"
         first = "" if self.complete else "the first "
@@ -120,7 +124,7 @@ class Inspection:
         drawing = [*self.drawing.lines(ascii_only=ascii_only)]
         yield from drawing[:_SHOWN_LINES]
         if len(drawing) > _SHOWN_LINES:
-            yield f"... {len(drawing) - _SHOWN_LINES:,} more lines, which `dgltrees draw` has"
+            yield f"... {len(drawing) - _SHOWN_LINES:,} more lines; `dgltrees draw` shows them"
         yield ""
         yield "next:"
         yield f"  {self.command}"
@@ -136,25 +140,28 @@ def inspect_trees(
     features: list[str] | dict[str, str] | None = None,
     layout: RecordLayout = RecordLayout(),
 ) -> Inspection:
-    """Look at trees: their shapes, their columns, what could be predicted.
+    """Summarize trees: their shapes, their columns, and a likely target.
 
-    The formats are those of :data:`dgltrees.formats.FORMATS`. Where ``layout`` is not given, that
-    of JSON is guessed by its first records.
+    The formats are those of :data:`dgltrees.formats.FORMATS`. A layout of JSON that is not given is
+    inferred from the first records.
 
     Arguments:
-        source: the file or folder of trees to look at, or a pattern such as ``src/*.py``; in Python
-            trees too.
-        format: the file's format; by default inferred from its ending or first line.
-        trees: how many trees to look at, from the first on; null for all. Memory grows with them.
-        target: the column to predict; by default one is proposed.
-        group: the column of groups within which the target orders the trees.
-        features: the columns that are inputs, or their kinds by name; default: all columns except
-            the target, with inferred kinds.
-        layout: where the trees stand in the file.
+        source: a file or folder of trees, or a pattern such as ``src/*.py``; in Python also trees.
+        format: format of the file; default: inferred from the suffix or the first line.
+        trees: largest number of trees to read, from the first; null for all. Memory is proportional
+            to it.
+        target: target column; default: a likely one is proposed.
+        group: column of the group of each tree, if the target orders the trees of a group.
+        features: input columns, or their kinds by name; default: all columns except the target,
+            with inferred kinds.
+        layout: keys or columns of the file that hold the trees.
+
+    Returns:
+        The summary, with the training command.
 
     Raises:
-        ConfigError: the format is unknown, or does not read the layout.
-        TreeError: the file breaks a rule of its format, or there is no such column.
+        ConfigError: the format is unknown, or does not use a field of the layout.
+        TreeError: the file breaks a rule of its format, or a column does not exist.
     """
     form, given = None, layout
     if isinstance(source, (Forest, LabeledTrees)):
@@ -196,7 +203,7 @@ def inspect_trees(
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
     leaks = [] if target is None else _leaks(examples, target, inputs)
     shapes = summarize_shapes(forest)
-    told = (*inputs, *(column for column in beside if column.name == target))
+    used = (*inputs, *(column for column in beside if column.name == target))
     path = str(source) if form else "FILE"
     return Inspection(
         path if form else "trees",
@@ -208,40 +215,43 @@ def inspect_trees(
         beside,
         target,
         "" if group is None or target is None else _groups(examples, target, group, features),
-        (*_tree_warnings(shapes, target, form), *_column_warnings(told), *_leak_warnings(leaks)),
+        (*_tree_warnings(shapes, target, form), *_column_warnings(used), *_leak_warnings(leaks)),
         _command(path, format, given, target, group, _without(features, leaks, inputs), examples),
         _example(forest, inputs),
     )
 
 
 def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
-    """The summary of a node column, with a warning where it is the name of each tree."""
+    """Summarize a node column, with a warning if it identifies the trees."""
     values = np.asarray(forest.columns[column.name])
     vocab = forest.vocabs.get(column.name)
     summary = summarize_column(column.name, values, vocab, kind=column.kind)
     many = 1 < len(forest) < forest.num_nodes and summary.distinct > 0.9 * len(forest)
     if many and np.array_equal(values, values[forest.roots][forest.tree_of_node]):
-        warning = "is the same in all nodes of a tree: an identifier tells a model nothing"
+        warning = (
+            "is the same in all nodes of a tree, so it may be an identifier, which does not help a "
+            "model"
+        )
         return replace(summary, warnings=(warning,))
     return summary
 
 
 def _groups(examples: LabeledTrees, target: str, group: str, features: Any) -> str:
-    """What there is to be ordered, as the task ``rank`` reads it."""
+    """Return a sentence on the groups that the task ``rank`` can order."""
     settings = RankData(target=target, group=group, features=features)
     data = RANK.examples(examples, settings, None)
     groups = RANK.groups(data)
     sizes, learned = np.bincount(groups), len(np.unique(groups[RANK.labeled(data)]))
     return (
         f"{len(sizes):,} groups by {group!r}, of {sizes.min():,} to {sizes.max():,} trees; "
-        f"{len(sizes) - learned:,} with one tree or with equal {target!r} have no order to learn"
+        f"{len(sizes) - learned:,} have no order, as they have one tree or equal {target!r}"
     )
 
 
 def _read(
     files: Sequence[PathLike], form: str, layout: RecordLayout, trees: int | None
 ) -> tuple[LabeledTrees, bool]:
-    """The first ``trees`` examples of files, and whether these are all."""
+    """Return the first ``trees`` examples of files, and whether these are all."""
     parts: list[LabeledTrees] = []
     count, most = 0, min(trees or 10_000, 10_000)
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
@@ -258,8 +268,8 @@ def _read(
 def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
     """Return the column that is most likely a target.
 
-    That is ``target``, or else the last number with the name of a result, such as Execution Time,
-    or else the last column with information.
+    It is ``target``, the last number with the name of a result, such as Execution Time, or the last
+    column with information, in this order.
     """
     if "target" in forest.columns:
         return "target"
@@ -272,11 +282,11 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
 
 
 def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary]) -> list[str]:
-    """Return the inputs that would give the target away: measured with it, or nearly equal to it.
+    """Return the inputs that leak the target: measured with it, or nearly equal to it.
 
     Arguments:
         examples: the trees.
-        target: the target.
+        target: the target column.
         inputs: the input columns.
     """
     leaks = [each.name for each in inputs if _MEASURED.search(each.name)]
@@ -290,7 +300,7 @@ def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary])
 
 
 def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers as they are, and names as numbers in their order; NaN where missing."""
+    """Return numbers unchanged, and names as their alphabetical ranks; NaN if missing."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     names = list(map(name_of, values.tolist()))
@@ -299,7 +309,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Return whether one column tells the other: by their correlation, or that of their ranks."""
+    """Return whether the correlation of two columns, or of their ranks, is nearly 1 or -1."""
     from scipy.stats import pearsonr, spearmanr
 
     known = np.isfinite(one) & np.isfinite(other)
@@ -313,13 +323,13 @@ def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
 def _leak_warnings(leaks: Sequence[str]) -> Iterator[str]:
     if leaks:
         yield (
-            f"columns that are measured with the target or nearly equal to it are not known when "
-            f"it is predicted; the command leaves them out: {', '.join(leaks)}"
+            "columns that are measured with the target, or nearly equal to it, are unavailable for "
+            f"a prediction; the command leaves them out: {', '.join(leaks)}"
         )
 
 
 def _without(features: Any, leaks: Sequence[str], inputs: Sequence[ColumnSummary]) -> Any:
-    """Return the setting ``features`` without leaks: kinds or names, whichever are fewer."""
+    """Return the setting ``features`` without leaks, as names or kinds, whichever is shorter."""
     if not leaks or isinstance(features, list):
         return features
     others = [each.name for each in inputs if each.name not in leaks]
@@ -330,13 +340,13 @@ def _without(features: Any, leaks: Sequence[str], inputs: Sequence[ColumnSummary
 
 def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -> Iterator[str]:
     if form == "json" and shapes.trees == 1 and shapes.arity[2] > 1:
-        yield "a document is one tree; for a list of records with trees: --format json-records"
+        yield "each document is one tree; if it is a list of trees, use --format json-records"
     if form == "python":
-        yield "a file is one tree; for a tree of each function say --format python-functions"
+        yield "each file is one tree; for one tree per function use --format python-functions"
     if target is None:
-        yield "no column to predict was found; name it with --target"
+        yield "no likely target was found; name the column with --target"
     if shapes.size[2] == 1:
-        yield "every tree is a single node; if nodes have children, name their key (--children_key)"
+        yield "every tree has one node; if nodes have children, name their key with --children_key"
 
 
 def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
@@ -346,7 +356,7 @@ def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
 
 
 def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
-    """The task that learns a target, and whether it should predict the logarithm."""
+    """Return the task for a target, and whether to learn the logarithm."""
     forest = examples.forest
     of_nodes = target is not None and target not in examples.columns
     pairs = "-pairs" if examples.arity > 1 else ""
@@ -398,7 +408,7 @@ def _command(
 
 
 def _flags(layout: RecordLayout, start: str) -> list[str]:
-    """The words of a command line that say what is not the default of a layout."""
+    """Return the fields of a layout that are not defaults as command-line flags."""
     words: list[str] = []
     for field in fields(layout):
         value = getattr(layout, field.name)
@@ -409,11 +419,11 @@ def _flags(layout: RecordLayout, start: str) -> list[str]:
 
 
 def _example(forest: Forest, inputs: Sequence[ColumnSummary]) -> Drawing:
-    """A tree of a few nodes, with the two names that tell nodes apart best."""
+    """Draw a tree of a few nodes, with the two category columns that have the fewest gaps."""
     tree = int(np.abs(forest.sizes - _SHOWN_NODES).argmin())
     named = [c for c in inputs if c.kind == "category" and c.range is None and c.count]
-    telling = [c for c in named if not c.warnings] or named
-    names = [c.name for c in sorted(telling, key=lambda c: c.missing)[:2]]
+    useful = [c for c in named if not c.warnings] or named
+    names = [c.name for c in sorted(useful, key=lambda c: c.missing)[:2]]
     chosen = forest.tree(tree)
     columns = {name: chosen.columns[name] for name in names}
     return draw(replace(chosen, columns=columns), titles=[f"tree {tree}"])

@@ -226,12 +226,12 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     )
     ids = inspect_trees(forest).warnings
     assert any("'query' is the same in all nodes of a tree" in each for each in ids)
-    assert any("no column to predict" in each for each in ids)
+    assert any("no likely target" in each for each in ids)
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None
     dots = LabeledTrees(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
-    assert any("single node" in each for each in inspect_trees(dots).warnings)
+    assert any("one node" in each for each in inspect_trees(dots).warnings)
 
 
 def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -> None:
