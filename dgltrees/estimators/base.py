@@ -61,6 +61,37 @@ _OF_FILES = tuple(
 _OTHER_NAMES = {"seed": "random_state", "learning_rate": "lr", "max_iter": "epochs"}
 """Parameters of scikit-learn and torch that have another name here."""
 
+_PARAMETERS = """encoder: ``tree``, ``convolution``, ``lstm``, ``bilstm``, ``transformer`` or
+            ``bag``.
+        cell: the cell of the encoder ``tree``, a name in :data:`dgltrees.cells.CELLS`.
+        hidden_size: the size of the state of a node.
+        readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
+        objective: the loss. For numbers: ``huber``, ``squared``, ``quantile`` or ``ordinal``; for
+            classes: ``cross_entropy``, ``focal`` or ``ordinal``; for ranks: ``pairwise`` or
+            ``listwise``.
+        features: the input columns, or their kinds by name; default: all columns, with inferred
+            kinds.
+        validation_fraction: the fraction of the trees that is held out for early stopping, if
+            ``fit`` gets no validation trees.
+        epochs: the largest number of epochs.
+        patience: the number of epochs without a better validation value before training stops.
+        batch_size: the number of trees in a batch; of ranks, in whole groups.
+        lr: the learning rate.
+        random_state: the seed of the initial weights, the order of the trees and dropout, or a
+            ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
+            seeds give equal models on one machine.
+        children_key: the key of the children, if trees are nested dictionaries; default: inferred
+            when the model is fitted, as the key with the most objects below.
+        compile: compile the cell with numba; by default if the training is long enough.
+        settings: more settings by full name, such as ``{"model.bidirectional": True}``.
+        progress: show a progress bar and a line per epoch; None: only a bar, in a terminal."""
+_ATTRIBUTES = """run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
+        history_: the metrics of each epoch.
+        result_: the metrics of the best epoch, and those of baselines without trees.
+        n_features_in_: the number of input columns.
+        feature_names_in_: the names of the input columns."""
+"""The sections of the docstrings of all estimators."""
+
 Init = Callable[..., None]
 
 
@@ -90,39 +121,8 @@ def parameters_by_name(init: Init) -> Init:
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of the estimators, neural networks over trees with columns or pairs of trees.
 
-    Parameters that are None have the value of the preset of the estimator's task. ``dgltrees train
-    PRESET --help`` shows and explains these values, and the other settings, which are keys of
-    ``settings``.
-
-    Arguments:
-        encoder: ``tree``, ``convolution``, ``lstm``, ``bilstm``, ``transformer`` or ``bag``.
-        cell: the cell of encoder ``tree``, a name in :data:`dgltrees.cells.CELLS`.
-        hidden_size: the size of a node's state.
-        readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
-        objective: the loss.
-        features: the input columns, or their kinds by name; default: all columns, with inferred
-            kinds.
-        validation_fraction: the fraction of the trees that is held out for early stopping, if
-            ``fit`` gets no validation trees.
-        epochs: the largest number of epochs.
-        patience: the number of epochs without a better validation value before training stops.
-        batch_size: the number of trees in a batch.
-        lr: the learning rate.
-        random_state: the seed of the initial weights, the order of the trees and dropout, or a
-            ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
-            seeds give equal models on one machine.
-        children_key: the key of the children, if trees are nested dictionaries; default: inferred
-            when the model is fitted, as the key with the most objects below.
-        compile: compile the cell with numba; by default if the training is long enough.
-        settings: more settings by full name, such as ``{"model.bidirectional": True}``.
-        progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
-
-    Attributes:
-        run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
-        history_: the metrics of each epoch.
-        result_: the metrics of the best epoch, and those of baselines without trees.
-        n_features_in_: the number of input columns.
-        feature_names_in_: the names of the input columns.
+    In the docstrings of its subclasses, ``{parameters}`` and ``{attributes}`` are replaced by those
+    of all estimators.
     """
 
     _preset = ""
@@ -143,6 +143,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "compile": "training.compile",
     }
     """The setting of each argument that is one."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        text = (cls.__doc__ or "").replace("{parameters}", _PARAMETERS)
+        cls.__doc__ = text.replace("{attributes}", _ATTRIBUTES)
 
     @parameters_by_name
     def __init__(
@@ -188,17 +193,17 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
-            on_epoch: is called with the metrics of each epoch; an exception from it stops the
-                training, as Optuna's ``TrialPruned`` does.
-            out: the run directory to train in, which can be resumed; by default nothing is written.
+            on_epoch: a function that is called with the metrics of each epoch; an exception from it
+                stops the training, such as Optuna's ``TrialPruned``.
+            out: the run directory to train in, which can be resumed; default: no file is written.
 
         Returns:
-            the estimator itself.
+            The estimator itself.
 
         Raises:
-            TreeError: X and y have not the same length, a target is missing or infinite, or the
-                trees cannot be read.
-            ConfigError: a setting is not read or has a wrong value.
+            TreeError: X and y have different lengths, a target is missing or infinite, or the trees
+                cannot be read.
+            ConfigError: a setting has no effect, or its value is not allowed.
         """
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
@@ -247,7 +252,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
-        """All settings: the preset's, the arguments above them, then ``settings``."""
+        """Return the settings: the preset, overridden by arguments, then by ``settings``."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         if not isinstance(self.random_state, numbers.Integral):
             given["training.seed"] = check_random_state(self.random_state).randint(2**31 - 1)
@@ -285,7 +290,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return Settings(layered(values, layer))
 
     def _more_settings(self) -> Mapping[str, Any]:
-        """The argument ``settings``, a mapping."""
+        """Return the argument ``settings``, a mapping."""
         if self.settings is not None and not isinstance(self.settings, Mapping):
             raise ConfigError(
                 f"expected settings to be a mapping, got {self.settings!r:.40}; write "
@@ -315,7 +320,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return trees_of_records(cast(Any, X), layout or self._fitted().settings.data)[0]
 
     def _temporary(self) -> Path:
-        """A folder that goes when the estimator does."""
+        """Return a new folder that is deleted with the estimator."""
         folder = tempfile.mkdtemp(prefix="dgltrees-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
@@ -337,7 +342,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "run_")
 
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
-        """The model's output columns for trees without targets."""
+        """Return the output columns of the model for trees without targets."""
         run = self._fitted()
         return run.outputs(run.examples(self._trees(X), labeled=False))
 
@@ -357,7 +362,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             options: ``groups``, for a ranker.
 
         Returns:
-            the metrics by name; see :mod:`dgltrees.metrics`.
+            The metrics by name, see :mod:`dgltrees.metrics`.
 
         Raises:
             TreeError: see :meth:`fit`.
@@ -367,20 +372,28 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return run.task.report(data, run.outputs(data), run.metadata["majority"])
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
-        """``(T, c)`` the vector of each tree; of pairs ``(E, 2 c)``, the vectors side by side."""
+        """Return the vector of each tree.
+
+        Arguments:
+            X: trees, or pairs.
+
+        Returns:
+            ``(T, c)`` the vectors; of pairs ``(E, 2 c)``, the two vectors one after the other.
+        """
         run = self._fitted()
         return run.encode(run.examples(self._trees(X), labeled=False))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
-        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+        """Explain a prediction: the nodes and columns that it depends on.
 
         Arguments:
             X: trees, or pairs.
             tree: the number of the tree or pair to explain.
-            options: ``target``, a class, or the flag or number of several targets; ``steps``.
+            options: further arguments of :func:`dgltrees.analyses.explain`, such as ``target``, the
+                class or the column to explain.
 
         Returns:
-            an :class:`~dgltrees.analyses.explain.Explanation`.
+            An :class:`~dgltrees.analyses.explain.Explanation`, which Jupyter shows as a drawing.
         """
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
@@ -411,7 +424,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
-        """Parameters and fitted attributes as JSON has them."""
+        """Return parameters and fitted attributes as values of JSON."""
         parameters = self.get_params()
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = self.run_.settings.training.seed
@@ -419,10 +432,16 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
-        """The fitted estimator in a folder that :meth:`save` wrote.
+        """Return the fitted estimator in a folder that :meth:`save` wrote.
+
+        Arguments:
+            path: the folder.
+
+        Returns:
+            The estimator.
 
         Raises:
-            ConfigError: the folder holds none, one of another class, or a damaged one.
+            ConfigError: the folder has no estimator, one of another class, or a damaged one.
         """
         folder = RunDirectory(path)
         if not (folder / _FILE).exists():
@@ -440,11 +459,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _restore(self, values: Mapping[str, Any]) -> None:
-        """Take fitted attributes from what :meth:`_plain` gave."""
+        """Take fitted attributes from the result of :meth:`_plain`."""
 
 
 def as_examples(X: Trees) -> LabeledTrees:
-    """Trees, or pairs of them, as one data set without targets.
+    """Return trees, or pairs of them, as one data set without targets.
 
     Raises:
         TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
@@ -483,7 +502,7 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 
 def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Targets by name, each ``(T,)``: those of a table by its columns, else ``target``."""
+    """Return targets by name, each ``(T,)``: those of a table by its columns, else ``target``."""
     names = [str(name) for name in getattr(y, "columns", [])]
     if y is None:
         raise TreeError("expected targets, got None")
@@ -499,10 +518,10 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
 
 
 def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
-    """The examples with targets by name.
+    """Return the examples with targets by name.
 
     Raises:
-        TreeError: there are not as many as examples.
+        TreeError: the number of targets differs from that of examples.
     """
     unit = "tree" if examples.arity == 1 else "pair"
     for values in targets.values():

@@ -20,7 +20,7 @@ from dgltrees.trees import LabeledTrees
 class TreeRanker(TreeEstimator):
     """Ranker that predicts a score of each tree, which orders the trees of a group.
 
-    ``TreeRanker(best="lowest").fit(plans, seconds, groups=queries).predict(others)``
+    Parameters that are None have the value that ``dgltrees train rank --help`` shows.
 
     Groups are an argument next to the targets, or a column ``group`` of the roots of the trees.
     With that column, ``cross_val_score(ranker, trees, y, groups=groups, cv=GroupKFold())`` works
@@ -30,8 +30,19 @@ class TreeRanker(TreeEstimator):
 
     Arguments:
         best: the best target of a group, ``highest`` or ``lowest``.
-        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`; ``objective`` is
-            ``pairwise`` or ``listwise``, and ``batch_size`` counts trees, in whole groups.
+        {parameters}
+
+    Attributes:
+        {attributes}
+
+    Example:
+        >>> import numpy as np
+        >>> from dgltrees import TreeRanker, load_plans
+        >>> plans, seconds = load_plans(60, return_X_y=True)
+        >>> queries = np.arange(60) // 3  # three plans of each query
+        >>> ranker = TreeRanker(best="lowest", epochs=2).fit(plans, seconds, groups=queries)
+        >>> ranker.predict(plans).shape
+        (60,)
     """
 
     _preset = "rank"
@@ -89,18 +100,24 @@ class TreeRanker(TreeEstimator):
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
         out: PathLike | None = None,
     ) -> Any:
-        """Train on trees; see :meth:`TreeEstimator.fit`.
+        """Train on trees.
 
         Arguments:
-            X: the trees.
+            X: the trees, see :meth:`TreeRegressor.fit`.
             y: a number per tree, by which the trees of a group are ordered.
-            groups: the group of each tree, names or numbers; by default the column ``group`` of the
+            groups: the group of each tree, names or numbers; default: the column ``group`` of the
                 roots.
-            validation: trees, targets and groups that decide when to stop.
-            on_epoch, out: see :meth:`TreeEstimator.fit`.
+            validation: trees, targets and groups that decide when to stop and which epoch is the
+                best.
+            on_epoch: a function that is called with the metrics of each epoch.
+            out: the run directory to train in, which can be resumed; default: no file is written.
+
+        Returns:
+            The estimator itself.
 
         Raises:
-            TreeError: there are no groups, or none has trees with unlike targets.
+            TreeError: there are no groups, or no group has trees with different targets.
+            ConfigError: a setting has no effect, or its value is not allowed.
         """
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
@@ -108,18 +125,30 @@ class TreeRanker(TreeEstimator):
         return self._train(raw, ["target"], valid, on_epoch, out, layout)
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
-        """``(T,)`` the score of each tree; in its group, the tree of the highest score is first."""
+        """Return the score of each tree; the tree with the highest score of a group is the first.
+
+        Arguments:
+            X: the trees.
+
+        Returns:
+            ``(T,)`` the scores, which have no unit.
+        """
         scores: NDArray[np.float64] = self._outputs(X)["score"]
         return scores
 
     def score(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """The mean over groups of the share of the pairs of a group that are ordered rightly.
+        """Return the share of the pairs of a group in the right order, as a mean over groups.
 
         Arguments:
-            X, y, groups: see :meth:`fit`.
+            X: the trees.
+            y: a number per tree.
+            groups: the group of each tree; default: the column ``group`` of the roots.
+
+        Returns:
+            The share, from 0 to 1; 0.5 for a random order.
 
         Raises:
-            TreeError: there are no groups of trees with unlike targets.
+            TreeError: there are no groups, or no group has trees with different targets.
         """
         return float(self.evaluate(X, y, groups=groups)["pair_accuracy"])
 

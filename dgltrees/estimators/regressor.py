@@ -15,12 +15,23 @@ from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """Regressor that predicts a number, or several, of each tree or pair of trees.
 
-    ``TreeRegressor(log_target=True).fit(plans, seconds).predict(others)``
+    It is a neural network over trees, not a decision tree. Parameters that are None have the value
+    that ``dgltrees train regress --help`` shows.
 
     Arguments:
         log_target: predict the logarithm of the target, for targets over several orders of
             magnitude.
-        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
+        {parameters}
+
+    Attributes:
+        {attributes}
+
+    Example:
+        >>> from dgltrees import TreeRegressor, load_plans
+        >>> plans, seconds = load_plans(60, return_X_y=True)
+        >>> model = TreeRegressor(log_target=True, epochs=2).fit(plans, seconds)
+        >>> model.predict(plans).shape
+        (60,)
     """
 
     _preset = "regress"
@@ -84,12 +95,19 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             sample_weight: weights of the trees.
 
         Returns:
-            R2, at most 1.
+            The coefficient of determination R2, at most 1.
         """
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
-        """``(T,)`` the predicted number of each tree; ``(T, K)`` where there are several."""
+        """Return the predicted numbers.
+
+        Arguments:
+            X: the trees.
+
+        Returns:
+            ``(T,)`` the number of each tree, in the unit of ``y``; of K targets ``(T, K)``.
+        """
         outputs = self._outputs(X)
         names = self.run_.vocabularies.targets
         columns = [outputs[f"prediction_{k}"] for k in range(len(names))]
