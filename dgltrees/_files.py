@@ -100,16 +100,16 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 @contextmanager
-def draft_folder(beside: Path, name: str) -> Iterator[Path]:
+def draft_folder(parent: Path, name: str) -> Iterator[Path]:
     """Create a temporary folder for files that are moved to the folder ``name``; then remove it.
 
     Temporary folders of killed processes are removed too.
 
     Arguments:
-        beside: the folder in which it is created.
+        parent: the folder in which it is created.
         name: the name of the final folder.
     """
-    for old in beside.glob(f".{glob.escape(name)}.*{_ENDING}"):
+    for old in parent.glob(f".{glob.escape(name)}.*{_ENDING}"):
         with contextlib.suppress(OSError):
             with open(old / _LOCK, "rb") as file:
                 dead = time.time() - os.fstat(file.fileno()).st_mtime >= _MINUTE
@@ -118,7 +118,7 @@ def draft_folder(beside: Path, name: str) -> Iterator[Path]:
                 shutil.rmtree(old)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(
-            tempfile.TemporaryDirectory(dir=beside, prefix=f".{name}.", suffix=_ENDING)
+            tempfile.TemporaryDirectory(dir=parent, prefix=f".{name}.", suffix=_ENDING)
         )
         draft = Path(folder)
         lock = stack.enter_context(open(draft / _LOCK, "wb"))

@@ -322,7 +322,9 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["train", "classify", "--out", "x", "--model.redaout", "3"],
             "did you mean model.readout?",
         ),
-        (["presets", "x"], "expected no words and flags, got 'x' too"),
+        (["presets", "x"], "expected no words and flags, got 'x' too (see"),
+        (["predict", "x", "y.json"], "and flags, got 'y.json' too; name a file with --input (see"),
+        (["train", "classify", "y.json"], "got 'y.json' too; name a file with --data.train (see"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
         (
@@ -381,8 +383,14 @@ _WRONG = [
     ("training.threads=1000000", "training.threads to be at most "),
     (f"training.threads={10**30}", "training.threads to be at most "),
     ("training.num_workers=1000000", "training.num_workers to be at most "),
-    ("model.head_hidden_sizes=[1000000000000]", "model settings whose model fits into memory"),
-    (f"model.head_hidden_sizes=[{10**30}]", "model settings whose model fits into memory"),
+    (
+        "model.head_hidden_sizes=[1000000000000]",
+        "expected a model that fits into memory, got a larger one",
+    ),
+    (
+        f"model.head_hidden_sizes=[{10**30}]",
+        "expected a model that fits into memory, got a larger one",
+    ),
     (
         "model.head_hidden_sizes=[1000000000]",
         "Linear.weight has 4,000,000,000 entries, over the limit of 1,",

@@ -226,7 +226,7 @@ def explain(
             f"expected the index of one example, got {example!r:.40}; give an integer, such as 0"
         )
     if not -len(data) <= example < len(data):
-        raise TreeError(f"expected an example below {len(data)}, got {example}")
+        raise TreeError(f"expected the number of an example, 0 to {len(data) - 1}, got {example}")
     one = data.select([example])
     row, node = _row(run, one, node)
     rows = one.forest.num_nodes if run.task.nodes else 1

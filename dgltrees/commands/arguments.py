@@ -87,8 +87,10 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
             flags.setdefault(option.name, [words.pop(0)])
     if words:
         usage = _usage(positional) or "no words"
+        flag = "--input" if "input" in options else "--data.train" * needs_settings(command)
+        cure = f"; name a file with {flag} " if flag else " "
         raise ConfigError(
-            f"dgltrees {name} expected {usage} and flags, got {' '.join(words)!r} too "
+            f"dgltrees {name} expected {usage} and flags, got {' '.join(words)!r} too{cure}"
             f"(see dgltrees {name} --help)"
         )
     for option in positional:

@@ -1,7 +1,7 @@
 """The SVG of all pictures: elements and documents, fonts and the widths of texts, colours.
 
 A picture is self-contained: it has no style sheet, no script and no embedded font. All lengths are
-in pixels. Colours are legible on white and on black pages: edges and titles have a grey half-way
+in pixels. Colours are legible on white and on black pages: edges and titles have a grey halfway
 between white and black, and the text of a node is on the node's fill.
 """
 

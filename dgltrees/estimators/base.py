@@ -58,39 +58,11 @@ _OF_FILES = tuple(
 """Settings of files, which an estimator does not read."""
 
 
+_ARGUMENTS = "    parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`."
+"""The line of a docstring in place of the arguments that all estimators have."""
+
 _OTHER_NAMES = {"seed": "random_state", "learning_rate": "lr", "max_iter": "epochs"}
 """Parameters of scikit-learn and torch that have another name here."""
-
-_PARAMETERS = """encoder: ``tree``, ``convolution``, ``lstm``, ``bilstm``, ``transformer`` or
-            ``bag``.
-        cell: the cell of the encoder ``tree``, a name in :data:`dgltrees.cells.CELLS`.
-        hidden_size: the size of the state of a node.
-        readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
-        objective: the loss. For numbers: ``huber``, ``squared``, ``quantile`` or ``ordinal``; for
-            classes: ``cross_entropy``, ``focal`` or ``ordinal``; for ranks: ``pairwise`` or
-            ``listwise``.
-        features: the input columns, or their kinds by name; default: all columns, with inferred
-            kinds.
-        validation_fraction: the fraction of the trees that is held out for early stopping, if
-            ``fit`` gets no validation trees.
-        epochs: the largest number of epochs.
-        patience: the number of epochs without a better validation value before training stops.
-        batch_size: the number of trees in a batch; of ranks, in whole groups.
-        lr: the learning rate.
-        random_state: the seed of the initial weights, the order of the trees and dropout, or a
-            ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
-            seeds give equal models on one machine.
-        children_key: the key of the children, if trees are nested dictionaries; default: inferred
-            when the model is fitted, as the key with the most objects below.
-        compile: compile the cell with numba; by default if the training is long enough.
-        settings: more settings by full name, such as ``{"model.bidirectional": True}``.
-        progress: show a progress bar and a line per epoch; None: only a bar, in a terminal."""
-_ATTRIBUTES = """run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
-        history_: the metrics of each epoch.
-        result_: the metrics of the best epoch, and those of baselines without trees.
-        n_features_in_: the number of input columns.
-        feature_names_in_: the names of the input columns."""
-"""The sections of the docstrings of all estimators."""
 
 Init = Callable[..., None]
 
@@ -121,9 +93,49 @@ def parameters_by_name(init: Init) -> Init:
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of the estimators, neural networks over trees with columns or pairs of trees.
 
-    In the docstrings of its subclasses, ``{parameters}`` and ``{attributes}`` are replaced by those
-    of all estimators.
+    Parameters that are None have the value of the preset of the estimator's task. ``dgltrees train
+    PRESET --help`` shows and explains these values, and the other settings, which are keys of
+    ``settings``.
+
+    Arguments:
+        encoder: ``tree``, ``convolution``, ``lstm``, ``bilstm``, ``transformer`` or ``bag``.
+        cell: the cell of encoder ``tree``, a name in :data:`dgltrees.cells.CELLS`.
+        hidden_size: the size of a node's state.
+        readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
+        objective: the loss.
+        features: the input columns, or their kinds by name; default: all columns, with inferred
+            kinds.
+        validation_fraction: the fraction of the trees that is held out for early stopping, if
+            ``fit`` gets no validation trees.
+        epochs: the largest number of epochs.
+        patience: the number of epochs without a better validation value before training stops.
+        batch_size: the number of trees in a batch.
+        lr: the learning rate.
+        random_state: the seed of the initial weights, the order of the trees and dropout, or a
+            ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
+            seeds give equal models on one machine.
+        children_key: the key of the children, if trees are nested dictionaries; default: inferred
+            when the model is fitted, as the key with the most objects below.
+        compile: compile the cell with numba; by default if the training is long enough.
+        settings: more settings by full name, such as ``{"model.bidirectional": True}``.
+        progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
+
+    Attributes:
+        run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
+        history_: the metrics of each epoch.
+        result_: the metrics of the best epoch, and those of baselines without trees.
+        n_features_in_: the number of input columns.
+        feature_names_in_: the names of the input columns.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the arguments and attributes of this class to the docstring of an estimator."""
+        super().__init_subclass__(**options)
+        sections = (inspect.getdoc(TreeEstimator) or "").partition("Arguments:\n")[2]
+        arguments, _, attributes = sections.partition("\n\nAttributes:\n")
+        text = inspect.cleandoc(cls.__doc__ or "").replace(_ARGUMENTS, arguments)
+        start = "" if "\n\nAttributes:\n" in text else "\n\nAttributes:"
+        cls.__doc__ = f"{text}{start}\n{attributes}"
 
     _preset = ""
     _settings_of: ClassVar[Mapping[str, str]] = {
@@ -143,11 +155,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         "compile": "training.compile",
     }
     """The setting of each argument that is one."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        text = (cls.__doc__ or "").replace("{parameters}", _PARAMETERS)
-        cls.__doc__ = text.replace("{attributes}", _ATTRIBUTES)
 
     @parameters_by_name
     def __init__(
@@ -193,17 +200,24 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
-            on_epoch: a function that is called with the metrics of each epoch; an exception from it
-                stops the training, such as Optuna's ``TrialPruned``.
-            out: the run directory to train in, which can be resumed; default: no file is written.
+            on_epoch: is called with the metrics of each epoch; an exception from it stops the
+                training, as Optuna's ``TrialPruned`` does.
+            out: the run directory to train in, which can be resumed; by default nothing is written.
 
         Returns:
-            The estimator itself.
+            the estimator itself.
 
         Raises:
             TreeError: X and y have different lengths, a target is missing or infinite, or the trees
                 cannot be read.
-            ConfigError: a setting has no effect, or its value is not allowed.
+            ConfigError: a setting has no effect or a wrong value.
+
+        Example:
+            >>> from dgltrees import TreeRegressor
+            >>> trees = [{"cost": c, "children": [{"cost": 1.0}]} for c in range(20)]
+            >>> model = TreeRegressor(epochs=1).fit(trees, [float(c) for c in range(20)])
+            >>> model.predict(trees[:2]).shape
+            (2,)
         """
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
@@ -252,7 +266,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
-        """Return the settings: the preset, overridden by arguments, then by ``settings``."""
+        """Merge the settings of the preset, the arguments and ``settings``; the last one wins."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         if not isinstance(self.random_state, numbers.Integral):
             given["training.seed"] = check_random_state(self.random_state).randint(2**31 - 1)
@@ -262,7 +276,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if setting in chosen and setting in more:
                 raise ConfigError(
                     f"expected one value of {name}, got {name}={chosen[setting]!r} and "
-                    f"settings={{{setting!r}: {more[setting]!r}}}; give {name} alone"
+                    f"settings={{{setting!r}: {more[setting]!r}}}; give only {name}"
                 )
         for name in ("children_key", "tree_path"):
             if getattr(layout, name) is not None:
@@ -283,7 +297,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 )
             if name in _OF_FILES:
                 raise ConfigError(
-                    f"expected settings that an estimator reads, got {name!r}, which is of files; "
+                    f"expected settings that an estimator reads, got {name!r}, a setting of files; "
                     "give the trees to fit, or train on files with dgltrees train"
                 )
             layer[section][option] = value
@@ -320,20 +334,20 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return trees_of_records(cast(Any, X), layout or self._fitted().settings.data)[0]
 
     def _temporary(self) -> Path:
-        """Return a new folder that is deleted with the estimator."""
+        """Make a folder that is deleted with the estimator."""
         folder = tempfile.mkdtemp(prefix="dgltrees-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
     def _open(self, folder: PathLike) -> None:
-        """Take the trained run in a directory."""
+        """Load the trained run of a directory."""
         run = load(folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(
         self, run: TrainedModel, history: list[dict[str, Any]], result: dict[str, Any]
     ) -> None:
-        """Take a trained run as the fitted attributes."""
+        """Set the fitted attributes."""
         self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
         self.n_features_in_ = len(self.feature_names_in_)
@@ -362,7 +376,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             options: ``groups``, for a ranker.
 
         Returns:
-            The metrics by name, see :mod:`dgltrees.metrics`.
+            the metrics by name; see :mod:`dgltrees.metrics`.
 
         Raises:
             TreeError: see :meth:`fit`.
@@ -375,25 +389,25 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the vector of each tree.
 
         Arguments:
-            X: trees, or pairs.
+            X: the trees, or pairs.
 
         Returns:
-            ``(T, c)`` the vectors; of pairs ``(E, 2 c)``, the two vectors one after the other.
+            ``(n_trees, hidden_size)``; for pairs ``(n_pairs, 2 * hidden_size)``.
         """
         run = self._fitted()
         return run.encode(run.examples(self._trees(X), labeled=False))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
-        """Explain a prediction: the nodes and columns that it depends on.
+        """Explain a prediction by the contributions of nodes and columns.
 
         Arguments:
             X: trees, or pairs.
-            tree: the number of the tree or pair to explain.
-            options: further arguments of :func:`dgltrees.analyses.explain`, such as ``target``, the
-                class or the column to explain.
+            tree: the index of the tree or pair to explain.
+            options: ``target``, the class to explain, or one of several labels or numbers;
+                ``steps`` of the integrated gradients.
 
         Returns:
-            An :class:`~dgltrees.analyses.explain.Explanation`, which Jupyter shows as a drawing.
+            an :class:`~dgltrees.analyses.explain.Explanation`, which Jupyter draws.
         """
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
@@ -424,7 +438,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
-        """Return parameters and fitted attributes as values of JSON."""
+        """Return parameters and fitted attributes as JSON values."""
         parameters = self.get_params()
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = self.run_.settings.training.seed
@@ -432,13 +446,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
-        """Return the fitted estimator in a folder that :meth:`save` wrote.
+        """Load a fitted estimator.
 
         Arguments:
-            path: the folder.
+            path: a folder that :meth:`save` wrote.
 
         Returns:
-            The estimator.
+            the estimator.
 
         Raises:
             ConfigError: the folder has no estimator, one of another class, or a damaged one.
@@ -459,11 +473,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _restore(self, values: Mapping[str, Any]) -> None:
-        """Take fitted attributes from the result of :meth:`_plain`."""
+        """Set fitted attributes from the values of :meth:`_plain`."""
 
 
 def as_examples(X: Trees) -> LabeledTrees:
-    """Return trees, or pairs of them, as one data set without targets.
+    """Return trees, or pairs of trees, as one data set without targets.
 
     Raises:
         TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
@@ -502,14 +516,14 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 
 def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Return targets by name, each ``(T,)``: those of a table by its columns, else ``target``."""
+    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
     names = [str(name) for name in getattr(y, "columns", [])]
     if y is None:
-        raise TreeError("expected targets, got None")
+        raise TreeError("missing targets y")
     values = np.asarray(y)
     if values.ndim == 1:
         if isinstance(y, (list, tuple)) and any(name_of(value) is None for value in y):
-            values = np.array(y, object)  # among texts, NaN would become one
+            values = np.array(y, object)  # NumPy turns NaN among strings into a string
         return {"target": values}
     if values.ndim != 2 or not values.shape[1]:
         raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
@@ -521,7 +535,7 @@ def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) ->
     """Return the examples with targets by name.
 
     Raises:
-        TreeError: the number of targets differs from that of examples.
+        TreeError: the number of targets is not that of the examples.
     """
     unit = "tree" if examples.arity == 1 else "pair"
     for values in targets.values():

@@ -17,22 +17,13 @@ from dgltrees.trees.columns import name_of
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """Classifier that predicts a class, or several labels, of each tree or pair of trees.
 
-    It is a neural network over trees, not a decision tree. Parameters that are None have the value
-    that ``dgltrees train classify --help`` shows.
+    ``TreeClassifier().fit(functions, packages).predict_proba(others)``
 
     Arguments:
-        {parameters}
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
 
     Attributes:
         classes_: ``(classes,)``, the classes, in the order of the columns of ``predict_proba``.
-        {attributes}
-
-    Example:
-        >>> from dgltrees import TreeClassifier, load_plans
-        >>> plans, seconds = load_plans(60, return_X_y=True)
-        >>> model = TreeClassifier(epochs=2).fit(plans, seconds > 0.1)
-        >>> model.predict_proba(plans).shape
-        (60, 2)
     """
 
     _preset = "classify"
@@ -49,18 +40,26 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees, see :meth:`TreeRegressor.fit`.
-            y: their classes, numbers or names; or a row of labels per tree, each 0 or 1.
+            X: the trees.
+            y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
             validation: trees and classes that decide when to stop and which epoch is the best.
-            on_epoch: a function that is called with the metrics of each epoch.
+            on_epoch: a function that is called with the metrics of each epoch; an exception from it
+                stops the training, such as Optuna's ``TrialPruned``.
             out: the run directory to train in, which can be resumed; default: no file is written.
 
         Returns:
-            The estimator itself.
+            the estimator itself.
 
         Raises:
             TreeError: X and y have different lengths, or the trees cannot be read.
-            ConfigError: a setting has no effect, or its value is not allowed.
+            ConfigError: a setting has no effect or a wrong value.
+
+        Example:
+            >>> from dgltrees import TreeClassifier
+            >>> trees = [{"op": op, "children": [{"op": "x"}]} for op in ["and", "or"] * 10]
+            >>> model = TreeClassifier(epochs=1).fit(trees, ["a", "b"] * 10)
+            >>> model.classes_, model.predict_proba(trees[:1]).shape
+            (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
         super().fit(X, y, validation=validation, on_epoch=on_epoch, out=out)
         values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
@@ -68,7 +67,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return self
 
     def _set_classes(self, values: NDArray[Any]) -> None:
-        """Take the classes as the user has them, in the order of the model's."""
+        """Set the classes of the user, in the order of the model."""
         names = self.run_.vocabularies["target"].names
         if not names:  # flags
             self.classes_ = values
@@ -79,7 +78,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of the trees whose class is predicted correctly.
 
-        If there are several flags, all flags of a tree must be correct.
+        If there are several labels, all labels of a tree must be correct.
 
         Arguments:
             X: the trees.
@@ -87,18 +86,18 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             sample_weight: weights of the trees.
 
         Returns:
-            The accuracy, from 0 to 1; :meth:`evaluate` returns other metrics too.
+            the accuracy, from 0 to 1; :meth:`evaluate` returns other metrics too.
         """
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Trees) -> NDArray[Any]:
-        """Return the predicted classes.
+        """Return the most likely class of each tree.
 
         Arguments:
             X: the trees.
 
         Returns:
-            ``(T,)`` the most probable class of each tree; of K labels ``(T, K)``, 0 or 1.
+            ``(n_trees,)`` classes; for several labels ``(n_trees, n_labels)`` of 0 and 1.
         """
         outputs = self._outputs(X)
         if "prediction" in outputs:
@@ -114,8 +113,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             X: the trees.
 
         Returns:
-            ``(T, classes)`` the probability of each class; of K labels ``(T, K)``, that of each
-            label.
+            ``(n_trees, n_classes)``, in the order of ``classes_``; for several labels the
+            probability of each, ``(n_trees, n_labels)``.
         """
         outputs = self._outputs(X)
         schema = self.run_.vocabularies
@@ -137,24 +136,14 @@ class TreeEncoder(TransformerMixin, TreeClassifier):  # type: ignore[misc]
     <dgltrees.estimators.TreeRegressor>`.
 
     Arguments:
-        {parameters}
-
-    Attributes:
-        classes_: ``(classes,)``, the classes.
-        {attributes}
-
-    Example:
-        >>> from dgltrees import TreeEncoder, load_plans
-        >>> plans, seconds = load_plans(60, return_X_y=True)
-        >>> TreeEncoder(epochs=2, hidden_size=16).fit_transform(plans, seconds > 0.1).shape
-        (60, 16)
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
     """
 
     def transform(self, X: Trees) -> NDArray[np.float32]:
-        """Return the vector of each tree, ``(T, c)``."""
+        """Return the vector of each tree, ``(n_trees, hidden_size)``."""
         return self.encode(X)
 
     def fit_transform(self, X: Trees, y: ArrayLike) -> NDArray[np.float32]:
-        """Train on trees, then return their vectors, ``(T, c)``."""
+        """Train on trees and return their vectors, ``(n_trees, hidden_size)``."""
         self.fit(X, y)
         return self.transform(X)

@@ -20,7 +20,7 @@ from dgltrees.trees import LabeledTrees
 class TreeRanker(TreeEstimator):
     """Ranker that predicts a score of each tree, which orders the trees of a group.
 
-    Parameters that are None have the value that ``dgltrees train rank --help`` shows.
+    ``TreeRanker(best="lowest").fit(plans, seconds, groups=queries).predict(others)``
 
     Groups are an argument next to the targets, or a column ``group`` of the roots of the trees.
     With that column, ``cross_val_score(ranker, trees, y, groups=groups, cv=GroupKFold())`` works
@@ -28,21 +28,12 @@ class TreeRanker(TreeEstimator):
     ``set_fit_request(groups=True)`` and ``set_score_request(groups=True)``, and add the groups to
     the ``params`` of ``cross_val_score``.
 
+    ``objective`` is ``pairwise`` or ``listwise``. A batch has whole groups, and ``batch_size``
+    counts trees.
+
     Arguments:
         best: the best target of a group, ``highest`` or ``lowest``.
-        {parameters}
-
-    Attributes:
-        {attributes}
-
-    Example:
-        >>> import numpy as np
-        >>> from dgltrees import TreeRanker, load_plans
-        >>> plans, seconds = load_plans(60, return_X_y=True)
-        >>> queries = np.arange(60) // 3  # three plans of each query
-        >>> ranker = TreeRanker(best="lowest", epochs=2).fit(plans, seconds, groups=queries)
-        >>> ranker.predict(plans).shape
-        (60,)
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
     """
 
     _preset = "rank"
@@ -103,21 +94,27 @@ class TreeRanker(TreeEstimator):
         """Train on trees.
 
         Arguments:
-            X: the trees, see :meth:`TreeRegressor.fit`.
-            y: a number per tree, by which the trees of a group are ordered.
-            groups: the group of each tree, names or numbers; default: the column ``group`` of the
+            X: the trees.
+            y: a number per tree, which orders the trees of a group.
+            groups: the group of each tree, strings or numbers; default: the column ``group`` of the
                 roots.
-            validation: trees, targets and groups that decide when to stop and which epoch is the
-                best.
-            on_epoch: a function that is called with the metrics of each epoch.
-            out: the run directory to train in, which can be resumed; default: no file is written.
+            validation: trees, targets and groups that decide when to stop.
+            on_epoch: is called with the metrics of each epoch.
+            out: the run directory to train in; by default nothing is written.
 
         Returns:
-            The estimator itself.
+            the estimator itself.
 
         Raises:
             TreeError: there are no groups, or no group has trees with different targets.
-            ConfigError: a setting has no effect, or its value is not allowed.
+
+        Example:
+            >>> from dgltrees import TreeRanker
+            >>> plans = [{"cost": c, "children": [{"cost": 1.0}]} for c in (3.0, 1.0, 2.0)] * 8
+            >>> queries = [number // 3 for number in range(24)]
+            >>> ranker = TreeRanker(best="lowest", epochs=1)
+            >>> ranker.fit(plans, [3.0, 1.0, 2.0] * 8, groups=queries).predict(plans).shape
+            (24,)
         """
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
@@ -131,13 +128,13 @@ class TreeRanker(TreeEstimator):
             X: the trees.
 
         Returns:
-            ``(T,)`` the scores, which have no unit.
+            ``(n_trees,)`` scores without a unit.
         """
         scores: NDArray[np.float64] = self._outputs(X)["score"]
         return scores
 
     def score(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Return the share of the pairs of a group in the right order, as a mean over groups.
+        """Return the fraction of pairs in the right order, as the mean over groups.
 
         Arguments:
             X: the trees.
@@ -145,10 +142,10 @@ class TreeRanker(TreeEstimator):
             groups: the group of each tree; default: the column ``group`` of the roots.
 
         Returns:
-            The share, from 0 to 1; 0.5 for a random order.
+            a number from 0 to 1; 0.5 for a random order.
 
         Raises:
-            TreeError: there are no groups, or no group has trees with different targets.
+            TreeError: no group has trees with different targets.
         """
         return float(self.evaluate(X, y, groups=groups)["pair_accuracy"])
 
@@ -160,7 +157,7 @@ class TreeRanker(TreeEstimator):
         *,
         layout: RecordLayout | None = None,
     ) -> LabeledTrees:
-        """Return trees with their targets, and with groups where they are given."""
+        """Return trees with their targets, and with the groups if they are given."""
         targets = np.asarray(y)
         if targets.ndim != 1:
             raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
@@ -169,8 +166,8 @@ class TreeRanker(TreeEstimator):
         if groups is None:
             if column not in examples.forest.columns:
                 raise TreeError(
-                    "expected the group of each tree as groups, or as a column of the roots that "
-                    f"is called {column!r}, got neither"
+                    f"missing groups; give the group of each tree, or a column {column!r} at the "
+                    "roots"
                 )
             return examples
         names = np.asarray(groups)

@@ -15,23 +15,12 @@ from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """Regressor that predicts a number, or several, of each tree or pair of trees.
 
-    It is a neural network over trees, not a decision tree. Parameters that are None have the value
-    that ``dgltrees train regress --help`` shows.
+    ``TreeRegressor(log_target=True).fit(plans, seconds).predict(others)``
 
     Arguments:
         log_target: predict the logarithm of the target, for targets over several orders of
             magnitude.
-        {parameters}
-
-    Attributes:
-        {attributes}
-
-    Example:
-        >>> from dgltrees import TreeRegressor, load_plans
-        >>> plans, seconds = load_plans(60, return_X_y=True)
-        >>> model = TreeRegressor(log_target=True, epochs=2).fit(plans, seconds)
-        >>> model.predict(plans).shape
-        (60,)
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
     """
 
     _preset = "regress"
@@ -95,18 +84,18 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             sample_weight: weights of the trees.
 
         Returns:
-            The coefficient of determination R2, at most 1.
+            R2, at most 1.
         """
         return float(super().score(X, y, sample_weight))
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
-        """Return the predicted numbers.
+        """Return the predicted numbers, in the unit of the targets.
 
         Arguments:
             X: the trees.
 
         Returns:
-            ``(T,)`` the number of each tree, in the unit of ``y``; of K targets ``(T, K)``.
+            ``(n_trees,)``; for several targets ``(n_trees, n_targets)``.
         """
         outputs = self._outputs(X)
         names = self.run_.vocabularies.targets

@@ -1,6 +1,6 @@
 """Lines of trees in brackets: the grammar of lines, and functions that all such formats share.
 
-:func:`~dgltrees.trees.builders.scan.scan` splits a text into items, its brackets and words. A
+:func:`~dgltrees.trees.builders.scan.scan` splits a string into items, its brackets and words. A
 :class:`Grammar` defines how items form lines. The reader of a format then interprets the items, and
 :func:`~dgltrees.trees.builders.brackets.assemble` builds a forest of those that are nodes.
 """
@@ -68,7 +68,7 @@ class Grammar:
         """Return the field of each item in its line, from 0, ``(M,)``; -1 inside a bracket.
 
         Arguments:
-            items: the ``M`` items of a text.
+            items: the ``M`` items of a string.
             labeled: whether every line must have its label.
 
         Raises:
@@ -100,7 +100,7 @@ def find_operators(items: Brackets, what: str) -> Mask:
     """Return a mask ``(M,)`` of the items that begin a bracket: operators before their arguments.
 
     Arguments:
-        items: the ``M`` items of a text.
+        items: the ``M`` items of a string.
         what: the name of such an item, ``"an operator"``, for the errors.
 
     Raises:
@@ -117,7 +117,7 @@ def at_brackets(items: Brackets, of: Mask, values: NDArray[Any]) -> NDArray[Any]
     """Return the values of some items at the brackets that contain them, ``(M,)``; otherwise -1.
 
     Arguments:
-        items: the ``M`` items of a text.
+        items: the ``M`` items of a string.
         of: ``(M,)`` mask of the items, at most one in a bracket.
         values: ``(M,)``.
     """
@@ -132,7 +132,7 @@ def labels_of_lines(
     """Return the label of each line that is not blank, ``(E,)``; -1 without a label.
 
     Arguments:
-        items: the ``M`` items of a text.
+        items: the ``M`` items of a string.
         is_label: ``(M,)`` mask of labels, outside all brackets, at most one per line.
         numbers: ``(M,)`` the number of each label.
     """

@@ -40,7 +40,7 @@ class RecordLayout:
     records, as the key with the most objects below."""
     tree_path: str | list[str] | None = None
     """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; default: inferred in the same way. Two paths if a record has a pair of trees."""
+    ``json.Plan``; default: inferred too. Two paths if a record has a pair of trees."""
     tree_id: str | None = None
     """Column of the tree of each row of a node table; default: ``tree`` or ``tree_id``."""
     node_id: str | None = None

@@ -99,7 +99,9 @@ def stream_json_records(
                 raise TreeError(f"expected a list of objects, got {got}", file=path, line=1)
             values += value if isinstance(value, list) else [value]
     except JSONError as error:
-        raise TreeError(str(error), file=path, line=error.line) from None
+        of_text = re.search(rb"QUERY PLAN\s*\n-*\n [^\[{]", data)
+        cure = "; print plans with EXPLAIN (FORMAT JSON)" if of_text else ""
+        raise TreeError(f"{error}{cure}", file=path, line=error.line) from None
     records = Records(path, layout)
     for start in range(0, len(values), trees):
         part = values[start : start + trees]
@@ -146,7 +148,7 @@ def _documents(text: str) -> list[Any]:
 
 
 def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
-    """Return the place in a text after all that a pattern matches."""
+    """Return the place in a string after all that a pattern matches."""
     match = pattern.match(text, place)
     return place if match is None else match.end()
 

@@ -192,7 +192,7 @@ class _Nodes:
         if parents.dtype.kind == "f" and (abs(parents) >= 2**53).any():
             row = int((abs(parents) >= 2**53).argmax())
             raise self._error(
-                f"expected column {self.parent!r}, of which values are missing, to hold ids below "
+                f"expected column {self.parent!r}, which has missing values, to hold ids below "
                 f"2^53, got {_shown(parents[row])}; read it as strings with "
                 "categorical_columns",
                 batch,

@@ -126,7 +126,7 @@ class ColumnTypes:
     def _of_values(
         self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
     ) -> FileColumn:
-        """Make the column of ``total`` rows, of which ``rows`` have values."""
+        """Make the column of ``total`` rows whose values are those of ``rows``."""
         types = set(map(type, values))
         if name not in self.names:
             self._check(name, rows, values[:1] if types in _UNIFORM else values, line_of)

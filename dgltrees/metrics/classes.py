@@ -41,7 +41,7 @@ def class_metrics(
         probabilities: ``(R, classes)`` predicted probabilities.
 
     Returns:
-        The metrics by name: ``accuracy``, ``macro_f1``, ``auroc`` and ``average_precision``.
+        By name the metrics ``accuracy``, ``macro_f1``, ``auroc`` and ``average_precision``.
 
     Example:
         >>> import numpy as np

@@ -23,7 +23,7 @@ def number_metrics(
         targets, predictions: ``(R,)`` numbers.
 
     Returns:
-        The metrics by name: ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``, ``r2_log``,
+        By name the metrics ``mae``, ``rmse``, ``r2``, ``pearson``, ``spearman``, ``r2_log``,
         ``q_error_median`` and ``q_error_95`` (the 95th percentile).
 
     Example:

@@ -127,20 +127,19 @@ class NumberVectors(nn.Module):
 
 @checked
 class ColumnsInput(Input):
-    """The vector of a node: the sum over its columns' encoders, plus a bias.
+    """The input vectors of nodes: the sum of one encoder per column, plus a bias.
 
-    Texts that a pretrained encoder reads, which is trained too, share that encoder.
+    Text columns that are encoded by a fine-tuned pretrained encoder share this encoder.
 
     Arguments:
-        schema: the columns, and the vocabularies of those that are names.
+        schema: the columns, and the vocabularies of categorical and text columns.
         size: m, the size of a vector.
         dropout: probability of dropout on the vectors.
         sibling_positions: add the position of each node among its siblings, see
             :class:`SiblingPositions`.
 
     Shapes:
-        ``(N, m)`` from the node columns that :meth:`Schema.read
-        <dgltrees.trees.schema.Schema.read>` makes.
+        ``(N, m)`` from the node columns of :meth:`Schema.read <dgltrees.trees.schema.Schema.read>`.
     """
 
     def __init__(
@@ -207,7 +206,7 @@ class ColumnsInput(Input):
         if absent:
             raise TreeError(
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
-                "read the trees with the schema of the run"
+                "encode the trees with the schema of the run"
             )
         values = {name: self._values(batch, name) for name in self.named}
         return {name: encode(values[name]) for name, encode in zip(self.named, self.names)}

@@ -77,21 +77,30 @@ class Encoder(nn.Module, ABC):
 
 @checked
 class TreeEncoder(Encoder):
-    """Runs a cell from the leaves to the root.
+    """An encoder that runs a cell from the leaves to the root.
 
     Arguments:
-        inputs: gives every node its input.
-        cell: the cell, for inputs of that size.
+        inputs: maps every node to its input.
+        cell: the cell, for inputs of this size.
         compile: run the cell as compiled code where possible; use False for second derivatives
-            (gradient penalties), which compiled code does not have.
-        activation_checkpointing: compute levels again in the backward pass, for batches that would
-            not fit into memory (see :func:`dgltrees.run_cell`).
+            (gradient penalties), which compiled code does not support.
+        activation_checkpointing: recompute levels in the backward pass, to save memory (see
+            :func:`dgltrees.run_cell`).
 
     Attributes:
         size: c, the size of a state.
 
     Raises:
         ConfigError: the cell expects inputs of another size.
+
+    Example:
+        >>> from dgltrees.cells import ChildSumTreeLSTM
+        >>> from dgltrees.models import WordEmbedding
+        >>> from dgltrees.trees.builders import from_nested
+        >>> batch = from_nested(("+", "1", "2"), "3", form="head").batch()
+        >>> encoding = TreeEncoder(WordEmbedding("label", 4, 8), ChildSumTreeLSTM(8, 16))(batch)
+        >>> encoding.states.shape, encoding.roots.shape
+        (torch.Size([4, 16]), torch.Size([2, 16]))
     """
 
     input: Input
@@ -136,15 +145,15 @@ class TreeEncoder(Encoder):
 
 
 class BidirectionalEncoder(Encoder):
-    """Runs a cell from the leaves to the root, and a second one from the root to the leaves.
+    """An encoder that runs a cell from the leaves to the root and another one back.
 
-    The second cell's input is the state of the first one, and its only message comes from the
-    parent. The message is in the slot of the node's position among its siblings, so that a cell
-    with positions can tell the children of a node apart.
+    The input of the second cell is the state of the first cell, and its only message is from the
+    parent. The message has the position of the node among its siblings, so that a cell with
+    positions can distinguish the children of a node.
 
     Arguments:
         up: the encoder from the leaves to the root; its ``compile`` and
-            ``activation_checkpointing`` hold for both directions.
+            ``activation_checkpointing`` apply to both directions.
         down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
             size of ``up``.
 
@@ -159,12 +168,10 @@ class BidirectionalEncoder(Encoder):
         super().__init__()
         if down.input_size != up.size:
             raise ConfigError(
-                f"expected a cell with input_size={up.size} for the way down, got {down.input_size}"
+                f"expected a downward cell with input_size={up.size}, got {down.input_size}"
             )
         if down.group_by is not None:
-            raise ConfigError(
-                "expected a cell without operators for the way down, where leaves receive too"
-            )
+            raise ConfigError("expected a downward cell without operators, got one with operators")
         self.up, self.down = up, down
         self.size = up.size + down.hidden_size
 

@@ -226,29 +226,30 @@ class FlagTargets(TargetHead):
 
 @checked
 class NumberTargets(TargetHead):
-    r"""One number or several.
+    """One or several numbers.
 
-    The MLP predicts standardised targets: minus their mean, by their deviation in training.
+    The MLP predicts standardised targets: minus their mean, divided by their standard deviation in
+    training.
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
-        count: the number of numbers.
-        log_target: predict their logarithms; of 1 + y where a training target is 0.
+        count: number of targets.
+        log_target: predict the logarithm of a target y, or of 1 + y if a training target is 0.
         objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
-            beyond ``huber_delta``; ``quantile``, whose best prediction is that quantile; or
-            ``ordinal``, for integers on a scale such as 1 to 5.
+            beyond ``huber_delta``; ``quantile``, which predicts a quantile; or ``ordinal``, for
+            integers on a scale such as 1 to 5.
         huber_delta: the error beyond which the Huber loss is linear.
-        quantile: of the quantile loss.
-        levels: the number of integers on the scale, which begins at the smallest training target.
+        quantile: the quantile of the quantile loss.
+        levels: number of integers on the scale, which begins at the smallest training target.
 
     ``ordinal`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
-    Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
-    the whole numbers of the scale, the prediction is its mean, and the loss is the divergence from
-    the sparse distribution that has the target as its mean.
+    Long Short-Term Memory Networks" (ACL 2015), section 4.2. The MLP outputs a distribution p over
+    the integers of the scale, the prediction is its mean, and the loss is the divergence from the
+    sparse distribution whose mean is the target.
 
     Raises:
-        TreeError: training targets are negative and logarithms are asked for, or one is beyond the
-            scale (of :meth:`learn_scale`).
+        TreeError: :meth:`learn_scale` gets negative targets with ``log_target``, or targets beyond
+            the scale.
     """
 
     mean: Tensor
@@ -287,8 +288,8 @@ class NumberTargets(TargetHead):
             beyond = np.nanmax(targets, 0) > np.floor(lowest) + self.levels - 1
             if beyond.any():
                 raise TreeError(
-                    f"expected targets on a scale of model.levels {self.levels}, got "
-                    f"{np.nanmin(targets):g} to {np.nanmax(targets):g}; raise it"
+                    f"expected targets on a scale of model.levels={self.levels} integers, got "
+                    f"{np.nanmin(targets):g} to {np.nanmax(targets):g}; increase it"
                 )
         if self.log_target:
             if (lowest < 0).any():

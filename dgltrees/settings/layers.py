@@ -279,6 +279,9 @@ def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, An
         values: settings, nested or flat within their sections.
         layer: settings that override them.
 
+    Returns:
+        The merged settings, as nested mappings with ``task`` and a flat mapping per section.
+
     Raises:
         ConfigError: a setting of the layer has no effect, or a value is not allowed.
     """

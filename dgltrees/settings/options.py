@@ -69,6 +69,9 @@ class Option:
                 numbers may have commas instead of spaces.
             name: full name of the option, for errors.
 
+        Returns:
+            The value, of the type of the option where the words allow it.
+
         Raises:
             ConfigError: there are several words for one value; types are not checked.
         """
@@ -111,6 +114,9 @@ def checked(source: C) -> C:
     It checks ranges (:data:`Count` and others), ``Literal`` choices and plain types. The
     constructor then raises ConfigError: ``expected dropout to be a number of at least 0 and below
     1, got 1.5``.
+
+    Returns:
+        The class with the checking constructor.
     """
     init: Callable[..., None] = source.__init__  # type: ignore[misc]
     hashable: Source = source

@@ -166,6 +166,9 @@ def overlay(
 
     Values of ``below`` that have no effect after the merge are dropped.
 
+    Returns:
+        The merged values by name.
+
     Raises:
         ConfigError: an option of ``above`` has no effect, or its value is not allowed.
     """

@@ -174,6 +174,9 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
     held out. Examples of one group (the sentences of a question) stay in one part, which may then
     be larger than requested.
 
+    Returns:
+        The parts, encoded by the schema of the training examples.
+
     Raises:
         ConfigError: files are missing or settings do not match the data.
         TreeError: the task cannot read a file.
@@ -204,6 +207,9 @@ def split_examples(
         read_valid: returns the validation examples, encoded by the schema of training; None to hold
             them out.
         files: files to be read later, whose names are added to the vocabularies.
+
+    Returns:
+        The parts, encoded by the schema of the training examples.
 
     Raises:
         ConfigError: settings do not match the data.

@@ -46,6 +46,9 @@ class Reader(Protocol):
             labeled: whether every example must have its label; otherwise a missing label is -1, and
                 no example is left out.
             trees: number of examples per part.
+
+        Returns:
+            an iterator over parts.
         """
 
 
@@ -164,6 +167,9 @@ class Task:
             labeled: whether every example must have its label; otherwise a missing label is -1.
             trees: number of examples per part.
 
+        Returns:
+            an iterator over parts.
+
         Raises:
             TreeError: the task cannot read the file.
             ConfigError: the task does not support the format.
@@ -262,6 +268,9 @@ class Task:
         Arguments:
             data: examples, whose rows must all be in a batch.
             max_nodes: largest number of nodes in a batch.
+
+        Returns:
+            the ``ids`` of each batch for :meth:`batch`, or None.
         """
         return None
 
@@ -321,6 +330,10 @@ class Task:
         Its entries are ``example`` (its index), ``prediction`` (the name of a class) and
         ``probability``. If rows are nodes, these are the root's, and ``nodes`` has the names of all
         nodes' classes.
+
+        Arguments:
+            data: the examples.
+            outputs: the columns of :meth:`outputs` for all rows.
         """
         names = data.targets.decode(outputs["prediction"])
         for example, row in enumerate(self._roots(data)):
@@ -365,6 +378,14 @@ class Task:
         a class, and ``majority_accuracy`` is the accuracy of always predicting the most frequent
         class of the training examples. If rows are nodes, both accuracies are also reported for
         roots and for all nodes.
+
+        Arguments:
+            data: the examples.
+            outputs: the columns of :meth:`outputs` for all rows.
+            majority: the result of :meth:`majority` for the training examples.
+
+        Returns:
+            The metrics by name; accuracies are between 0 and 1.
 
         Raises:
             TreeError: there are no rows with a class.
@@ -411,7 +432,7 @@ class Task:
         """Return the targets as classes.
 
         Raises:
-            ConfigError: they are not classes.
+            ConfigError: the targets are not classes.
         """
         targets = self.targets(data)
         if not np.issubdtype(targets.dtype, np.integer):
@@ -423,7 +444,7 @@ class Task:
         return targets
 
     def _roots(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """Return the row of each example."""
+        """Return the row of each example, that of its root if rows are nodes."""
         return data.forest.roots if self.nodes else np.arange(len(data))
 
 
@@ -434,8 +455,8 @@ def _most_frequent(targets: NDArray[np.int64]) -> int:
 def wrong_task(name: str, task: Any) -> str:
     """Return an error about a task that is registered under a name; empty if it is valid."""
     if not isinstance(task, Task):
-        return "it is no Task"
+        return "it is not a Task"
     if task.name != name:
-        return f"the task calls itself {task.name!r}"
+        return f"the name of the task is {task.name!r}"
     reads = task.formats or type(task).stream is not Task.stream
-    return "" if reads else "it has no reader; give its formats"
+    return "" if reads else "it has no reader; set its formats"

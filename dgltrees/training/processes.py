@@ -45,6 +45,9 @@ def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> 
         settings: the settings of the training loop.
         logger: receives the metrics of epochs.
 
+    Returns:
+        The launched Fabric of this process.
+
     Raises:
         ConfigError: device or precision are not available.
     """
@@ -76,6 +79,9 @@ def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> 
 
 def one_device(settings: TrainingSettings) -> OneDevice:
     """Set up a single device for predictions, for any number of processes.
+
+    Returns:
+        The device, with the precision of the settings.
 
     Raises:
         ConfigError: the device is not available.

@@ -97,6 +97,9 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
         settings: all settings.
         splits: the examples; default: those in the files of the settings.
 
+    Returns:
+        Settings, examples and model, ready to be trained.
+
     Raises:
         ConfigError: settings cannot be used.
         TreeError: the task cannot read the data.

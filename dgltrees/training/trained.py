@@ -199,6 +199,9 @@ class TrainedModel:
             files: a path, or several, or patterns such as ``data/*.tsv``.
             flag: the name of the argument in errors.
 
+        Returns:
+            The examples, encoded for the model.
+
         Raises:
             ConfigError: no file matches a pattern.
             TreeError: the task cannot read a file.
@@ -305,6 +308,9 @@ class TrainedModel:
             test: the files; default: those of the run, or the part ``data.test_fraction`` of its
                 training files.
             dir: the folder of the data sets; default: that of the run.
+
+        Returns:
+            The examples, encoded for the model.
 
         Raises:
             ConfigError: there are neither test files nor held-out examples, or the training files
@@ -448,6 +454,9 @@ class TrainedModel:
             example: index of the tree, from 0.
             options: ``target``, the class or target to explain; ``node``, for models that predict
                 nodes; ``steps``.
+
+        Returns:
+            The contributions of nodes and columns.
         """
         return _shortcuts.explain(self, source, example, **options)
 
@@ -464,6 +473,9 @@ def load(path: PathLike) -> TrainedModel:
 
     Arguments:
         path: the run directory written by ``dgltrees train ... --out``.
+
+    Returns:
+        The model of the best epoch, in evaluation mode.
 
     Raises:
         ConfigError: there is no run, it has another format version, it has no weights yet, or one

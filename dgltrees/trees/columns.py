@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -29,11 +29,13 @@ class Column:
         kind: one of :data:`KINDS`, or :data:`SUBWORDS` for a text whose encoder is fine-tuned.
         size: the number of entries of a vector, or of the vector that a pretrained encoder gives
             for a text; otherwise 1.
+        optional: whether some of the training trees have no value of it.
     """
 
     name: str
     kind: str
     size: int = 1
+    optional: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -92,7 +94,12 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
         the columns with their kinds.
     """
     return tuple(
-        Column(name, infer_kind(values, forest.vocabs.get(name)), _size(values))
+        Column(
+            name,
+            infer_kind(values, forest.vocabs.get(name)),
+            _size(values),
+            not _in_every_tree(forest, name),
+        )
         for name, values in forest.columns.items()
         if name not in without
     )
@@ -183,7 +190,19 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
         )
     if kind == "text" and not named:
         raise TreeError(f"expected column {column.name!r} to hold strings, got numbers")
-    return Column(column.name, kind, column.size)
+    return replace(column, kind=kind)
+
+
+def _in_every_tree(forest: Forest, name: str) -> bool:
+    """Return whether every tree has a value of a column at one of its nodes."""
+    values = np.asarray(forest.columns[name])
+    if name in forest.vocabs:
+        known = values >= 0
+    elif values.dtype.kind == "f":
+        known = ~np.isnan(values.reshape(len(values), -1)).all(1)
+    else:
+        return True
+    return len(np.unique(forest.tree_of_node[known])) == len(forest)
 
 
 def _size(values: NDArray[Any]) -> int:

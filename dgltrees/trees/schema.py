@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +24,7 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 """Function from T texts to their ``(T, size)`` vectors, or to the ``(T, P)`` ids of subwords."""
 
 _TEXT_WORDS = 32
-"""The number of words after which a text is cut off."""
+"""The number of words after which a string is cut off."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LARGEST = np.finfo(np.float64).max
 
@@ -69,7 +70,7 @@ class Schema(Mapping[str, Vocabulary]):
         Returns:
             a dictionary for :meth:`from_dict`.
         """
-        inputs = [{"name": c.name, "kind": c.kind, "size": c.size} for c in self.inputs]
+        inputs = [asdict(each) for each in self.inputs]
         return {"inputs": inputs, "targets": list(self.targets)}
 
     @classmethod
@@ -83,14 +84,17 @@ class Schema(Mapping[str, Vocabulary]):
         Returns:
             the schema.
         """
-        inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
+        inputs = [
+            Column(str(c["name"]), str(c["kind"]), int(c["size"]), bool(c["optional"]))
+            for c in values["inputs"]
+        ]
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
         """Encode the columns of a forest for a model; other columns are dropped.
 
-        A category becomes ids of this schema's vocabulary, -1 where it is missing. A text becomes
-        ``(N, 32)`` ids of words, padded with -1. If its column has a size, it becomes ``(N, size)``
+        A category becomes ids of this schema's vocabulary, -1 where it is missing. A text column
+        becomes ``(N, 32)`` ids of words, padded with -1. With a size it becomes ``(N, size)``
         vectors, zeros where it is missing. If its encoder is fine-tuned, it becomes ``(N, P)`` ids
         of subwords, padded with -1. Numbers and vectors become one float64 matrix :data:`NUMBERS`,
         NaN where they are missing. A column that the forest does not have is missing everywhere.

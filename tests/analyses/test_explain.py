@@ -132,7 +132,7 @@ def explained(
 
 
 def test_errors(classifier: Any) -> None:
-    with pytest.raises(TreeError, match="expected an example below 60, got 60"):
+    with pytest.raises(TreeError, match="expected the number of an example, 0 to 59, got 60"):
         classifier.explain(PLANS, 60)
     for wrong in ([0, 1], "3"):
         with pytest.raises(TreeError, match="expected the index of one example, got .*; give a"):

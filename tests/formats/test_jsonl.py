@@ -277,6 +277,11 @@ def test_the_output_of_explain_is_read_unchanged(
         ('[{"children": []}]\n{"x": }\n', ":2: expected JSON, got expecting value at column 7"),
         ('[{"children": []}]\n3\n', ":1: expected a list of objects, got int"),
         ('[{"children": []}]\n[]\n', ":1: expected a list of objects, got an empty list"),
+        (
+            " QUERY PLAN\n-----------\n Seq Scan on orders\n(1 row)\n",
+            ":3: expected JSON, got expecting value at column 2; print plans with EXPLAIN (FORMAT "
+            "JSON)",
+        ),
     ],
 )
 def test_what_follows_a_document_is_checked(tmp_path: Path, text: str, message: str) -> None:

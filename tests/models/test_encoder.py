@@ -128,10 +128,10 @@ def test_sizes_and_operators_are_checked() -> None:
     cell = make_cell("child_sum", input_size=5, hidden_size=2)
     with pytest.raises(ConfigError, match="a cell with input_size=4, the size of the input, got 5"):
         TreeEncoder(INPUT, cell)
-    with pytest.raises(ConfigError, match="a cell with input_size=3 for the way down, got 5"):
+    with pytest.raises(ConfigError, match="a downward cell with input_size=3, got 5"):
         BidirectionalEncoder(up(), cell)
     labeled = make_cell("lstm", input_size=3, hidden_size=2, max_children=3, operators=2)
-    with pytest.raises(ConfigError, match="a cell without operators for the way down"):
+    with pytest.raises(ConfigError, match="a downward cell without operators"):
         BidirectionalEncoder(up(), labeled)
 
 

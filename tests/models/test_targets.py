@@ -132,7 +132,7 @@ def test_a_scale_of_levels_is_the_sparse_distribution_of_tai() -> None:
         (
             {"objective": "ordinal", "levels": 3},
             [1.0, 5.0],
-            "a scale of model.levels 3, got 1 to 5",
+            "a scale of model.levels=3 integers, got 1 to 5",
         ),
     ],
 )

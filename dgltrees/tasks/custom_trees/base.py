@@ -21,6 +21,7 @@ from dgltrees.models.encoder import Encoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
+from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
@@ -267,11 +268,11 @@ def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
 
 
 def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
-    columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
-    return (
-        f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
-        f"with {called('data.target')}"
-    )
+    columns = list(raw.forest.columns)
+    if not nodes:  # those next to the trees first
+        columns = [each for each in raw.columns if each != "line"] + columns
+    cure = suggestion(name, columns) or f"; name one with {called('data.target')}"
+    return f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}{cure}"
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:

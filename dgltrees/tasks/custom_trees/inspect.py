@@ -65,7 +65,7 @@ class Inspection:
         shapes: numbers, sizes, depths and arities of the trees.
         complete: whether all trees were read.
         columns: the node columns that would be inputs.
-        beside: the columns of trees, which may be targets.
+        tree_columns: the columns of trees, which may be targets.
         target: the target column, as given or proposed; None if no column is likely.
         groups: a sentence on the groups that can be ordered; empty without a group.
         warnings: sentences on what may be wrong.
@@ -79,7 +79,7 @@ class Inspection:
     shapes: ShapeSummary
     complete: bool
     columns: tuple[ColumnSummary, ...]
-    beside: tuple[ColumnSummary, ...]
+    tree_columns: tuple[ColumnSummary, ...]
     target: str | None
     groups: str
     warnings: tuple[str, ...]
@@ -108,7 +108,10 @@ class Inspection:
         triples = {"nodes": shapes.size, "depth": shapes.depth, "children": shapes.arity}
         rows += [[name, *map(str, triple)] for name, triple in triples.items()]
         yield from aligned(rows, (1, 2, 3))
-        for title, columns in (("node column", self.columns), ("column of a tree", self.beside)):
+        for title, columns in (
+            ("node column", self.columns),
+            ("column of a tree", self.tree_columns),
+        ):
             if columns:
                 yield ""
                 table = [[title, "kind", "values", "missing", "content"]]
@@ -179,17 +182,17 @@ def inspect_trees(
     forest = examples.forest
     if not len(forest):
         raise TreeError("expected at least one tree, got none")
-    beside = tuple(
+    tree_columns = tuple(
         summarize_column(
             name, values, examples.targets if name == "target" and len(examples.targets) else None
         )
         for name, values in examples.columns.items()
         if name not in _PLACES
     )
-    beside = tuple(column for column in beside if column.count)
+    tree_columns = tuple(column for column in tree_columns if column.count)
     if target is None:
         ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
-        target = _proposed([each for each in beside if each.name not in ids], forest)
+        target = _proposed([each for each in tree_columns if each.name not in ids], forest)
     elif target not in (*examples.columns, *forest.columns):
         raise TreeError(
             f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "
@@ -203,7 +206,7 @@ def inspect_trees(
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
     leaks = [] if target is None else _leaks(examples, target, inputs)
     shapes = summarize_shapes(forest)
-    used = (*inputs, *(column for column in beside if column.name == target))
+    used = (*inputs, *(column for column in tree_columns if column.name == target))
     path = str(source) if form else "FILE"
     return Inspection(
         path if form else "trees",
@@ -212,7 +215,7 @@ def inspect_trees(
         shapes,
         complete,
         inputs,
-        beside,
+        tree_columns,
         target,
         "" if group is None or target is None else _groups(examples, target, group, features),
         (*_tree_warnings(shapes, target, form), *_column_warnings(used), *_leak_warnings(leaks)),
@@ -265,7 +268,7 @@ def _read(
     return gather(parts), True
 
 
-def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
+def _proposed(tree_columns: Sequence[ColumnSummary], forest: Forest) -> str | None:
     """Return the column that is most likely a target.
 
     It is ``target``, the last number with the name of a result, such as Execution Time, or the last
@@ -273,7 +276,7 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
     """
     if "target" in forest.columns:
         return "target"
-    useful = [c for c in beside if not c.warnings and c.kind in ("category", "number", "log")]
+    useful = [c for c in tree_columns if not c.warnings and c.kind in ("category", "number", "log")]
     results = [c for c in useful if c.range is not None and _RESULT.search(c.name)]
     names = [c.name for c in results or useful]
     if any(c.name == "target" for c in useful):

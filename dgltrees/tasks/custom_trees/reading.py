@@ -143,7 +143,7 @@ def input_examples(
             schema = names
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
-            elif missing := [c.name for c in schema.inputs if c.name not in raw.forest.columns]:
+            elif missing := _missing(raw.forest, schema):
                 of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
                 warnings.warn(
                     f"the trees{of} have no column {', '.join(missing)}, which the training "
@@ -199,6 +199,11 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
         if in_memory:
             cure = "pass trees whose nodes have children"
         raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
+
+
+def _missing(forest: Forest, schema: Schema) -> list[str]:
+    """Return the input columns that every training tree had, and that trees do not have."""
+    return [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:

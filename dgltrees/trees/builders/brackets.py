@@ -25,7 +25,7 @@ def assemble(
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary],
 ) -> Forest:
-    """Build a forest from those items of a text that are nodes.
+    """Build a forest from those items of a string that are nodes.
 
     Arguments:
         is_node: ``(M,)`` whether each item is a node. The root of each tree comes first, and the

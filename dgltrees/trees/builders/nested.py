@@ -147,8 +147,8 @@ def from_json(
         the forest.
 
     Raises:
-        TreeError: a text is not JSON (NaN and Infinity are not JSON) or not UTF-8, or is too deeply
-            nested for Python's ``json`` (about ``sys.getrecursionlimit()``); or a name is not in a
+        TreeError: a string is not JSON (NaN and Infinity are not JSON) or not UTF-8, or is nested
+            too deeply for Python's ``json`` (about ``sys.getrecursionlimit()``); or a name is not in a
             frozen vocabulary.
 
     Example:

@@ -1,6 +1,6 @@
 """The scanner of all bracket formats: bracketed text as arrays.
 
-A table maps each byte to its class. The *items* of a text are its opening brackets and its atoms,
+A table maps each byte to its class. The *items* of a string are its opening brackets and its atoms,
 the words between brackets and white space. The depth of an item is a running count of brackets. The
 bracket around an item is the last one before it of one depth less; one sort by depth finds it for
 all items.

@@ -20,7 +20,7 @@ from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
-"""Types of which Python may store equal values as one object."""
+"""Types whose equal values Python may store as one object."""
 
 
 class Member(NamedTuple):

@@ -35,7 +35,7 @@ def test_plans_are_described() -> None:
     assert kinds["Node Type"] == kinds["Table"] == "category"
     table = next(each for each in plans.columns if each.name == "Table")
     assert table.count + table.missing == plans.shapes.nodes
-    seconds = next(each for each in plans.beside if each.name == "seconds")
+    seconds = next(each for each in plans.tree_columns if each.name == "seconds")
     assert seconds.range is not None
     assert seconds.range[::2] == (
         min(r["seconds"] for r in records),
@@ -192,7 +192,8 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     )
     layout = FORMATS["rows"].complete_layout(path, RecordLayout())
     assert layout == RecordLayout(tree_path="json.Plan", children_key="Plans")
-    assert [each.name for each in inspect_trees(path, target="id").beside] == ["id", "json.Time"]
+    columns = inspect_trees(path, target="id").tree_columns
+    assert [each.name for each in columns] == ["id", "json.Time"]
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,11 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "target that is nowhere": (
         *("regress", {"target": "cost"}, lambda rs: rs),
-        "expected a target 'cost', got the columns Node Type, .*seconds, speed",
+        "expected a target 'cost', got the columns seconds, speed, Node Type",
+    ),
+    "target that is almost there": (
+        *("regress", {"target": "Seconds"}, lambda rs: rs),
+        r"expected a target 'Seconds', got the columns seconds, .*; did you mean seconds\?",
     ),
     "target with names": (
         *("regress", {"target": "speed"}, lambda rs: rs),
@@ -266,6 +270,10 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     with pytest.warns(UserWarning, match="other.jsonl have no column Table, which the train"):
         (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
+    result = {"Node Type": "Result", "Plan Rows": 1, "Plan Width": 4}
+    some = write(tmp_path / "some.jsonl", [*PLANS, {"plan": result, "seconds": 0.1}])
+    train(settings("regress", some, target="seconds"), tmp_path / "some")
+    assert [*load(tmp_path / "some").predict([strange])]  # without a warning
     other[0]["plan"]["Table"] = "orders"
     strange = write(strange, other)
     with pytest.raises(TreeError, match="other.jsonl: in column 'Node Type': .* got 'Bitmap Scan'"):

@@ -54,6 +54,9 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
         score: function that scores dependency trees, such as log-probabilities of a language model.
         beam: number of parts of each length that are expanded.
 
+    Returns:
+        The compressed sentence, its score, and whether the search was exact.
+
     Raises:
         ConfigError: there is not exactly one tree, no word remains, or there is no beam.
         TreeError: node 0 is not the root.

@@ -73,6 +73,9 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
         kbest: the lists.
         single_root: whether a tree with two words below ROOT is an error.
 
+    Returns:
+        A dependency forest with one tree per list.
+
     Raises:
         TreeError: with file and line: there are more or fewer sentences, or one has other words.
     """

@@ -55,6 +55,9 @@ def simplify(
             are not replaced.
         score: function that scores dependency trees, such as log-probabilities of a language model.
 
+    Returns:
+        The simplified sentence, its score, and the nodes whose words were replaced.
+
     Raises:
         ConfigError: there is not exactly one tree.
         TreeError: node 0 is not the root.

@@ -38,7 +38,7 @@ class ArcScores(NamedTuple):
     labeler: Biaffine
 
     def labels(self, heads: Tensor) -> Tensor:
-        """Logits of the labels of arcs, ``(B, k, n + 1, L)``.
+        """Return the logits of the labels of arcs, ``(B, k, n + 1, L)``.
 
         Arguments:
             heads: ``(B, k, n + 1)`` the head of each word in each of k trees, none negative.

@@ -119,6 +119,9 @@ def sample_trees(
         single_root: ROOT has one dependent; else one or more.
         generator: the random generator, on the model's device.
 
+    Returns:
+        T trees with their log-probabilities.
+
     Raises:
         ConfigError: there is no tree or no word to sample, or the model has no decisions and no
             ``stops``.

@@ -106,7 +106,7 @@ class ParserTask(Task):
         return _losses(model(batch), batch, targets)
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(N,)``: ``loss``, the ``head`` and ``label`` of each word in the best tree."""
+        """Return columns ``(N,)``: ``loss``, and ``head`` and ``label`` in the best tree."""
         scores: ArcScores = model(batch)
         best, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
         heads = best.clamp(min=0)  # (B, 1, n + 1)
