@@ -322,7 +322,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["train", "classify", "--out", "x", "--model.redaout", "3"],
             "did you mean model.readout?",
         ),
-        (["presets", "x"], "expected no words and flags, got 'x' too (see"),
+        (["presets", "x"], "expected only flags, got 'x' too (see"),
         (["predict", "x", "y.json"], "and flags, got 'y.json' too; name a file with --input (see"),
         (["train", "classify", "y.json"], "got 'y.json' too; name a file with --data.train (see"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),

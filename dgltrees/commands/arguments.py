@@ -43,7 +43,7 @@ SECTIONS = ("data", "model", "training")
 
 
 def resumable(command: Command) -> Command:
-    """Add to a command that resumes where it was stopped a message that says so."""
+    """Add a message on how to resume to a command that can be interrupted."""
 
     @functools.wraps(command)
     def run(*args: Any, **flags: Any) -> None:
@@ -56,20 +56,23 @@ def resumable(command: Command) -> Command:
 
 
 def needs_settings(command: Command) -> bool:
-    """Return whether a command takes settings of presets, and so their flags."""
+    """Return whether a command has flags for the settings of presets."""
     return any(p.annotation == "Layer" for p in inspect.signature(command).parameters.values())
 
 
 def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any]:
-    """Return the arguments of a command.
+    """Parse the arguments of a command.
 
     Arguments:
         command: the function.
         argv: words and flags.
         name: name of the command, for errors.
 
+    Returns:
+        The arguments of the function by name.
+
     Raises:
-        ConfigError: the command lacks a flag, a value has the wrong type, or one is missing.
+        ConfigError: a flag is unknown, a value has the wrong type, or an argument is missing.
     """
     options = _options(command)
     words, flags, repeated = split(argv)
@@ -86,11 +89,11 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         elif words:
             flags.setdefault(option.name, [words.pop(0)])
     if words:
-        usage = _usage(positional) or "no words"
+        usage = f"{_usage(positional)} and flags" if positional else "only flags"
         flag = "--input" if "input" in options else "--data.train" * needs_settings(command)
         cure = f"; name a file with {flag} " if flag else " "
         raise ConfigError(
-            f"dgltrees {name} expected {usage} and flags, got {' '.join(words)!r} too{cure}"
+            f"dgltrees {name} expected {usage}, got {' '.join(words)!r} too{cure}"
             f"(see dgltrees {name} --help)"
         )
     for option in positional:

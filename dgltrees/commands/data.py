@@ -74,11 +74,11 @@ def inspect(
     Arguments:
         path: file or folder of trees, or a pattern such as 'src/*.py'.
         format: format of the file; by default inferred from its suffix or first line.
-        trees: number of trees to read, from the first; null reads all and needs memory for them.
+        trees: largest number of trees to read, from the first; null for all, which are in memory.
         target: column to predict; by default one is proposed.
-        group: column of the groups within which the target orders the trees.
+        group: column of the group of each tree, if the target orders the trees of a group.
         features: input columns; by default all columns except the target.
-        layout: location of the trees in the file.
+        layout: keys or columns of the file that hold the trees.
     """
     found = inspect_trees(
         path,

@@ -18,10 +18,10 @@ from dgltrees.tasks.custom_trees.ranks import RankTask
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import LabeledTrees
 
-_LAST_RANK = 10  # with all beyond it
-_MOST_CLASSES = 30  # that a matrix shows; the most frequent ones
-_HEAVY_TAIL = 20.0  # a largest number so many times the median calls for logarithmic axes
-_NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
+_LAST_RANK = 10  # includes all higher ranks
+_MOST_CLASSES = 30  # in a matrix, the most frequent ones
+_HEAVY_TAIL = 20.0  # smallest ratio of maximum to median for logarithmic axes
+_NUMBERS_SHOWN = 12  # most classes of a matrix with numbers in its cells
 
 
 def draw_outputs(folder: Path, task: Task, data: LabeledTrees, outputs: Columns) -> None:

@@ -83,10 +83,13 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
 
 
 def settings_tables(argv: Sequence[str]) -> dict[str, tuple[dict[str, Option], dict[str, Any]]]:
-    """Return for the help of a command the options of each section with their values.
+    """Return the settings with their values, for the help of a command.
 
     Arguments:
         argv: the command line: a preset, if there is one, and flags.
+
+    Returns:
+        The options and the values of each section; empty without a preset.
     """
     presets, flags, _ = split(argv)
     if not presets:

@@ -124,7 +124,7 @@ def _earlier_rows(out: Path, metric: Metric, counted: str) -> list[dict[str, Any
     if not same:
         raise ConfigError(
             f"expected the points in {path} to be compared by {metric.name} and the parameters of "
-            f"{counted}, got others; choose another folder"
+            f"{counted}, got others; use another --out"
         )
     return rows
 
