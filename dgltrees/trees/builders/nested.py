@@ -148,8 +148,8 @@ def from_json(
 
     Raises:
         TreeError: a string is not JSON (NaN and Infinity are not JSON) or not UTF-8, or is nested
-            too deeply for Python's ``json`` (about ``sys.getrecursionlimit()``); or a name is not in a
-            frozen vocabulary.
+            too deeply for Python's ``json`` (about ``sys.getrecursionlimit()``); or a name is not
+            in a frozen vocabulary.
 
     Example:
         >>> forest = from_json('{"op": "scan", "rows": [10, null]}')
