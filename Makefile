@@ -50,11 +50,11 @@ results: install
 # The site, without the network: begin at build/docs/index.html. SPHINXOPTS="-D nb_execution_mode=off"
 # shows the notebooks as they are stored.
 docs: install
-	$(BIN)/sphinx-build -n -W --keep-going -q -E $(SPHINXOPTS) docs build/docs
+	$(BIN)/sphinx-build -n -W --keep-going -q -E -j auto -d build/doctrees $(SPHINXOPTS) docs build/docs
 
 # The external links of the site; needs the network.
 linkcheck: install
-	$(BIN)/sphinx-build -b linkcheck -D nb_execution_mode=off docs build/linkcheck
+	$(BIN)/sphinx-build -b linkcheck -d build/doctrees -D nb_execution_mode=off docs build/linkcheck
 
 # README.md with the outputs of its code, its tables and its picture.
 readme: install

@@ -58,8 +58,8 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {
-    **dict.fromkeys(("Count", "NonNegativeInt", "Seed"), "int"),
-    **dict.fromkeys(("Fraction", "NonNegative", "Positive", "PositiveShare", "Share"), "float"),
+    **references.NUMBERS,
+    **{name: name for name in ("ArrayLike", "NDArray", "Trees")},
 }
 # Types of other libraries that are imported for the type checker only.
 nitpick_ignore = [
@@ -85,8 +85,9 @@ mathjax_path = MATHJAX.name
 # Napoleon reads the words before a colon as a type, but types are annotations here.
 GoogleDocstring._consume_inline_attribute = references.attribute
 GoogleDocstring._consume_returns_section = references.returns
-# An alias in a union is shown as ``int``, not as ``TypeAliasForwardRef('int')``.
+# An alias is shown as ``int``, not as ``TypeAliasForwardRef('int')``, and may have an index.
 TypeAliasForwardRef.__repr__ = lambda self: self.name
+TypeAliasForwardRef.__getitem__ = references.indexed
 
 
 def without_execution(app: Sphinx, config: Config) -> None:
@@ -100,4 +101,5 @@ def setup(app: Sphinx) -> None:
     generate.write()
     app.connect("config-inited", without_execution)
     app.connect("missing-reference", references.resolve)
+    app.connect("object-description-transform", references.plain_types, priority=400)
     app.connect("autodoc-process-docstring", references.arguments, priority=400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,7 @@ from docutils.nodes import Element, Node
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.napoleon.docstring import GoogleDocstring
+from sphinx.util.inspect import TypeAliasForwardRef
 from torch import nn
 
 from dgltrees.settings import options_of
@@ -19,6 +21,12 @@ from dgltrees.settings.options import GOOGLE, collects
 PUBLIC = {
     id(generate.public(name)): name for group in generate.API.values() for name in group["names"]
 }
+
+NUMBERS = {
+    **dict.fromkeys(("Count", "NonNegativeInt", "Seed"), "int"),
+    **dict.fromkeys(("Fraction", "NonNegative", "Positive", "PositiveShare", "Share"), "float"),
+}
+"""Types with a range, which are shown without it; the sentence of an argument has the range."""
 
 
 def found(name: str) -> Any:
@@ -108,3 +116,15 @@ def arguments(
         ]
         at, rows = min(sections, default=len(lines)), ["Arguments:", *rows, ""] if rows else []
     lines[at:at] = rows
+
+
+def indexed(alias: TypeAliasForwardRef, index: Any) -> TypeAliasForwardRef:
+    """Return an alias with an index, such as ``NDArray[float64]``."""
+    return TypeAliasForwardRef(f"{alias.name}[~{index.__module__}.{index.__name__}]")
+
+
+def plain_types(app: Sphinx, *where: Any) -> None:
+    """Replace types with a range in annotations that Sphinx does not evaluate."""
+    for types in app.env.temp_data.get("annotations", {}).values():
+        for name, text in types.items():
+            types[name] = re.sub(r"\w+", lambda word: NUMBERS.get(word[0], word[0]), text)

@@ -1,7 +1,8 @@
 """Models of trees by scikit-learn's conventions: fit, predict, score, save."""
 
+from dgltrees.estimators.base import Trees
 from dgltrees.estimators.classifier import TreeClassifier, TreeEncoder
 from dgltrees.estimators.ranker import TreeRanker
 from dgltrees.estimators.regressor import TreeRegressor
 
-__all__ = ["TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"]
+__all__ = ["TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor", "Trees"]

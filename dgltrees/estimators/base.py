@@ -129,12 +129,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Add the arguments of this class to the docstring of an estimator."""
+        """Add the arguments and attributes of this class to the docstring of an estimator."""
         super().__init_subclass__(**options)
-        arguments = (inspect.getdoc(TreeEstimator) or "").partition("Arguments:\n")[2]
-        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace(
-            _ARGUMENTS, arguments.partition("\n\n")[0]
-        )
+        sections = (inspect.getdoc(TreeEstimator) or "").partition("Arguments:\n")[2]
+        arguments, _, attributes = sections.partition("\n\nAttributes:\n")
+        text = inspect.cleandoc(cls.__doc__ or "").replace(_ARGUMENTS, arguments)
+        start = "" if "\n\nAttributes:\n" in text else "\n\nAttributes:"
+        cls.__doc__ = f"{text}{start}\n{attributes}"
 
     _preset = ""
     _settings_of: ClassVar[Mapping[str, str]] = {

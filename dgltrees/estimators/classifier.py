@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, TransformerMixin
 
+from dgltrees._files import PathLike
 from dgltrees.estimators.base import TreeEstimator, Trees
 from dgltrees.trees.columns import name_of
 
@@ -27,17 +28,31 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     _preset = "classify"
 
-    def fit(self, X: Trees, y: ArrayLike, **options: Any) -> Any:
+    def fit(
+        self,
+        X: Trees,
+        y: ArrayLike,
+        *,
+        validation: tuple[Trees, ArrayLike] | None = None,
+        on_epoch: Callable[[dict[str, Any]], None] | None = None,
+        out: PathLike | None = None,
+    ) -> Any:
         """Train on trees.
 
         Arguments:
             X: the trees.
             y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
-            options: the other arguments of :meth:`TreeRegressor.fit
-                <dgltrees.estimators.TreeRegressor>`.
+            validation: trees and classes that decide when to stop and which epoch is the best.
+            on_epoch: a function that is called with the metrics of each epoch; an exception from it
+                stops the training, such as Optuna's ``TrialPruned``.
+            out: the run directory to train in, which can be resumed; default: no file is written.
 
         Returns:
             the estimator itself.
+
+        Raises:
+            TreeError: X and y have different lengths, or the trees cannot be read.
+            ConfigError: a setting has no effect or a wrong value.
 
         Example:
             >>> from dgltrees import TreeClassifier
@@ -46,7 +61,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             >>> model.classes_, model.predict_proba(trees[:1]).shape
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
-        super().fit(X, y, **options)
+        super().fit(X, y, validation=validation, on_epoch=on_epoch, out=out)
         values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
         self._set_classes(values)
         return self

@@ -17,7 +17,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class Vocabulary:
-    """A mapping from names to ids 0, 1, ... in the order of the names.
+    """A mapping from names to integer ids in the order of the names.
 
     A vocabulary assigns the next id to every new name that it encodes, until it is frozen.
 

@@ -38,7 +38,7 @@ def test_predict_names_the_formats_of_the_task(capsys: Capture, run: Path) -> No
     message = fails(
         capsys, "predict", str(run), "--input", str(_DATA / "test.tsv"), "--format", "jsonl"
     )
-    assert "expected a format that the task listops reads, listops, got 'jsonl'" in message
+    assert "expected a format of the task listops, listops, got 'jsonl'" in message
 
 
 def test_a_run_of_another_task_is_told_before_its_files(

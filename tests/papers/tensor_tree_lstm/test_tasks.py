@@ -85,7 +85,7 @@ def test_more_children_than_the_model_has_places_for_are_refused(tmp_path: Path)
     wide.write_text("1:354(364($))\n2:354(" + "364($) " * 60 + ")\n")
     settings = quick("inex", {"max_train_examples": None})
     train(settings, tmp_path / "bounded")
-    message = r"wide.txt: tree 1, node 0: expected at most 32 children, .*got one at position 32"
+    message = r"tree 1, node 0: expected at most 32 children, .*got a child at position 32"
     with pytest.raises(TreeError, match=message):
         load(tmp_path / "bounded").evaluate(test=str(wide))
     with pytest.raises(TreeError, match=message):

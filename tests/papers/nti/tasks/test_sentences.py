@@ -310,8 +310,8 @@ def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "file_format", "message"),
     [
-        ("sst-tree", "a fine film", "text", "expected a format that the task sst-tree reads, sst,"),
-        ("sst-tree", "(S (NN a) (NN b))", "sst", "of the format mrg"),
+        ("sst-tree", "a fine film", "text", "expected a format of the task sst-tree, sst or"),
+        ("sst-tree", "(S (NN a) (NN b))", "sst", "the format mrg"),
         ("nli", "A dog runs.", None, "expected label TAB parse TAB parse"),
     ],
 )
