@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs linkcheck readme dist wheel pythons bench bench-start gpu fuzz kills results clean
+.PHONY: install demo test check deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start gpu fuzz kills results clean
 
 install: $(VENV)/.with-test
 
@@ -51,6 +51,20 @@ results: install
 # shows the notebooks as they are stored.
 docs: install
 	$(BIN)/sphinx-build -n -W --keep-going -q -E -j auto -d build/doctrees $(SPHINXOPTS) docs build/docs
+
+# The core's tests with the lowest versions of dependencies that setup.cfg allows, or with the highest,
+# each in an environment of its own. torch is that of .ci/constraints.txt in both: PyPI has no build
+# of its oldest version for the CPU alone.
+oldest: EXTRAS := compile,plots,arrow
+newest: EXTRAS := test
+oldest newest:
+	$(PYTHON) -m venv .venv.$@
+	mkdir -p build
+	sed -n 's/^[ a-z=]* \([A-Za-z-]*\)>=\([0-9.]*\).*/\1==\2/p' setup.cfg | grep -v torch > build/oldest.txt
+	.venv.$@/bin/python -m pip install --quiet --upgrade --constraint .ci/constraints.txt \
+		$(if $(filter oldest,$@),--constraint build/oldest.txt) --editable ".[$(EXTRAS)]" \
+		hypothesis nltk pandas pytest pytest-benchmark tensorly
+	.venv.$@/bin/python -m pytest -q tests --ignore tests/papers --ignore tests/benchmarks --ignore tests/gpu
 
 # The external links of the site; needs the network.
 linkcheck: install

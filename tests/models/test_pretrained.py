@@ -18,6 +18,7 @@ SENTENCES = [["a", "abc"], ["d"], ["e", "d", "ab", "a"]]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small encoder with random weights, saved as Hugging Face does."""
     os.environ["HF_HUB_OFFLINE"] = "1"
+    pytest.importorskip("transformers", reason="needs transformers")
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     torch.manual_seed(0)
