@@ -133,8 +133,8 @@ class Explanation:
         elif by != "nodes":
             number = f"the contribution of its {by} to the prediction; a negative one lowers it"
         return (
-            f"{self.target}{of}: {self.prediction:.4g}, {self.baseline:.4g} without any input; "
-            f"the nodes add {self.nodes.sum():+.4g}\n"
+            f"predicted {self.target}{of}: {self.prediction:.4g}; {self.baseline:.4g} if all nodes "
+            f"were empty; the contributions of the nodes sum to {self.nodes.sum():+.4g}\n"
             f"The number at a node is {number}."
         )
 

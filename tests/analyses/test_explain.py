@@ -60,7 +60,7 @@ def test_tables_and_pictures(classifier: Any, tmp_path: Path) -> None:
     assert len({len(column) for column in table.values()}) == 1
     nodes = of_class(why._repr_svg_(), "node")
     assert len(nodes) == PLANS.sizes[5]
-    assert repr(why).startswith(f"{why.target}: ")
+    assert repr(why).startswith(f"predicted {why.target}: ")
     assert RECORDS[5]["plan"]["Node Type"] in repr(why)
     for by in ("nodes", "subtrees", "Table"):
         why.save(tmp_path / f"{by}.svg", by)

@@ -111,7 +111,9 @@ def test_pages_for_a_first_look_are_short(page: str, lines: int) -> None:
 
 
 COMMAND = re.compile(r"(?:^ *|[`|] ?|-m )dgltrees ((?:[a-z][\w-]*)(?: [a-z][\w.-]*)?)", re.M)
-SETTING = re.compile(r"(?:--|`|\"|')(?=(?:data|model|training)\.)([a-z_]+(?:\.[a-z_]+)+)")
+SETTING = re.compile(
+    r"(?:--|`|\"|')(?=(?:data|model|training)\.)([a-z_]+(?:\.[a-z_]+)+)(?![\w\[(])"
+)
 NAMES = {"make-data": [*GENERATORS], **dict.fromkeys(("train", "show", "sweep"), preset_names())}
 """The words that may follow a command."""
 
