@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,12 @@ NEEDED = {
 }
 missing = sorted(package for module, package in NEEDED.items() if find_spec(module) is None)
 if missing:
-    sys.exit(f"make docs needs {', '.join(missing)}; run: python -m pip install -e '.[docs]'")
+    print(
+        f"make docs needs {', '.join(missing)}; run: python -m pip install --editable '.[docs]'",
+        file=sys.stderr,
+        flush=True,
+    )
+    os._exit(2)  # Sphinx prints a traceback for any exception here
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
