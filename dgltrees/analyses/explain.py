@@ -134,7 +134,7 @@ class Explanation:
             number = f"the contribution of its {by} to the prediction; a negative one lowers it"
         return (
             f"predicted {self.target}{of}: {self.prediction:.4g}; {self.baseline:.4g} if all nodes "
-            f"were empty; the contributions of the nodes sum to {self.nodes.sum():+.4g}\n"
+            f"were empty; the nodes contribute about the difference, {self.nodes.sum():+.4g}\n"
             f"The number at a node is {number}."
         )
 

@@ -69,6 +69,13 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
 
 
+def test_columns_that_are_measured_with_the_target_are_named() -> None:
+    trees = [{"Cost": 1.0 * n, "Actual Rows": n, "Plans": [{"Cost": 2.0}]} for n in range(20)]
+    with pytest.warns(UserWarning, match="Actual Rows look measured .* with features"):
+        TreeRegressor(**QUICK).fit(trees, range(20))
+    TreeRegressor(features=["Cost", "Actual Rows"], **QUICK).fit(trees, range(20))
+
+
 def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
     states = (np.random.RandomState(3), np.random.RandomState(3), None)
     models = [TreeRegressor(random_state=state, **QUICK).fit(X, SECONDS) for state in states]

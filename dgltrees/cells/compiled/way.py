@@ -29,7 +29,7 @@ from dgltrees.cells.compiled.check import (
     hooked,
     modules_of,
 )
-from dgltrees.cells.compiled.kernels import compiles, decided
+from dgltrees.cells.compiled.kernels import available, compiles, decided
 from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.cells.compiled.reads import Reads
 from dgltrees.cells.compiled.run import Machine
@@ -128,6 +128,9 @@ def compile_report(cell: nn.Module) -> str:
     for (*key, arity), outcome in versions.items():
         by_settings.setdefault(tuple(key), []).append((arity, outcome))
     lines = [_explained(name, outcomes) for outcomes in by_settings.values()]
+    if not lines and not available():
+        needed = "numba (pip install 'dgltrees[compile]') and the BLAS routines of torch"
+        return f"{name} is not compiled: that needs {needed}"
     if len(set(lines)) > 1:
         for number, line in enumerate(lines):
             lines[number] = f"with its {_ordinal(number)} settings or fields, {line}"

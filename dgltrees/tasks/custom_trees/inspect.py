@@ -22,7 +22,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.ranks import RANK
-from dgltrees.tasks.custom_trees.reading import target_values
+from dgltrees.tasks.custom_trees.reading import MEASURED, target_values
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
@@ -39,18 +39,6 @@ _RESULT = re.compile(
     r"(?i)time|second|duration|latency|runtime|elapsed|cost|price|score|rating|\bms\b|_ms\b"
 )
 """Names of numbers that people predict."""
-_MEASURED = re.compile(
-    r"""(?ix) (?:^|\.) (?:
-    actual\ | rows\ removed\ by | workers$ | workers\ launched
-    | cache\ (?:hits|misses|evictions|overflows)
-    | (?:original\ )?hash(?:agg)?\ (?:buckets|batches) | peak\ memory | disk\ usage
-    | sort\ (?:method|space) | (?:exact|lossy)\ heap\ blocks | heap\ fetches | wal\ | .*i/o\b
-    | (?:shared|local|temp)\ .*blocks | (?:full-sort|pre-sorted)\ groups
-    | (?:operator_)?(?:timing|cardinality|rows_scanned)$ | row_groups_scanned | intermediate_
-    | result_set_size | cpu_time | cumulative_ | blocked_thread
-    )"""
-)
-"""Names of measurements in EXPLAIN ANALYZE of PostgreSQL and DuckDB."""
 _PLACES = ("line", "file", "line_")  # example columns with the place of a tree
 
 
@@ -292,7 +280,7 @@ def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary])
         target: the target column.
         inputs: the input columns.
     """
-    leaks = [each.name for each in inputs if _MEASURED.search(each.name)]
+    leaks = [each.name for each in inputs if MEASURED.search(each.name)]
     answers = target_values(examples, target, nodes=False)
     for each in inputs:
         if answers is not None and each.name not in leaks and each.kind != "vector":
