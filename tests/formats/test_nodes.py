@@ -231,7 +231,7 @@ def test_parquet(tmp_path: Path) -> None:
         ({"parent": [None, "1", "x", None]}, ":3: expected column 'parent' to hold the id of a n"),
         ({"parent": [None, 1.5, 1, None]}, ":2: expected column 'parent' to hold the id of a nod"),
         ({"parent": [None, None, 1, None]}, ":1: in the tree of 1: expected exactly one root"),
-        ({"parent": [None, 2**60, 1, None]}, ":2: expected column 'parent', of which values are"),
+        ({"parent": [None, 2**60, 1, None]}, ":2: expected column 'parent', which has missing"),
         (
             {"parent": np.array([0, 2**63, 1, 0], np.uint64)},
             ":2: expected column 'parent' to hold values that fit int",

@@ -29,6 +29,7 @@ def test_a_sentence_per_line(tmp_path: Path) -> None:
     assert [sentence.line for sentence in sentences] == [1, 3]
 
 
+@needs_spacy
 def test_paragraphs_end_at_blank_lines(tmp_path: Path) -> None:
     path = write(tmp_path, "Header:\n*END* of it\nIt was\nlate. She\nleft.\n\nNo more\n\n")
     sentences = list(sentences_of_text(path, after="*END*"))
@@ -40,7 +41,10 @@ def test_paragraphs_end_at_blank_lines(tmp_path: Path) -> None:
     assert sentences[0].words[:2] == ["Header", ":"]
 
 
-@pytest.mark.parametrize("read", [sentences_of_lines, sentences_of_text])
+READS = [sentences_of_lines, pytest.param(sentences_of_text, marks=needs_spacy)]
+
+
+@pytest.mark.parametrize("read", READS)
 def test_control_characters_are_spaces(
     tmp_path: Path, read: Callable[[Path], Iterator[Sentence]]
 ) -> None:

@@ -145,7 +145,7 @@ def test_a_loss_that_teaches_nothing_is_an_error(lr: float, message: str, tmp_pa
     ("data", "training", "error", "message"),
     [
         ({"train": "none.jsonl"}, {}, ConfigError, "data.train to name a file, found none at"),
-        ({"max_train_examples": 1, "valid_fraction": 0.9}, {}, ConfigError, "no training examples"),
+        ({"max_train_examples": 1, "valid_fraction": 0.9}, {}, ConfigError, "missing training ex"),
         ({"train": "sst/train.txt", "format": "jsonl"}, {}, TreeError, "train.txt:1"),
         ({}, {"accelerator": "tpuu"}, ConfigError, "tpuu"),
         ({}, {"optimizer": "adm"}, ConfigError, "one of adadelta, .*got 'adm'"),
