@@ -283,6 +283,8 @@ def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary])
     leaks = [each.name for each in inputs if MEASURED.search(each.name)]
     answers = target_values(examples, target, nodes=False)
     for each in inputs:
+        if each.name == target:  # a node column with the name of the target next to the trees
+            continue
         if answers is not None and each.name not in leaks and each.kind != "vector":
             values = target_values(examples, each.name, nodes=False)
             if values is not None and _nearly_equal(_codes(values), _codes(answers)):
