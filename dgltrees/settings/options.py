@@ -87,9 +87,8 @@ class Option:
         else:
             return [from_text(member_type(self.type), word) for word in words]
         value = from_text(self.type, text)
-        if self.takes(list) and not self.takes(str) and value is not None:
-            if isinstance(value, list):
-                return value
+        wants_list = self.takes(list) and not self.takes(str) and not self.takes(type(value))
+        if wants_list and value is not None:
             member = member_type(self.type)
             parts = [text] if str in plain_types(member) else text.split(",")
             return [from_text(member, part) for part in parts]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dgltrees.cli import main
 from dgltrees.errors import ConfigError
 from dgltrees.papers.tensor_tree_lstm.data import generate_lrt
 from dgltrees.papers.tensor_tree_lstm.data.generate_lrt import make_lrt
@@ -77,6 +78,19 @@ def test_shares_are_close_to_those_of_the_published_data(tmp_path: Path) -> None
     # 3,000 pairs: floors of 3,000 x share / 10,000, and one more for the largest remainders
     assert counts == [33, 177, 329, 431, 484, 467, 378, 269, 179, 116, 69, 68]
     assert "train0" not in paths
+
+
+@pytest.mark.parametrize(
+    ("words", "size"), [("300", 300), ("20 30 0", [20, 30, 0]), ("9,9", [9, 9])]
+)
+def test_a_size_on_the_command_line_is_one_number_or_several(
+    words: str, size: int | list[int], tmp_path: Path
+) -> None:
+    flags = ["--train", *words.split(), "--test", "0", "--out", str(tmp_path / "typed")]
+    assert main(["make-data", "lrt", *flags]) == 0
+    paths = make_lrt(tmp_path / "called", train=size, test=0)
+    for path in paths.values():
+        assert path.read_bytes() == (tmp_path / "typed" / path.name).read_bytes()
 
 
 def test_bin_0_gives_all_its_pairs_and_no_more(tmp_path: Path) -> None:
