@@ -107,8 +107,8 @@ def api() -> Iterator[tuple[Path, str]]:
 def notebooks() -> Iterator[tuple[Path, str]]:
     """Yield the notebooks, which are executed in another folder."""
     for path in (ROOT / "notebooks").glob("*.ipynb"):
-        text = path.read_text(encoding="utf-8").replace("../datasets", "../../datasets")
-        yield DOCS / "tutorials" / path.name, text
+        text = path.read_text(encoding="utf-8").replace("../docs/tutorials/", "")
+        yield DOCS / "tutorials" / path.name, text.replace("../docs/", "../")
 
 
 def write() -> None:
