@@ -273,3 +273,13 @@ def test_errors(tmp_path: Path) -> None:
     empty.write_text("")
     with pytest.raises(TreeError, match="empty"):
         inspect_trees(empty)
+
+
+def test_a_node_column_with_the_name_of_the_target_is_no_leak(tmp_path: Path) -> None:
+    for package in ("a", "b"):
+        (tmp_path / package).mkdir()
+        text = "".join(f"def f{n}(x):\n    return x + {n}\n" for n in range(6))
+        (tmp_path / package / "m.py").write_text(text, encoding="utf-8")
+    shown = inspect_trees(tmp_path, format="python-functions", target="label")
+    assert "--data.target label" in str(shown)
+    assert "leaves them out" not in str(shown)
