@@ -163,8 +163,10 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.classes_ = np.array(values["classes"])
 
 
-class TreeEncoder(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TreeClassifier
+class TreeEncoder(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    TreeClassifier,
 ):
     """Transformer of trees into the vectors that a classifier of them has learned.
 
