@@ -47,8 +47,8 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
                 mask[row] = True
     if not mask.any():
         raise TreeError(
-            f"expected a vector for one of the {len(vocab)} words of the data at least, such as "
-            f"{vocab.names[-1]!r}, got none until here; change data.vectors or data.lower",
+            f"expected vectors of words of the data, such as {vocab.names[-1]!r}, got those of "
+            "other words only; change data.vectors or data.lower",
             file=path,
             line=number,
         )
