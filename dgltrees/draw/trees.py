@@ -21,7 +21,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
 
 from dgltrees.draw import svg
-from dgltrees.draw.labels import Labels, class_texts, label_parts, number_texts, select_trees
+from dgltrees.draw.labels import (
+    Labels,
+    class_texts,
+    label_parts,
+    number_texts,
+    select_trees,
+    shared_parts,
+)
 from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
 from dgltrees.trees.batch import TreeBatch
@@ -91,7 +98,8 @@ class Drawing(Picture):
         if correct is not None:
             paint = paint._replace(border=svg.CORRECT if correct else svg.WRONG)
         radius, stroke_width = min(box.height / 2, _RADIUS), 1.2 if correct is None else 2
-        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width)]
+        dashed = labels.dashed[node]
+        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width, dashed=dashed)]
         y = box.y + svg.PADDING
         for i, (text, size) in enumerate(text_lines(name, detail)):
             base_line = y + 0.75 * svg.LINE_HEIGHT[size]
@@ -145,6 +153,9 @@ def draw(
     file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
     only some of the trees are drawn. They may be sequences, arrays, or tensors on any device.
 
+    A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
+    outline, the mark ``see #5`` and no value.
+
     Arguments:
         trees: a forest, a batch, or a DGL graph of trees.
         tree: the index or indices of the trees to draw; default: all.
@@ -196,13 +207,11 @@ def draw(
     numbers, formatted = number_texts(forest, nodes, values)
     verdicts = map(_verdict, predicted, expected, correct)
     details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
-    names = [
-        name if name or detail else ("·",)
-        for name, detail in zip(label_parts(forest, nodes, labels), details)
-    ]
-    shown = layout.positions(positions)
+    parts = shared_parts(forest, nodes, label_parts(forest, nodes, labels))
+    names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
+    shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
     return Drawing(
-        layout, Labels(names, details, correct, numbers, shown, selected_titles), svg_limit
+        layout, Labels(names, details, correct, numbers, shown, dashed, selected_titles), svg_limit
     )
 
 
