@@ -97,7 +97,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
         super().fit(X, y, sample_weight, validation=validation, on_epoch=on_epoch, out=out)
-        values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
+        several = np.ndim(y) == 2 and np.shape(y)[1] > 1
+        values = np.array([False, True]) if several else np.unique(np.asarray(y))
         self._set_classes(values)
         return self
 
