@@ -91,7 +91,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
         Example:
             >>> from dgltrees import TreeClassifier
-            >>> trees = [{"op": op, "children": [{"op": "x"}]} for op in ["and", "or"] * 10]
+            >>> trees = [{"op": "not", "children": [{"op": op}]} for op in ["and", "or"] * 10]
             >>> model = TreeClassifier(epochs=1).fit(trees, ["a", "b"] * 10)
             >>> model.classes_, model.predict_proba(trees[:1]).shape
             (array(['a', 'b'], dtype='<U1'), (1, 2))
