@@ -23,7 +23,7 @@ from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, settings_called
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.lines import gather
-from dgltrees.formats.records import is_records, trees_of_records
+from dgltrees.formats.records import is_records, listed, single, trees_of_records
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
@@ -49,7 +49,8 @@ Trees = (
     | Sequence[dict[str, Any]]
 )
 """A forest, the trees that :func:`~dgltrees.read` returned, or pairs of trees; a sequence of these,
-as scikit-learn's splits return; or a sequence of nested dictionaries."""
+as scikit-learn's splits return; or a sequence of nested dictionaries, also as a Series of pandas or
+as an array or table with one column."""
 
 _FILE = "estimator.json"
 _OF_FILES = tuple(
@@ -317,7 +318,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         set_by = {"data.children_key": self.children_key, **self._more_settings()}
         names = [field.name for field in fields(RecordLayout) if f"data.{field.name}" in set_by]
         layout = RecordLayout(**{name: set_by[f"data.{name}"] for name in names})
-        return complete_layout(layout, cast(Any, X)[:100]) if is_records(X) else layout
+        trees = listed(X)
+        return complete_layout(layout, map(single, trees[:100])) if is_records(trees) else layout
 
     def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:
         """Return the trees as examples.
@@ -329,9 +331,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             TreeError: see :func:`as_examples`.
         """
-        if not is_records(X):
-            return as_examples(X)
-        return trees_of_records(cast(Any, X), layout or self._fitted().settings.data)[0]
+        trees = listed(X)
+        if not is_records(trees):
+            return as_examples(trees)
+        return trees_of_records(trees, layout or self._fitted().settings.data)[0]
 
     def _temporary(self) -> Path:
         """Make a folder that is deleted with the estimator."""

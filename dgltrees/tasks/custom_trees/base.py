@@ -21,13 +21,13 @@ from dgltrees.models.encoder import Encoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
-from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
     check_format,
     input_examples,
     large_parts,
+    no_column,
     stream_examples,
     target_names,
     target_values,
@@ -178,7 +178,9 @@ class CustomTreesTask(Task):
         training = not read.targets.frozen
         for name, column in values.items():
             if training and column is None:
-                raise TreeError(_no_target(raw, name, self.nodes), file=file)
+                cure = f"name one with {called('data.target')}"
+                text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
+                raise TreeError(text, file=file)
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:
@@ -265,14 +267,6 @@ def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
     if ids is not None and ids.dtype.kind == "f" and ids.ndim == 1 and not np.mod(ids, 1).any():
         ids = ids.astype(np.int64)
     return {} if ids is None or ids.dtype.kind not in "OUi" else {"id": ids}
-
-
-def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
-    columns = list(raw.forest.columns)
-    if not nodes:  # those next to the trees first
-        columns = [each for each in raw.columns if each != "line"] + columns
-    cure = suggestion(name, columns) or f"; name one with {called('data.target')}"
-    return f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}{cure}"
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
