@@ -15,7 +15,7 @@ from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.errors import TreeError
-from dgltrees.settings import Count, NonNegativeInt, checked
+from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse
@@ -32,8 +32,10 @@ class _SourceLSTM(BaseCell):
     steps_at_roots: ClassVar[bool]
     """Whether a node without a source makes a step from the initial state; otherwise it has it."""
 
-    def __init__(self, input_size: int, hidden_size: int, layers: int, types: int) -> None:
-        super().__init__(input_size, hidden_size)
+    def __init__(
+        self, input_size: int, hidden_size: int, layers: int, types: int, dropout: float = 0.0
+    ) -> None:
+        super().__init__(input_size, hidden_size, dropout=dropout)
         self.layers, self.types = layers, types
         K, m, d = types, input_size, hidden_size
         sizes = [m, *[d] * (layers - 1)]
@@ -90,7 +92,7 @@ class _SourceLSTM(BaseCell):
         new: list[tuple[Tensor, Tensor]] = []
         for layer in range(self.layers):
             if layer:  # the output of the layer below in the same step
-                a = new[-1][0] @ W[layer - 1] + b[layer - 1].unsqueeze(1)
+                a = self.dropout(new[-1][0]) @ W[layer - 1] + b[layer - 1].unsqueeze(1)
             new.append(lstm(a + h[:, :, layer] @ U[layer], c[:, :, layer]))
         states, memories = zip(*new)
         return torch.stack(states, 2), torch.stack(memories, 2)
@@ -157,6 +159,7 @@ class TopDownLSTM(_SourceLSTM):
         layers: L, the number of layers of each LSTM.
         left_size: the size of q, the state of the LD LSTM; 0 for the TreeLSTM without LD.
         shared: use one LSTM for all four edge types.
+        dropout: probability of dropout between the layers.
 
     Shapes:
         ``x`` (N, s); ``etype`` (N,), the type of the edge into each node
@@ -184,8 +187,10 @@ class TopDownLSTM(_SourceLSTM):
         layers: Count = 1,
         left_size: NonNegativeInt = 0,
         shared: bool = False,
+        dropout: Fraction = 0.0,
     ) -> None:
-        super().__init__(input_size, hidden_size, layers, 1 if shared else len(EDGE_TYPES))
+        types = 1 if shared else len(EDGE_TYPES)
+        super().__init__(input_size, hidden_size, layers, types, dropout)
         self.left_size = left_size
         self.group_by = None if shared and not left_size else "etype"
         self.input_fields = ("x", "etype", "left") if left_size else ("x", "etype")

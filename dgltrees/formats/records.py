@@ -41,13 +41,29 @@ def parse_json(text: str, path: PathLike, line: int) -> Any:
         value = load_json(text)
     except ValueError as error:
         raise TreeError(str(error), file=path, line=line) from None
+    return single(value)
+
+
+def single(value: Any) -> Any:
+    """Return the value of a list of one value, as EXPLAIN has it; another value unchanged."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
+def listed(trees: Any) -> Any:
+    """Return a column of trees as a list or array, and other trees unchanged.
+
+    A column is a Series of pandas, or a table or array with one column, as ensembles of
+    scikit-learn pass it.
+    """
+    if getattr(trees, "ndim", 0) == 2 and trees.shape[1] == 1:
+        return np.asarray(trees)[:, 0]
+    return trees.to_list() if hasattr(trees, "to_list") else trees
+
+
 def is_records(trees: Any) -> bool:
-    """Return whether trees are a sequence of dictionaries."""
+    """Return whether trees are a sequence of dictionaries, each possibly in a list of its own."""
     some = isinstance(trees, (list, tuple, np.ndarray)) and len(trees) > 0
-    return some and isinstance(trees[0], dict)
+    return some and isinstance(single(trees[0]), dict)
 
 
 def trees_of_records(
@@ -67,7 +83,7 @@ def trees_of_records(
             the tree.
     """
     reader = Records(None, layout)
-    trees = reader.examples(list(records), range(len(records)))
+    trees = reader.examples([*map(single, records)], range(len(records)))
     reader.check_children()
     return trees, reader.layout
 
@@ -205,7 +221,7 @@ class Records:
                     line,
                 )
             value, place = value[key], f"{place}.{key}" if place else key
-            value = value[0] if isinstance(value, list) and len(value) == 1 else value
+            value = single(value)
         if not isinstance(value, dict):
             where = f" under {place!r}" if place else ""
             raise self.error(f"expected an object for the root{where}, got {shown(value)}", line)

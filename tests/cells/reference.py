@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from dgltrees import Forest
@@ -53,7 +54,7 @@ def maps(f: Aggregator, k: int, h: list[Tensor], x: Tensor | None) -> Tensor:
     p = {name: getattr(f, name)[k] for name in f.stacked if hasattr(f, name)}
     w = None
     if f.label == "mode":
-        w = (f.w.weight @ x + f.w.bias).view(f.G, f.r) if f.r else x
+        w = F.linear(x, f.w.weight, f.w.bias).view(f.G, f.r) if f.r else x
     a = MAPS[type(f).__name__](f, p, h, w)
     return a + (x @ f.W).view(f.G, f.c) if f.label == "add" else a
 
@@ -342,7 +343,7 @@ class Recursion:
             i, f, o, u = (below + source[0][layer] @ W_h + b_h).view(4, d)
             c.append(torch.sigmoid(f) * source[1][layer] + torch.sigmoid(i) * torch.tanh(u))
             h.append(torch.sigmoid(o) * torch.tanh(c[-1]))
-            below = h[-1]
+            below = cell.dropout(h[-1])
         return torch.stack(h), torch.stack(c)
 
     def initial(self) -> tuple[Tensor, ...]:

@@ -88,6 +88,9 @@ def _rows() -> list[Row]:
         if "label" in options_of(cls):
             other = {"mode": "add", "add": "mode"}[options_of(cls)["label"].default]
             rows.append(Row("lstm", {"aggregator": aggregator, "label": other}))
+    for operators in (0, OPERATORS):
+        options = {"aggregator": "hosvd", "bias": False, "operators": operators}
+        rows.append(Row("lstm", options))
     for cell in ("rnn", "gru"):
         for aggregator in ("sum", "hosvd", "symmetric_hosvd"):
             rows.append(Row(cell, {"aggregator": aggregator}))

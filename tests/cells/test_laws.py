@@ -113,7 +113,10 @@ class Scale(torch.nn.Dropout):
         return 0.25 * x
 
 
-@every_row_up
+DEEP = [row for row in TABLE if row.cell == "top_down" and row.options["layers"] == 2]
+
+
+@pytest.mark.parametrize("row", [*UP, *DEEP], ids=str)
 def test_dropout_has_its_place(row: Row) -> None:
     cell, forest = row.make(dropout=0.5).train(), sample()
     x, op = world(forest)

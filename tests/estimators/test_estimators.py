@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -208,6 +209,24 @@ def test_nested_dictionaries_and_trees_of_files_are_fitted_alike(tmp_path: Path)
     np.testing.assert_allclose(again.predict([PLANS[3]]), again.predict(data)[3:4], rtol=1e-5)
     assert model.explain(plans, 3).forest.num_nodes == X.sizes[3]
     assert model.evaluate(data, SECONDS)["r2"] == pytest.approx(model.score(plans, SECONDS))
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        pd.Series,
+        lambda plans: pd.DataFrame({"plan": plans}),
+        lambda plans: np.array(plans, object),
+        lambda plans: np.array(plans, object)[:, None],
+        lambda plans: [[{"Plan": plan}] for plan in plans],  # of a driver of PostgreSQL
+    ],
+)
+def test_a_column_of_dictionaries_is_their_list(container: Any) -> None:
+    plans = [record["plan"] for record in PLANS]
+    expected = TreeRegressor(**QUICK).fit(plans, SECONDS).predict(plans)
+    some = container(plans)
+    model = TreeRegressor(**QUICK).fit(some, pd.Series(SECONDS))
+    np.testing.assert_array_equal(model.predict(some), expected)
 
 
 @pytest.mark.parametrize("kind", ["forest", "file", "dictionaries", "pairs"])

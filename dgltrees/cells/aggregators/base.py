@@ -262,7 +262,8 @@ class FactorisedAggregator(TensorAggregator):
         """Initialise all parameters."""
         if self.label == "mode":
             initialize(self.w.weight, self.m, self.r, self.init)
-            nn.init.constant_(self.w.bias, self.bias_init)
+            if self.w.bias is not None:
+                nn.init.constant_(self.w.bias, self.bias_init)
         super().reset_parameters()
 
 

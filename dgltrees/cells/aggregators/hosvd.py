@@ -80,17 +80,29 @@ class HOSVD(TuckerAggregator):
 
     where
 
-    - :math:`u_j(h) = U_j h + b_j \in \mathbb{R}^r` is the mode matrix of position j, with a bias;
+    - :math:`u_j(h) = U_j h + b_j \in \mathbb{R}^r` is the mode matrix of position j;
     - :math:`w(x) = W x + b_w \in \mathbb{R}^r`, if the label is a mode;
     - :math:`G` contracts the core tensor with every :math:`[u_j; 1]` (and :math:`[w; 1]`);
     - :math:`q(g) = Q g + b` maps from rank r to the size of a state.
 
     Every gate and type has separate U, W, G and Q. Biases are initialised to zero, and so is the
-    entry of the core at the last index of every input mode. Arguments and shapes are those of
-    :class:`FactorisedAggregator`.
+    entry of the core at the last index of every input mode. In the text u, w and q have no biases;
+    the default is that of the authors' code.
+
+    Arguments:
+        bias: add the biases of u, w and q; false as in equation (10).
+        options: the other arguments of :class:`FactorisedAggregator`, with its shapes.
     """
 
-    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+    def __init__(
+        self,
+        children: Count,
+        size: Count,
+        gates: Count = 1,
+        *,
+        bias: bool = True,
+        **options: Any,
+    ) -> None:
         super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r
         self.inputs = (r + 1) ** (L + (self.label == "mode"))
@@ -105,6 +117,12 @@ class HOSVD(TuckerAggregator):
         self.core = nn.Parameter(torch.empty(K, G, self.inputs, r))
         self.Q = nn.Parameter(torch.empty(K, G, r, c))
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
+        if not bias:
+            for name, parameter in (("b_U", self.b_U), ("b", self.b)):
+                delattr(self, name)
+                self.register_buffer(name, torch.zeros_like(parameter), persistent=False)
+            if self.label == "mode":
+                self.w.register_parameter("bias", None)
         self.reset_parameters()
 
     @staticmethod

@@ -162,6 +162,7 @@ def train_edge_classifier(
     run: str,
     *,
     state: Literal["own", "source"] | None = None,
+    vectors: Literal["output", "input"] = "output",
     hidden: list[Count] | None = None,
     dropout: Fraction | None = None,
     lr: Positive | None = None,
@@ -180,6 +181,7 @@ def train_edge_classifier(
         run: the run directory of a language model over trees.
         state: use the state that predicted the node's own word (own), or the state of its source
             (source).
+        vectors: use the output embedding of the node's word (output), or its word vector (input).
         hidden: sizes of the classifiers' hidden layers.
         dropout: probability of dropout before every layer.
         lr: learning rate of AdaGrad.
@@ -189,9 +191,13 @@ def train_edge_classifier(
         dir: folder of the data sets; by default that of the run.
     """
     loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
+    loaded, embedding = load(run), None
+    if vectors == "input":
+        embedding = scoring.tree_language_model(loaded).embed.size
+    model = {"state": state, "embedding": embedding, "hidden": hidden, "dropout": dropout}
     result = edge_classifier.train_edge_classifier(
-        load(run),
-        model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
+        loaded,
+        model=_given(model),
         training=_given(loop),
         dir=dir,
     )

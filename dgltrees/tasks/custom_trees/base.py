@@ -21,13 +21,13 @@ from dgltrees.models.encoder import Encoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
-from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
     check_format,
     input_examples,
     large_parts,
+    no_column,
     stream_examples,
     target_names,
     target_values,
@@ -35,7 +35,7 @@ from dgltrees.tasks.custom_trees.reading import (
 )
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import Names, Task
+from dgltrees.tasks.task import Columns, Names, Task
 from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -178,7 +178,9 @@ class CustomTreesTask(Task):
         training = not read.targets.frozen
         for name, column in values.items():
             if training and column is None:
-                raise TreeError(_no_target(raw, name, self.nodes), file=file)
+                cure = f"name one with {called('data.target')}"
+                text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
+                raise TreeError(text, file=file)
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:
@@ -230,6 +232,17 @@ class CustomTreesTask(Task):
         targets = self.targets(data)
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
+    def weights(self, data: LabeledTrees) -> NDArray[np.float64] | None:
+        """Return the column ``weight`` of the examples, scaled to the mean 1, if there is one."""
+        weights = data.columns.get("weight")
+        return None if weights is None else np.asarray(weights / weights.mean())
+
+    def mean_loss(self, data: LabeledTrees, outputs: Columns, rows: NDArray[np.bool_]) -> float:
+        """Return the mean of the losses of ``rows``, weighted if the rows have weights."""
+        weights = self.weights(data)
+        losses = outputs["loss"][rows]
+        return float(losses.mean() if weights is None else np.average(losses, None, weights[rows]))
+
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
@@ -265,14 +278,6 @@ def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
     if ids is not None and ids.dtype.kind == "f" and ids.ndim == 1 and not np.mod(ids, 1).any():
         ids = ids.astype(np.int64)
     return {} if ids is None or ids.dtype.kind not in "OUi" else {"id": ids}
-
-
-def _no_target(raw: LabeledTrees, name: str, nodes: bool) -> str:
-    columns = list(raw.forest.columns)
-    if not nodes:  # those next to the trees first
-        columns = [each for each in raw.columns if each != "line"] + columns
-    cure = suggestion(name, columns) or f"; name one with {called('data.target')}"
-    return f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}{cure}"
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,10 @@ from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, RecordLayout, get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
+from dgltrees.formats.records import is_records, listed, trees_of_records
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.ranks import RANK
-from dgltrees.tasks.custom_trees.reading import MEASURED, target_values
+from dgltrees.tasks.custom_trees.reading import MEASURED, no_column, target_values
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
@@ -122,7 +123,7 @@ class Inspection:
 
 
 def inspect_trees(
-    source: PathLike | Forest | LabeledTrees,
+    source: PathLike | Forest | LabeledTrees | Sequence[dict[str, Any]],
     *,
     format: str | None = None,  # noqa: A002
     trees: Count | None = 10_000,
@@ -137,7 +138,8 @@ def inspect_trees(
     inferred from the first records.
 
     Arguments:
-        source: a file or folder of trees, or a pattern such as ``src/*.py``; in Python also trees.
+        source: a file or folder of trees, or a pattern such as ``src/*.py``; in Python also trees,
+            or nested dictionaries.
         format: format of the file; default: inferred from the suffix or the first line.
         trees: largest number of trees to read, from the first; null for all. Memory is proportional
             to it.
@@ -155,15 +157,17 @@ def inspect_trees(
         TreeError: the file breaks a rule of its format, or a column does not exist.
     """
     form, given = None, layout
+    if is_records(records := listed(source)):
+        source, layout = trees_of_records(records, layout)
     if isinstance(source, (Forest, LabeledTrees)):
         examples = LabeledTrees(source) if isinstance(source, Forest) else source
         complete = trees is None or len(examples) <= trees
         if not complete:
             examples = examples.select(np.arange(trees or 0))
     else:
-        files: list[PathLike] = [source]
-        if in_file(source):
-            files = [*find_files([source], None, "path")]
+        files = [cast(PathLike, source)]
+        if in_file(files[0]):
+            files = [*find_files(files, None, "path")]
         form = format or guess_format(files[0], layout)
         layout = get_format(form).complete_layout(files[0], layout)
         examples, complete = _read(files, form, layout, trees)
@@ -182,10 +186,8 @@ def inspect_trees(
         ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
         target = _proposed([each for each in tree_columns if each.name not in ids], forest)
     elif target not in (*examples.columns, *forest.columns):
-        raise TreeError(
-            f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "
-            f"got {target!r}"
-        )
+        what = f"a target {target!r}"
+        raise TreeError(no_column(what, target, examples, "name one with target"))
     aside = [name for name in (target, group) if name is not None]
     without = [name for name in aside if name not in examples.columns]
     inputs: tuple[ColumnSummary, ...] = ()

@@ -21,7 +21,7 @@ from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.custom_trees.baselines import rank_baselines, some_examples
 from dgltrees.tasks.custom_trees.numbers import read_numbers
-from dgltrees.tasks.custom_trees.reading import target_values
+from dgltrees.tasks.custom_trees.reading import no_column, target_values
 from dgltrees.tasks.custom_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric, Names
@@ -88,12 +88,9 @@ class RankTask(CustomTreesTask):
         values = target_values(raw, settings.group, nodes=False, inputs=read.inputs)
         training = not read.targets.frozen
         if training and values is None:
-            columns = ", ".join([*raw.forest.columns, *raw.columns]) or "none"
-            raise TreeError(
-                f"expected a column {settings.group!r} with the group of each tree, got the "
-                f"columns {columns}; name one with {called('data.group')}",
-                file=file,
-            )
+            what = f"a column {settings.group!r} with the group of each tree"
+            cure = f"name one with {called('data.group')}"
+            raise TreeError(no_column(what, settings.group, raw, cure), file=file)
         listed = [None] * len(raw) if values is None else values.tolist()
         groups = np.array([name_of(value) or "" for value in listed], np.str_)
         if training and (groups == "").any():

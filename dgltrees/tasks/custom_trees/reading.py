@@ -17,6 +17,7 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
+from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
@@ -27,6 +28,7 @@ from dgltrees.trees.words import UNKNOWN
 Names = Mapping[str, Vocabulary] | None
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
+_SHOWN = 20  # names of columns in an error
 
 MEASURED = re.compile(
     r"""(?ix) (?:^|\.) (?:
@@ -255,6 +257,24 @@ def check_columns_seen(
             f"{', '.join(sorted(seen))}; name the input columns with {called('data.features')}",
             file=file,
         )
+
+
+def no_column(what: str, name: str, raw: LabeledTrees, cure: str, *, nodes: bool = False) -> str:
+    """Return an error about a column that trees lack, with the nearest name, or a cure.
+
+    Arguments:
+        what: the column as text, such as ``"a target 'cost'"``.
+        name: its name.
+        raw: the trees; each of their columns is named once, those next to the trees first.
+        cure: the text if no column has a similar name.
+        nodes: whether only columns of nodes count.
+    """
+    beside = [] if nodes else [each for each in raw.columns if each != "line"]
+    columns = [*dict.fromkeys([*beside, *raw.forest.columns])]
+    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+    shown = ", ".join(columns[:_SHOWN]) or "none"
+    cure = suggestion(name, columns) or f"; {cure}"
+    return f"expected {what}, got the columns {shown}{more}{cure}"
 
 
 def target_values(

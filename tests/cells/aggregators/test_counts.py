@@ -76,6 +76,14 @@ def test_the_others_count_alike(aggregator: str, rank: int | None, table: int) -
     assert AGGREGATORS[aggregator].paper_parameter_count(5, 20, rank or 0) == table
 
 
+@pytest.mark.parametrize(("children", "size", "label", "rank"), [(LRT, 10, 4, 3), (3, 5, 2, 4)])
+def test_hosvd_by_the_formula_of_the_text(children: int, size: int, label: int, rank: int) -> None:
+    """Section III.B: m r + (L + 1) c r + r (r + 1)^(L + 1), without biases."""
+    f = AGGREGATORS["hosvd"](children, size, rank=rank, label_size=label, bias=False)
+    expected = label * rank + (children + 1) * size * rank + rank * (rank + 1) ** (children + 1)
+    assert sum(p.numel() for p in f.parameters()) == expected
+
+
 def test_count_parameters() -> None:
     cell = make_cell(
         "lstm",

@@ -45,6 +45,14 @@ def test_plans_are_described() -> None:
     assert "Seq Scan" in plans.drawing.text
 
 
+def test_dictionaries_are_inspected_as_their_file() -> None:
+    records = [json.loads(line) for line in PLANS.read_text().splitlines()]
+    of_file, of_list = inspect_trees(PLANS), inspect_trees(records)
+    assert of_list.shapes == of_file.shapes
+    assert of_list.columns == of_file.columns
+    assert (of_list.target, of_list.layout) == (of_file.target, of_file.layout)
+
+
 def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "plans.jsonl"
     path.write_text(PLANS.read_text() + "no JSON\n")
@@ -260,8 +268,13 @@ def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -
 
 
 def test_errors(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="expected a target among .*seconds.*, got 'second'"):
+    with pytest.raises(
+        TreeError, match="a target 'second', got the columns seconds, .*; did you mean seconds"
+    ):
         inspect_trees(PLANS, target="second")
+    many = [{"label": 1, **{f"c{i}": i for i in range(30)}, "children": [{}]}]
+    with pytest.raises(TreeError, match="columns label, c0, .*, c18 and 11 more; name one with"):
+        inspect_trees(many, target="speed")
     with pytest.raises(ConfigError, match="expected format to be one of"):
         inspect_trees(PLANS, format="csv")
     with pytest.raises(TreeError, match="at least one tree"):

@@ -206,7 +206,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     "group that is nowhere": (
         *({"group": "qery"}, lambda rs: rs),
         r"plans.jsonl: expected a column 'qery' with the group of each tree, got the "
-        r"columns Node Type, .*query.*; name one with data.group",
+        r"columns query, seconds, .*; did you mean query\?",
     ),
     "target that is missing in one tree": (
         *({}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),

@@ -63,8 +63,8 @@ def train_edge_classifier(
 
     Arguments:
         run: a trained language model over trees.
-        model: settings ``hidden``, ``dropout`` and ``state`` of ``AddDecisions``; by default those
-            of the preset ``edge-classifier``.
+        model: settings ``hidden``, ``dropout``, ``state`` and ``embedding`` of ``AddDecisions``; by
+            default those of the preset ``edge-classifier``.
         training: settings of the training loop; by default those of the preset.
         dir: folder of the data sets; by default that of the run.
         bar: show a progress bar; by default only in a terminal.
@@ -95,12 +95,12 @@ def train_edge_classifier(
     settings = Settings(layered(preset_values("edge-classifier"), layer))
     _check_or_drop_states(run)
     splits = load_splits(run.task, run_settings.data, run.max_children)
-    state = settings.model["state"]
-    folder = run.directory / STATES / state
+    decisions = settings.model.of(AddDecisions)
+    folder = run.directory / STATES / (decisions.state + "-input" * bool(decisions.embedding))
     if not (folder / "train" / "forest.json").exists():  # what is written last
         if splits.valid is not None:
-            _write_states(run, words, splits.valid.forest, state, folder / "valid")
-        _write_states(run, words, splits.train.forest, state, folder / "train")
+            _write_states(run, words, splits.valid.forest, decisions, folder / "valid")
+        _write_states(run, words, splits.train.forest, decisions, folder / "train")
     files: dict[str, Any] = {"train": str(folder / "train"), "valid_fraction": 0.0}
     if splits.valid is not None:
         files = {name: str(folder / name) for name in ("train", "valid")}
@@ -177,15 +177,15 @@ def _mean_loss(run: TrainedModel, model: JointTreeLM | TreeLM, forest: Forest) -
 
 
 def _write_states(
-    run: TrainedModel, model: TreeLM, forest: Forest, state: str, folder: Path
+    run: TrainedModel, model: TreeLM, forest: Forest, decisions: AddDecisions, folder: Path
 ) -> None:
     """Save the inputs and targets of the classifiers for all words of a generation forest."""
-    source, output = forest.global_parent, model.output
-    dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
+    source, vectors = forest.global_parent, decisions.vectors(model)
+    dtype = torch.promote_types(vectors.dtype, torch.float32)  # numpy has no bfloat16
 
     def features_of(ids: NDArray[np.int64]) -> dict[str, Tensor]:
         batch = generation_batch(forest, ids).to(run.fabric.device)
-        features = decision_features(batch, model.states(batch), output, state)
+        features = decision_features(batch, model.states(batch), vectors, decisions.state)
         return {"features": features.to("cpu", dtype)}
 
     features = run_batched(

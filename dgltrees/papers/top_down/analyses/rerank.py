@@ -77,15 +77,20 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
         A dependency forest with one tree per list.
 
     Raises:
-        TreeError: with file and line: there are more or fewer sentences, or one has other words.
+        TreeError: with file and line: there are more or fewer sentences, one has other words,
+            :func:`punctuation` does not decide on a word, or all words are punctuation.
     """
     lists, count = _words_of_lists(kbest), 0
+    lines: list[int] = []
     for count, sentence in enumerate(conllu_sentences(path), start=1):
         if count > len(lists):
             expected = f"no more than the {len(lists)} sentences of the k-best lists"
         elif list(sentence.words) != lists[count - 1]:
             expected = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
+            if list(sentence.words) in lists:
+                expected += ", in the order of the lists"
         else:
+            lines += sentence.lines
             continue
         raise TreeError(
             f"expected {expected}, got {_start(sentence.words)}", file=path, line=sentence.line
@@ -97,7 +102,17 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
             file=path,
             line=sentence.lines[-1],
         )
-    return read(path, "conllu", vocabs=kbest.forest.vocabs, single_root=single_root).forest
+    gold = read(path, "conllu", vocabs=kbest.forest.vocabs, single_root=single_root).forest
+    punct = punctuation(gold)[gold.parent >= 0]
+    if punct.min() < 0 or punct.all():
+        raise TreeError(
+            "UAS without punctuation needs words that are not punctuation, and a tag (UPOS or "
+            "XPOS) where a word is missing, got "
+            + ("'_' without a tag" if punct.min() < 0 else "only punctuation"),
+            file=path,
+            line=lines[int(punct.argmin())],
+        )
+    return gold
 
 
 def _words_of_lists(kbest: KBest) -> list[list[str]]:
@@ -114,9 +129,9 @@ def _start(words: Sequence[str]) -> str:
 def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:
     """Find the number K of trees to choose from, and compute the metrics for every K.
 
-    K is the number with the highest UAS (without punctuation if the gold trees have parts of
-    speech); of equal ones the largest. At K = 1 the parser's best tree is chosen. ``oracle`` is the
-    same metric for the best trees among the first K.
+    K is the number with the highest UAS without punctuation; of equal ones the largest. At K = 1
+    the parser's best tree is chosen. ``oracle`` is the same metric for the best trees among the
+    first K.
 
     Arguments:
         kbest: the lists.
@@ -130,9 +145,8 @@ def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str
     for k in range(1, longest_list(kbest) + 1):
         metrics = measure(kbest, choose(scores, kbest.offsets, k), gold)
         nearest = measure(kbest, choose(hits, kbest.offsets, k), gold)
-        by = "uas_no_punct" if "uas_no_punct" in metrics else "uas"
-        rows.append({"k": k, **metrics, "oracle": nearest[by]})
-    best = max(range(len(rows)), key=lambda i: (rows[i][by], i))
+        rows.append({"k": k, **metrics, "oracle": nearest["uas_no_punct"]})
+    best = max(range(len(rows)), key=lambda i: (rows[i]["uas_no_punct"], i))
     return best + 1, rows
 
 
@@ -150,15 +164,13 @@ def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
         chosen.columns["deprel"],
         gold.parent,
         gold.columns["deprel"],
-        punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+        punctuation(gold),
     )
 
 
 def _hits(kbest: KBest, gold: Forest) -> Scores:
     """Return the number of words of each tree with the gold head, without punctuation, ``(T,)``."""
-    punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
-    punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
-    counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
+    counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punctuation(gold)})
     repeated = counted.select(owner(np.diff(kbest.offsets)))
     hits = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)
     return np.add.reduceat(hits.astype(np.float64), kbest.forest.offsets[:-1])

@@ -39,7 +39,8 @@ class AddDecisions(nn.Module):
     r"""The classifiers ADD-LEFT, ADD-RIGHT, ADD-NX-LEFT and ADD-NX-RIGHT.
 
     Zhang, Lu and Lapata (2016), section 3.4: rectifier networks over the hidden state and the
-    output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
+    output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`. The text prints
+    :math:`H[:, t']`, the state of the source, and no dropout; the defaults are those of its code.
 
     Arguments:
         hidden_size: size d of a state, and of an output embedding, of the language model; found in
@@ -48,9 +49,13 @@ class AddDecisions(nn.Module):
         dropout: probability of dropout before every layer.
         state: state of the language model that is read: own, from which the node's own word was
             predicted, or source, that of the node it depends on, as the paper prints it.
+        embedding: size s of the language model's word vectors, to read that of the node's word
+            instead of its output embedding, "slightly worse classifiers" (footnote 6); by default
+            the output embedding is read.
 
     Shapes:
-        the :func:`decision_features` ``(N, 2 d)`` to ``(N, 4)`` logits of an edge of each type.
+        the :func:`decision_features` ``(N, 2 d)`` or ``(N, d + s)`` to ``(N, 4)`` logits of an edge
+        of each type.
 
     Raises:
         ConfigError: there is no such state.
@@ -63,26 +68,32 @@ class AddDecisions(nn.Module):
         hidden: Sequence[Count] = (300, 300),
         dropout: Fraction = 0.5,
         state: Literal["own", "source"] = "own",
+        embedding: Count | None = None,
     ) -> None:
         super().__init__()
-        self.hidden_size, self.state = hidden_size, state
+        self.hidden_size, self.state, self.embedding = hidden_size, state, embedding
+        self.features = hidden_size + (embedding or hidden_size)
         self.add = nn.ModuleList(
-            MLP(2 * hidden_size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
+            MLP(self.features, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
         )
 
+    def vectors(self, model: TreeLM) -> Tensor:
+        """Return the vectors of all words that are features, ``(V, d)`` or ``(V, s)``."""
+        return model.embed.weight if self.embedding else model.output
+
     def forward(self, features: Tensor) -> Tensor:
-        """Return the logits of an edge of each type, ``(N, 4)``, from ``(N, 2 d)``."""
+        """Return the logits of an edge of each type, ``(N, 4)``, from the features."""
         return torch.cat([add(features) for add in self.add], 1)
 
-    def decide(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
+    def decide(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> list[EdgeDecisions]:
         """Return the decisions of all trees, one entry per type of edge.
 
         Arguments:
             batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
             H: ``(N, d)`` the states of all nodes.
-            output: ``(V, d)`` the output embeddings.
+            vectors: the :meth:`vectors` of all words.
         """
-        features = decision_features(batch, H, output, self.state)
+        features = decision_features(batch, H, vectors, self.state)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
         decisions = []
         for add, added in zip(self.add, edge_decisions(etype, source_nodes(batch))):
@@ -93,31 +104,31 @@ class AddDecisions(nn.Module):
             decisions.append(EdgeDecisions(logits, targets, rows))
         return decisions
 
-    def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
+    def log_prob(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> Tensor:
         """Return the log-probability of each tree's decisions, ``(T,)``.
 
         Arguments:
-            batch, H, output: see :meth:`decide`.
+            batch, H, vectors: see :meth:`decide`.
         """
         total = H.new_zeros(batch.num_trees)
-        for logits, added, nodes in self.decide(batch, H, output):
+        for logits, added, nodes in self.decide(batch, H, vectors):
             log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
             total = total.index_add(0, batch.tree_of_node.index_select(0, nodes), log_p)
         return total
 
 
-def decision_features(batch: TreeBatch, H: Tensor, output: Tensor, state: str) -> Tensor:
-    """Return the input of the classifiers: states and word embeddings, ``(N, 2 d)``.
+def decision_features(batch: TreeBatch, H: Tensor, vectors: Tensor, state: str) -> Tensor:
+    """Return the input of the classifiers: states and vectors of words.
 
     Arguments:
         batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
         H: ``(N, d)`` the states of all nodes.
-        output: ``(V, d)`` the output embeddings.
+        vectors: ``(V, d)`` or ``(V, s)``, see :meth:`AddDecisions.vectors`.
         state: ``"own"`` or ``"source"``, see :class:`AddDecisions`.
     """
     if state == "source":
         H = H.index_select(0, source_of_node(batch))
-    return torch.cat([H, F.embedding(batch.ndata["word"], output)], 1)
+    return torch.cat([H, F.embedding(batch.ndata["word"], vectors)], 1)
 
 
 class JointTreeLM(nn.Module):
@@ -146,4 +157,4 @@ class JointTreeLM(nn.Module):
         """Return the log-probability of each sentence together with its tree, ``(T,)``."""
         H = self.words.states(batch)
         log_p = self.words.total(self.words.predictions(batch, H), batch)
-        return log_p + self.decisions.log_prob(batch, H, self.words.output)
+        return log_p + self.decisions.log_prob(batch, H, self.decisions.vectors(self.words))

@@ -131,11 +131,14 @@ class _SequenceModel(LanguageModel):
         *,
         embedding: Count | None = None,
         layers: Count = 1,
+        layer_dropout: Fraction = 0.0,
         **options: Any,
     ) -> None:
         s, size = half(hidden_size, embedding), self.directions * hidden_size
         super().__init__(words, size, s, **options)
-        self.lstms = nn.ModuleList(nn.LSTM(s, hidden_size, layers) for _ in range(self.directions))
+        self.lstms = nn.ModuleList(
+            nn.LSTM(s, hidden_size, layers, dropout=layer_dropout) for _ in range(self.directions)
+        )
         uniform(self.lstms)
 
     def run(self, direction: int, x: Tensor, batch: TreeBatch) -> Tensor:
@@ -160,6 +163,7 @@ class SequenceLM(_SequenceModel):
         hidden_size: d.
         embedding: s, the size of a word vector; by default d/2.
         layers: the number of layers.
+        layer_dropout: the probability of dropout between the layers.
         tied, dropout, vectors: see ``LanguageModel``; tied needs s = d.
         end: predict the end of every sentence too; ``log_prob`` is that of the sentence with it.
 

@@ -295,7 +295,7 @@ class _Trees:
         if self.decisions is not None:
             at = n if self.decisions.state == "own" else source
             h, word = self.h[active, at, -1], self.word[active, n]
-            features = torch.cat([h, F.embedding(word, self.model.output)], 1)
+            features = torch.cat([h, F.embedding(word, self.decisions.vectors(self.model))], 1)
             logits = self.decisions(features)  # (A, 4)
             p = torch.sigmoid(logits)
             bound = torch.full_like(p, 0.5)

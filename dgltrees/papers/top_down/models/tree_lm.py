@@ -43,6 +43,7 @@ class TreeLM(LanguageModel):
         shared: use one LSTM for all types of edges.
         tied: use the word vectors as output embeddings, for which s = d is needed.
         dropout: the probability of dropout between the top layer and the output layer.
+        layer_dropout: the probability of dropout between the layers of the four LSTMs.
         vectors: ``(V, s)`` the initial word vectors (TreeLSTM*), with ``stops`` two rows more; by
             default they are drawn.
         labels: the number of labels of dependencies, which are predicted too; by default 0, as in
@@ -69,6 +70,7 @@ class TreeLM(LanguageModel):
         shared: bool = False,
         tied: bool = False,
         dropout: Fraction = 0.0,
+        layer_dropout: Fraction = 0.0,
         vectors: Tensor | None = None,
         labels: NonNegativeInt = 0,
         stops: bool = False,
@@ -79,7 +81,9 @@ class TreeLM(LanguageModel):
         super().__init__(rows, hidden_size, s, tied=tied, dropout=dropout, vectors=vectors)
         self.start = words if stops else None  # the id of START; STOP's is the next
         left_size = hidden_size if left_dependents else 0
-        self.cell = TopDownLSTM(s, hidden_size, layers=layers, left_size=left_size, shared=shared)
+        self.cell = TopDownLSTM(
+            s, hidden_size, layers=layers, left_size=left_size, shared=shared, dropout=layer_dropout
+        )
         self.left = LeftDependentLSTM(s, hidden_size) if left_dependents else None
         self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
         if self.labels is not None:

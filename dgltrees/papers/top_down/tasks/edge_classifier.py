@@ -33,7 +33,7 @@ def decisions_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
     """Return the data of this task: one tree of one node per deciding training node.
 
     Arguments:
-        features: ``(N, 2 d)``, the inputs of the classifiers, see
+        features: ``(N, 2 d)`` or ``(N, d + s)``, the inputs of the classifiers, see
             :func:`~dgltrees.papers.top_down.models.add_decisions.decision_features`.
         added: ``(N, 4)``, 1 if the node has an edge of that type, 0 if it has none, -1 if it cannot
             have one.
@@ -88,14 +88,11 @@ class EdgeClassifierTask(Task):
         Raises:
             ConfigError: the features have another size.
         """
-        size, width = (
-            cast(AddDecisions, model).hidden_size,
-            data.forest.columns["features"].shape[1],
-        )
-        if width != 2 * size:
+        expected, width = cast(AddDecisions, model), data.forest.columns["features"].shape[1]
+        if width != expected.features:
             raise ConfigError(
-                f"expected model.hidden_size {width // 2}, the size of the states in the data, got "
-                f"{size}"
+                f"expected model.hidden_size and model.embedding (default: model.hidden_size) with "
+                f"the sum {width}, the size of the features in the data, got {expected.features}"
             )
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:

@@ -208,8 +208,7 @@ def attachment(
     """Return the fractions of words with the gold head (UAS), and with gold head and label (LAS).
 
     The label is the whole relation, including its subtype. Both scores are computed over all words
-    and, if the words have parts of speech, also without punctuation; LAS only if the words have
-    labels.
+    and, if it is known of each word, also without punctuation; LAS only if the words have labels.
 
     Arguments:
         heads, labels: ``(N,)``, the predictions for all nodes.

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,13 @@ from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.segments import within
 from dgltrees.trees.words import ROOT, UNKNOWN, recode
 
-PUNCT = "PUNCT"
-"""The part of speech (UPOS) of punctuation."""
+_PUNCTUATION = ("PUNCT", "``", "''", ",", ".", ":")
+_OTHER_TAGS = (  # of Universal Dependencies, and of the Penn Treebank
+    "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X "
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNP NNPS NNS PDT POS PRP PRP$ RB RBR RBS RP TO UH VB "
+    "VBD VBG VBN VBP VBZ WDT WP WP$ WRB $ # -LRB- -RRB-"
+)
+_PUNCT_OF_TAG = {**dict.fromkeys(_OTHER_TAGS.split(), 0), **dict.fromkeys(_PUNCTUATION, 1)}
 
 LABEL = "deprel"
 """The column of dependency labels."""
@@ -240,7 +246,7 @@ def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) ->
         **read.columns,
         "deprel": recode(gold, {"deprel": vocabs["deprel"]}).columns["deprel"],
         "head": gold.parent,
-        "punct": punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+        "punct": punctuation(gold),
     }
     names = {**read.vocabs, "deprel": vocabs["deprel"]}
     return LabeledTrees(Forest(read.parent, read.pos, read.offsets, columns, names))
@@ -282,12 +288,28 @@ def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
     return forest.with_columns(columns, {**forest.vocabs, **added})
 
 
-def punctuation(upos: NDArray[np.integer], names: list[str]) -> NDArray[np.int8]:
+def punctuation(forest: Forest) -> NDArray[np.int8]:
     """Return whether each word is punctuation, ``(N,)``: 1, 0, or -1 if unknown.
 
+    The first of UPOS and XPOS that is a tag of Universal Dependencies or of the Penn Treebank
+    decides. Punctuation are PUNCT and the five tags of Chen and Manning (2014), without brackets.
+    Words with other tags or none are punctuation if all their characters are punctuation in
+    Unicode, as in ``eval.pl`` of the CoNLL-X evaluation. A word ``_`` is missing.
+
     Arguments:
-        upos: ``(N,)``, ids of parts of speech, -1 for none.
-        names: the names of these ids.
+        forest: a forest with columns ``upos``, ``xpos`` and ``word`` and their vocabularies.
     """
-    punct = names.index(PUNCT) if PUNCT in names else -2
-    return np.where(upos < 0, -1, upos == punct).astype(np.int8)
+    known = np.full(forest.num_nodes, -1, np.int8)
+    for column, decide in (("upos", _by_tag), ("xpos", _by_tag), ("word", _by_characters)):
+        names = forest.vocabs[column].names
+        of_id = np.array([*map(decide, names), -1], np.int8)  # -1, a missing name, is the last
+        known = np.where(known < 0, of_id[forest.columns[column]], known)
+    return known
+
+
+def _by_tag(tag: str) -> int:
+    return _PUNCT_OF_TAG.get(tag, -1)
+
+
+def _by_characters(word: str) -> int:
+    return -1 if word == "_" else all(category(char)[0] == "P" for char in word)

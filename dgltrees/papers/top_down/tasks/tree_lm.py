@@ -126,9 +126,16 @@ class TreeLMModel:
     tied: bool = False
     """Use the word vectors as output embeddings."""
     output_dropout: Fraction = 0.0
-    """Probability of dropout between the top layer and the output layer."""
+    """Probability of dropout between the top layer and the output layer, as in the paper's code."""
+    layer_dropout: Fraction = 0.0
+    """Probability of dropout between the layers; the paper states neither rate nor place."""
     objective: str = "nll"
     """Training loss: full softmax (nll), or noise-contrastive estimation (nce)."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect."""
+        return {"layer_dropout": "with model.layers 1"} if values["layers"] == 1 else {}
 
 
 @dataclass(frozen=True)

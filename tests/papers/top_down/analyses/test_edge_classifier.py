@@ -116,6 +116,8 @@ def test_from_the_command_line(copied: Path, capsys: pytest.CaptureFixture[str])
         "--hidden=[4]",
         "--state",
         "source",
+        "--vectors",
+        "input",
     ]
     assert main(argv) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -123,6 +125,9 @@ def test_from_the_command_line(copied: Path, capsys: pytest.CaptureFixture[str])
     assert set(metric) == {"decisions", "accuracy", "majority_accuracy", "loss"}
     model = load(copied / "edge-classifier").settings.model
     assert (model["state"], model["hidden"], model["dropout"]) == ("source", [4], 0.5)
+    assert model["embedding"] == load(copied).settings.model["embedding"]
+    assert (copied / "edge-states/source-input").is_dir()
+    assert isinstance(load_joint(load(copied)), JointTreeLM)
 
 
 def test_a_run_without_validation_trees(copied: Path) -> None:

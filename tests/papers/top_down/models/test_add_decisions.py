@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -17,9 +19,9 @@ from tests.trees.dependencies import HEADS, forest_of, sentences
 V, D = 20, 4
 
 
-def make(state: str = "own") -> JointTreeLM:
+def make(**options: Any) -> JointTreeLM:
     torch.manual_seed(0)
-    decisions = AddDecisions(D, hidden=(5, 6), state=state)
+    decisions = AddDecisions(D, hidden=(5, 6), **options)
     return JointTreeLM(TreeLM(V, D), decisions).double().eval()
 
 
@@ -38,21 +40,23 @@ def slow_decisions(heads: list[int]) -> list[tuple[int, int, bool]]:
     return found
 
 
-@pytest.mark.parametrize("state", ["own", "source"])
+@pytest.mark.parametrize("options", [{}, {"state": "source"}, {"embedding": D // 2}])
 @given(trees=sentences())
-def test_decisions_of_every_word(state: str, trees: list[list[int]]) -> None:
-    joint = make(state)
+def test_decisions_of_every_word(options: dict[str, Any], trees: list[list[int]]) -> None:
+    joint = make(**options)
     forest = generation_forest(forest_of(trees))
     batch = generation_batch(forest)
     with torch.no_grad():
-        H, output = joint.words.states(batch), joint.words.output
+        H, vectors = joint.words.states(batch), joint.words.output
+        if "embedding" in options:
+            vectors = joint.words.embed.weight
         words, source = batch.ndata["word"], forest.global_parent
         expected = joint.words.log_prob(batch)
         for t, heads in enumerate(trees):
             for kind, w, added in slow_decisions(heads):
                 node = int(forest.offsets[t]) + w
-                at = node if state == "own" else int(source[node])
-                features = torch.cat([H[at], output[words[node]]])
+                at = node if options.get("state") != "source" else int(source[node])
+                features = torch.cat([H[at], vectors[words[node]]])
                 p = torch.sigmoid(joint.decisions.add[kind](features))[0]
                 expected[t] += torch.log(p if added else 1 - p)
         assert_close(joint.log_prob(batch), expected)

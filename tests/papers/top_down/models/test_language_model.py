@@ -111,6 +111,9 @@ def test_dropout_stands_before_the_output_layer() -> None:
         h, kept = model(batch).h, plain(batch).h
         assert ((h == 0) | ((h - 2 * kept).abs() < 1e-12)).all()
         assert 0 < int((h == 0).sum()) < h.numel()
+        deep, plain = make(kind, layers=2, layer_dropout=0.5), make(kind, layers=2)
+        assert_close(deep.eval()(batch).h, plain(batch).h)
+        assert (deep.train()(batch).h != plain(batch).h).any()
 
 
 def world() -> tuple[Tensor, Tensor, Tensor]:

@@ -27,15 +27,17 @@ OPTIONS: list[dict[str, Any]] = [
     {"left_dependents": True, "layers": 2},
     {"layers": 2, "shared": True},
     {"embedding": D, "tied": True, "state": "source"},
+    {"embedding": 3, "features": 3},
     {"labels": 3},
 ]
 each = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o) or "plain")
 
 
-def make(state: str = "own", **options: Any) -> JointTreeLM:
+def make(state: str = "own", features: int | None = None, **options: Any) -> JointTreeLM:
     """A model with strong opinions, whose trees have some ten words."""
     torch.manual_seed(0)
-    model = JointTreeLM(TreeLM(V, D, **options), AddDecisions(D, hidden=(5,), state=state))
+    decisions = AddDecisions(D, hidden=(5,), state=state, embedding=features)
+    model = JointTreeLM(TreeLM(V, D, **options), decisions)
     with torch.no_grad():
         for p in model.parameters():
             p.uniform_(-0.9, 0.9)

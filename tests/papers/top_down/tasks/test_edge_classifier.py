@@ -46,9 +46,7 @@ def test_the_preset_trains(tmp_path: Path) -> None:
     for line, row in zip(lines, added):
         names = ["LEFT", "RIGHT", "NX-LEFT" if row[2] >= 0 else "NX-RIGHT"]
         assert list(line["probability"]) == names
-    with pytest.raises(
-        ConfigError, match=r"model\.hidden_size 4, the size of the states .*, got 5"
-    ):
+    with pytest.raises(ConfigError, match=r"model\.hidden_size .* the sum 8, .*, got 10"):
         train(with_model(settings, hidden_size=5), tmp_path / "other", bar=False)
 
 

@@ -133,7 +133,27 @@ def test_what_the_data_do_not_say_is_not_reported() -> None:
         attachment(none, none, none, none, none)
 
 
-def test_punctuation_is_a_part_of_speech() -> None:
-    upos = np.array([-1, 0, 1, -1])
-    assert punctuation(upos, ["NOUN", "PUNCT"]).tolist() == [-1, 0, 1, -1]
-    assert punctuation(upos, ["NOUN", "VERB"]).tolist() == [-1, 0, 0, -1]
+@pytest.mark.parametrize(
+    ("word", "upos", "xpos", "expected"),
+    [
+        ("-", "PUNCT", "HYPH", 1),
+        ("%", "SYM", "NN", 0),
+        (",", ",", ",", 1),  # Penn Treebank, in CoNLL-X
+        ("''", "_", "''", 1),
+        ("%", "NN", "NN", 0),
+        ("'", "POS", "POS", 0),
+        ("-LRB-", "-LRB-", "-LRB-", 0),
+        ("...", "$.", "_", 1),  # tags of other treebanks, and none
+        ("\u2013", "_", "_", 1),
+        ("$", "_", "_", 0),
+        ("U.S.", "_", "_", 0),
+        ("_", "_", "_", -1),
+        ("_", "PUNCT", "_", 1),
+    ],
+)
+def test_punctuation_by_tag_or_by_characters(
+    tmp_path: Path, word: str, upos: str, xpos: str, expected: int
+) -> None:
+    line = f"1\t{word}\t_\t{upos}\t{xpos}\t_\t0\troot\t_\t_\n\n"
+    forest = read(write(tmp_path, line), "conllu").forest
+    assert punctuation(forest).tolist() == [0, expected]
