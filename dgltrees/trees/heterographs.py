@@ -166,8 +166,10 @@ def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edg
         )
     if not has_names(graph):
         src, dst = graph.edges()
-        given = None if names is None else tuple(names)
-        return Edges(src.long().cpu(), dst.long().cpu(), dict(graph.edata), given)
+        edata = dict(graph.edata)
+        return Edges(
+            src.long().cpu(), dst.long().cpu(), edata, None if names is None else tuple(names)
+        )
     names = names_of_types([graph]) if names is None else tuple(names)
     for unknown in (name for name in graph.etypes if name not in names):
         raise ConfigError(
@@ -183,7 +185,7 @@ def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edg
     def error(message: str, wrong: Tensor) -> TreeError:
         return edge_error(message, (src, dst, graph.batch_num_nodes()), int(wrong.int().argmax()))
 
-    edata: dict[str, Tensor] = {}
+    edata = {}
     for field in dict.fromkeys(f for name in filled for f in graph.edges[name].data):
         for name in filled:
             if field not in graph.edges[name].data:
