@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees import _shortcuts
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import (
     as_columns,
@@ -30,6 +30,9 @@ from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.shared import SHARED, shared_children
 from dgltrees.trees.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
 
 
 @dataclass(frozen=True)
@@ -490,14 +493,14 @@ class Forest:
         src = depth.nonzero()[0]
         if not self._in_order:
             src = src[np.lexsort((pos[src], parent[src]))]
-        dst, pos = parent.take(src), pos.take(src)
+        dst, pos, is_tree = parent.take(src), pos.take(src), True
         if SHARED in self.columns:
             target = shared_children(self.columns[SHARED][rows], src, dst, offsets, chosen)
             kept = target == np.arange(len(target))  # all but the references
             new = kept.cumsum() - 1
             src, dst = new[target[src]], new[dst]
             rows, sizes = rows[kept], np.bincount(owner(sizes)[kept], minlength=len(sizes))
-            depth = depth if kept.all() else None  # of trees only
+            is_tree = bool(kept.all())
         return TreeBatch(
             torch.from_numpy(src),
             torch.from_numpy(dst),
@@ -508,8 +511,52 @@ class Forest:
                 if name != SHARED
             },
             edata={"pos": _tensor("pos", pos)},
-            depth=depth,
+            depth=depth if is_tree else None,
         )
+
+    def heterograph(
+        self,
+        ids: ArrayLike | None = None,
+        by: Literal["type"] | None = None,
+        *,
+        etype: str | None = None,
+    ) -> DGLGraph:
+        """Make one DGL graph with named edge types, such as ``("node", "child0", "node")``.
+
+        Edges lead from child to parent. See :meth:`TreeBatch.heterograph
+        <dgltrees.trees.batch.TreeBatch.heterograph>`;
+        :func:`~dgltrees.trees.builders.graphs.from_dgl` converts back.
+
+        Arguments:
+            ids: the trees, see :meth:`select`; default: all.
+            by: ``"type"`` to make a single edge type, ``child``, with ``edata["pos"]``.
+            etype: a column with a vocabulary that names the edge of each child, such as
+                ``"deprel"``; default: the position of the child.
+
+        Returns:
+            the graph.
+
+        Raises:
+            IndexError: see :meth:`select`.
+            TreeError: see :meth:`batch` and :meth:`TreeBatch.heterograph
+                <dgltrees.trees.batch.TreeBatch.heterograph>`.
+            ConfigError: the column ``etype`` does not exist or has no vocabulary; or DGL is not
+                installed.
+
+        Example:
+            >>> Forest.build([-1, 0, 0]).heterograph().etypes
+            ['child0', 'child1']
+        """
+        batch = self.batch(ids)
+        if etype is not None:
+            if etype not in self.vocabs:
+                raise ConfigError(
+                    f"expected a column with a vocabulary as etype, one of {list(self.vocabs)}, "
+                    f"got {etype!r}"
+                )
+            batch.edata["etype"] = batch.ndata[etype][batch.src]
+            batch.etype_names = tuple(self.vocabs[etype].names)
+        return batch.heterograph(by)
 
     def _check_shared(self, file: PathLike | None, lines: Sequence[int] | None = None) -> None:
         """Check the column ``shared_with``, if there is one; see :meth:`build`."""

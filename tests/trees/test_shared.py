@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dgltrees import Forest, LabeledTrees
 from dgltrees.draw import draw
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders import from_networkx, to_networkx
 from dgltrees.trees.columns import infer_columns
 from dgltrees.trees.labeled import align
 from dgltrees.trees.on_disk import examples_on_disk
@@ -73,6 +74,8 @@ def test_selections_joins_and_files_keep_sharing(
     parts = [LabeledTrees(forest[:2]), LabeledTrees(forest[2:])]
     assert edges(examples_on_disk(parts, folder).forest) == every
     assert edges(pickle.loads(pickle.dumps(forest))) == every
+    graphs = [to_networkx(forest, tree) for tree in range(len(forest))]
+    assert edges(from_networkx(*graphs)) == every
 
 
 @given(seed=SEEDS)

@@ -375,7 +375,7 @@ def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dic
     chosen = forest[tree]
     if children in chosen.columns:
         raise ConfigError(f"children: expected another key than the columns have, got {children!r}")
-    nodes = records(chosen)
+    nodes = records(chosen.with_columns({n: c for n, c in chosen.columns.items() if n != SHARED}))
     up, pos, own = chosen.parent, chosen.pos, np.arange(len(nodes))
     shared = chosen.columns.get(SHARED, own)
     child = np.where(shared < 0, own, shared)
@@ -394,8 +394,6 @@ def records(forest: Forest) -> list[dict[str, Any]]:
     """Convert the columns of each node to a dictionary; ids become names, missing names no key."""
     nodes: list[dict[str, Any]] = [{} for _ in range(forest.num_nodes)]
     for name, column in forest.columns.items():
-        if name == SHARED:
-            continue
         values: Iterable[Any] = column.tolist()
         if name in forest.vocabs:
             values = map([*forest.vocabs[name].names, None].__getitem__, values)

@@ -188,6 +188,7 @@ def walk(
     lists = NodeLists() if lists is None else lists
     if share and lists.shared is None:
         lists.shared = {}
+    shared = lists.shared
     objects, file = lists.objects, lists.file
     add_parent, add_pos, add_object = lists.parent.append, lists.pos.append, objects.append
     add_depth = lists.depth.append
@@ -211,8 +212,8 @@ def walk(
                 try:
                     if first.setdefault(child_id, node) != node:
                         _check_repeated(child, first[child_id], child_id in open_ids, share)
-                        if share and not isinstance(child, _VALUES):
-                            lists.shared[len(objects) - 1] = first[child_id]
+                        if shared is not None and not isinstance(child, _VALUES):
+                            shared[len(objects) - 1] = first[child_id]
                             continue
                     below = children_of(child)
                 except TreeError as error:
