@@ -14,13 +14,14 @@ from pathlib import Path, PurePath
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from dgltrees._files import PathLike, draft_folder
-from dgltrees.errors import ConfigError, TreeError, settings_called
+from dgltrees.errors import ConfigError, TreeError, called, settings_called
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
@@ -71,10 +72,16 @@ Init = Callable[..., None]
 def parameters_by_name(init: Init) -> Init:
     """Decorate the constructor of an estimator, so that a wrong name is answered by the right one.
 
+    ``**shared`` in its signature stands for the parameters of :class:`TreeEstimator`, which
+    scikit-learn must find there by name.
+
     Raises:
         TypeError: there is no parameter of that name.
     """
-    names = [*inspect.signature(init).parameters][1:]
+    parameters = {**inspect.signature(init).parameters}
+    if parameters.pop("shared", None):
+        parameters.update(inspect.signature(TreeEstimator.__init__).parameters)
+    names = [name for name in parameters if name != "self"]
 
     @wraps(init)
     def checked(self: TreeEstimator, **parameters: Any) -> None:
@@ -88,6 +95,7 @@ def parameters_by_name(init: Init) -> Init:
             raise TypeError(f"{kind.__name__} has no parameter {name}; {cure}")
         init(self, **parameters)
 
+    setattr(checked, "__signature__", inspect.Signature([*parameters.values()]))  # noqa: B010
     return checked
 
 
@@ -120,6 +128,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         compile: compile the cell with numba; by default if the training is long enough.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
+        warm_start: continue from the last fit, or from a loaded model, with its columns, classes,
+            scales and weights; the trees may be new ones.
 
     Attributes:
         run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
@@ -177,6 +187,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
+        warm_start: bool = False,
     ) -> None:
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
         self.readout, self.objective, self.features = readout, objective, features
@@ -184,11 +195,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
         self.children_key = children_key
         self.compile, self.settings, self.progress = compile, settings, progress
+        self.warm_start = warm_start
 
     def fit(
         self,
         X: Trees,
         y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
         validation: tuple[Trees, ArrayLike] | None = None,
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
@@ -200,9 +213,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             X: the trees: a :class:`~dgltrees.Forest`, the result of :func:`~dgltrees.read`,
                 :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
             y: their targets, one per tree or pair, or a row of several.
+            sample_weight: weights of the trees in the loss, which then determines the best epoch;
+                trees of weight 0 are left out.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
-                training, as Optuna's ``TrialPruned`` does.
+                training, as Optuna's ``TrialPruned`` does. An interrupt (Ctrl-C) ends it with the
+                best epoch so far.
             out: the run directory to train in, which can be resumed; by default nothing is written.
 
         Returns:
@@ -223,7 +239,32 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
         raw = self._labeled(X, y, layout=layout)
-        return self._train(raw, [*raw.columns], valid, on_epoch, out, layout)
+        weigh = partial(self._weights, y, sample_weight)
+        return self._train(raw, [*raw.columns], valid, on_epoch, out, layout, weigh)
+
+    def _weights(self, y: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+        """Return the weights of trees; None if all are equal.
+
+        Raises:
+            ConfigError: they are not one number per tree, one is negative or not finite, or all are
+                0.
+        """
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, np.float64)
+        count = len(cast(Any, y))
+        if weights.shape != (count,):
+            raise ConfigError(
+                f"expected sample_weight to be a number per tree, ({count},), got the shape "
+                f"{weights.shape}"
+            )
+        wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+        if len(wrong) or not weights.any():
+            raise ConfigError(
+                "expected sample_weight to be finite numbers of at least 0, one of them above 0, "
+                f"got {wrong[0] if len(wrong) else 'only zeros'}"
+            )
+        return weights
 
     def _labeled(
         self, X: Trees, y: ArrayLike, *, layout: RecordLayout | None = None
@@ -239,8 +280,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         on_epoch: Callable[[dict[str, Any]], None] | None,
         out: PathLike | None,
         layout: RecordLayout,
+        weigh: Callable[[], NDArray[np.float64] | None] = lambda: None,
     ) -> Any:
         """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
+        start = self.run_ if self.warm_start and hasattr(self, "run_") else None
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:
             if self.progress:
@@ -252,18 +295,33 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         with settings_called({**arguments, "data.target": "y", "data.group": "groups"}):
             settings = self._settings(targets, layout, pairs=raw.arity > 1)
             task = cast(CustomTreesTask, settings.task)
-            learned, read_valid = task.examples(raw, settings.data, None), None
+            names = None
+            if start is not None:
+                settings, names = _continued(settings, start), start.vocabularies
+            learned, read_valid = task.examples(raw, settings.data, names), None
+            known = task.is_labeled(task.targets(learned)).reshape(len(learned), -1).any(1)
+            if not known.all():  # which the schema of another fit allows
+                raise TreeError("missing target; add it", tree=int(known.argmin()))
+            if (weights := weigh()) is not None:
+                learned = replace(learned, columns={**learned.columns, "weight": weights})
+                learned = learned.select(weights > 0)
+                if settings.training.monitor is None:  # other metrics have no weights
+                    settings = settings.replace("training", monitor="loss")
             if valid is not None:  # read by the schema of training
                 read_valid = partial(task.examples, valid, settings.data)
             splits = split_examples(task, settings.data, learned, read_valid)
             if out is None and (settings.training.logger or pretrained_folder(settings.data)):
                 out = self._temporary()
-            if out is not None:
-                train(settings, out, splits, bar=self.progress, on_epoch=each_epoch)
-                self._open(out)
-            else:
-                trained = train_in_memory(settings, splits, bar=self.progress, on_epoch=each_epoch)
-                self._take(*trained)
+            options: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
+            if start is not None:
+                options["start"] = start.model.state_dict()
+            # torch's generators continue after the fit as if there had been none
+            with torch.random.fork_rng(range(torch.cuda.device_count())):
+                if out is not None:
+                    train(settings, out, splits, **options)
+                    self._open(out)
+                else:
+                    self._take(*train_in_memory(settings, splits, **options))
         return self
 
     def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
@@ -354,6 +412,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
         self.n_features_in_ = len(self.feature_names_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of scikit-learn: trees instead of arrays, and missing values allowed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.dict = False, True
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "run_")
@@ -477,6 +543,22 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         """Set fitted attributes from the values of :meth:`_plain`."""
+
+
+def _continued(settings: Settings, start: TrainedModel) -> Settings:
+    """Return the settings of a fit that continues from a model.
+
+    Raises:
+        ConfigError: the settings of the model have changed.
+    """
+    before = start.settings.model
+    for name, value in settings.model.items():
+        if value is not None and value != before.get(name):
+            raise ConfigError(
+                f"expected {called(f'model.{name}')} to be {before.get(name)!r} with warm_start, "
+                f"as in the last fit, got {value!r}; set warm_start=False"
+            )
+    return settings.replace("model", **before)
 
 
 def as_examples(X: Trees) -> LabeledTrees:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.class_weight import compute_sample_weight
 
 from dgltrees._files import PathLike
-from dgltrees.estimators.base import TreeEstimator, Trees
+from dgltrees.errors import ConfigError
+from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
+from dgltrees.models.encoder import Encoder
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.trees.columns import name_of
 
 
@@ -20,6 +24,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     ``TreeClassifier().fit(functions, packages).predict_proba(others)``
 
     Arguments:
+        class_weight: the weight of each class in the loss: a dictionary, or ``balanced``
+            for the inverse of its frequency. Without it all trees have the same weight.
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
 
     Attributes:
@@ -28,10 +34,37 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     _preset = "classify"
 
+    @parameters_by_name
+    def __init__(
+        self,
+        *,
+        class_weight: Mapping[Any, float] | Sequence[Mapping[Any, float]] | str | None = None,
+        **shared: Any,
+    ) -> None:
+        super().__init__(**shared)
+        self.class_weight = class_weight
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = True
+        return tags
+
+    def _weights(self, y: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+        """Return the weights of trees times those of their classes; see :meth:`fit`."""
+        weights = super()._weights(y, sample_weight)
+        if self.class_weight is None:
+            return weights
+        try:
+            of_classes = compute_sample_weight(self.class_weight, y)
+        except ValueError as error:
+            raise ConfigError(f"cannot use class_weight {self.class_weight!r}: {error}") from None
+        return np.asarray(of_classes if weights is None else weights * of_classes)
+
     def fit(
         self,
         X: Trees,
         y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
         validation: tuple[Trees, ArrayLike] | None = None,
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
@@ -42,6 +75,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         Arguments:
             X: the trees.
             y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
+            sample_weight: weights of the trees in the loss, which then determines the best epoch;
+                trees of weight 0 are left out.
             validation: trees and classes that decide when to stop and which epoch is the best.
             on_epoch: a function that is called with the metrics of each epoch; an exception from it
                 stops the training, such as Optuna's ``TrialPruned``.
@@ -61,7 +96,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             >>> model.classes_, model.predict_proba(trees[:1]).shape
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
-        super().fit(X, y, validation=validation, on_epoch=on_epoch, out=out)
+        super().fit(X, y, sample_weight, validation=validation, on_epoch=on_epoch, out=out)
         values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
         self._set_classes(values)
         return self
@@ -128,10 +163,16 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self.classes_ = np.array(values["classes"])
 
 
-class TreeEncoder(TransformerMixin, TreeClassifier):  # type: ignore[misc]
+class TreeEncoder(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    TreeClassifier,
+):
     """Transformer of trees into the vectors that a classifier of them has learned.
 
     ``make_pipeline(TreeEncoder(), LogisticRegression())`` learns the vectors from the same classes.
+    The entries of a vector are named ``treeencoder0``, ``treeencoder1``, ..., and
+    ``set_output(transform="pandas")`` returns them as a table.
     For vectors that are learned from numbers use :meth:`TreeRegressor.encode
     <dgltrees.estimators.TreeRegressor>`.
 
@@ -139,11 +180,17 @@ class TreeEncoder(TransformerMixin, TreeClassifier):  # type: ignore[misc]
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
     """
 
+    @property
+    def _n_features_out(self) -> int:
+        """The number of entries of a vector."""
+        run = self._fitted()
+        return int(cast(Encoder, run.encoder).size * cast(CustomTreesTask, run.task).arity)
+
     def transform(self, X: Trees) -> NDArray[np.float32]:
         """Return the vector of each tree, ``(n_trees, hidden_size)``."""
         return self.encode(X)
 
-    def fit_transform(self, X: Trees, y: ArrayLike) -> NDArray[np.float32]:
-        """Train on trees and return their vectors, ``(n_trees, hidden_size)``."""
-        self.fit(X, y)
+    def fit_transform(self, X: Trees, y: ArrayLike, **options: Any) -> NDArray[np.float32]:
+        """Train on trees and return their vectors, ``(n_trees, hidden_size)``; see :meth:`fit`."""
+        self.fit(X, y, **options)
         return self.transform(X)

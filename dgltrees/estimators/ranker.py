@@ -40,45 +40,8 @@ class TreeRanker(TreeEstimator):
     _settings_of: ClassVar[Mapping[str, str]] = {**TreeEstimator._settings_of, "best": "data.best"}
 
     @parameters_by_name
-    def __init__(
-        self,
-        *,
-        best: str | None = None,
-        encoder: str | None = None,
-        cell: str | None = None,
-        hidden_size: int | None = None,
-        readout: str | None = None,
-        objective: str | None = None,
-        features: Any = None,
-        validation_fraction: float | None = None,
-        epochs: int | None = None,
-        patience: int | None = None,
-        batch_size: int | None = None,
-        lr: float | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        children_key: str | None = None,
-        compile: bool | None = None,
-        settings: Mapping[str, Any] | None = None,
-        progress: bool | None = False,
-    ) -> None:
-        super().__init__(
-            encoder=encoder,
-            cell=cell,
-            hidden_size=hidden_size,
-            readout=readout,
-            objective=objective,
-            features=features,
-            validation_fraction=validation_fraction,
-            epochs=epochs,
-            patience=patience,
-            batch_size=batch_size,
-            lr=lr,
-            random_state=random_state,
-            children_key=children_key,
-            compile=compile,
-            settings=settings,
-            progress=progress,
-        )
+    def __init__(self, *, best: str | None = None, **shared: Any) -> None:
+        super().__init__(**shared)
         self.best = best
 
     def fit(

@@ -19,7 +19,8 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
 
     Arguments:
         log_target: predict the logarithm of the target, for targets over several orders of
-            magnitude.
+            magnitude. A target of 0 counts as half the smallest positive one, and no prediction is
+            0 or less.
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
     """
 
@@ -30,46 +31,14 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     }
 
     @parameters_by_name
-    def __init__(
-        self,
-        *,
-        log_target: bool | None = None,
-        encoder: str | None = None,
-        cell: str | None = None,
-        hidden_size: int | None = None,
-        readout: str | None = None,
-        objective: str | None = None,
-        features: Any = None,
-        validation_fraction: float | None = None,
-        epochs: int | None = None,
-        patience: int | None = None,
-        batch_size: int | None = None,
-        lr: float | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        children_key: str | None = None,
-        compile: bool | None = None,
-        settings: Mapping[str, Any] | None = None,
-        progress: bool | None = False,
-    ) -> None:
-        super().__init__(
-            encoder=encoder,
-            cell=cell,
-            hidden_size=hidden_size,
-            readout=readout,
-            objective=objective,
-            features=features,
-            validation_fraction=validation_fraction,
-            epochs=epochs,
-            patience=patience,
-            batch_size=batch_size,
-            lr=lr,
-            random_state=random_state,
-            children_key=children_key,
-            compile=compile,
-            settings=settings,
-            progress=progress,
-        )
+    def __init__(self, *, log_target: bool | None = None, **shared: Any) -> None:
+        super().__init__(**shared)
         self.log_target = log_target
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R2 of the predictions, as scikit-learn's regressors do.

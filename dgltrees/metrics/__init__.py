@@ -3,7 +3,7 @@
 from dgltrees.metrics.classes import accuracy, class_metrics, flag_metrics
 from dgltrees.metrics.intervals import Summary, summarize
 from dgltrees.metrics.ranks import ndcg, order_metrics, pair_metrics, rank_within, ranking
-from dgltrees.metrics.regression import number_metrics, q_errors
+from dgltrees.metrics.regression import neg_median_q_error, number_metrics, q_errors
 
 __all__ = [
     "Summary",
@@ -11,6 +11,7 @@ __all__ = [
     "class_metrics",
     "flag_metrics",
     "ndcg",
+    "neg_median_q_error",
     "number_metrics",
     "order_metrics",
     "pair_metrics",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 def number_metrics(
@@ -69,3 +71,23 @@ def q_errors(targets: NDArray[np.float64], predictions: NDArray[np.float64]) -> 
         [2.0, 1.0, 4.0]
     """
     return np.maximum(predictions / targets, targets / predictions)
+
+
+def neg_median_q_error(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return minus the median q-error of an estimator, a scorer for scikit-learn.
+
+    ``cross_val_score(model, X, y, scoring=neg_median_q_error)``
+
+    Arguments:
+        estimator: a fitted regressor.
+        X: its inputs.
+        y: ``(R,)`` their targets. A target or prediction of 0 or less counts as an infinite error.
+
+    Returns:
+        at most -1, for perfect predictions; minus infinity if half of the errors are infinite.
+    """
+    targets, predictions = np.asarray(y, np.float64), np.asarray(estimator.predict(X))
+    positive = (targets > 0) & (predictions > 0)
+    errors = np.full(len(targets), np.inf)
+    errors[positive] = q_errors(targets[positive], predictions[positive])
+    return -float(np.median(errors))

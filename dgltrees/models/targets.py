@@ -234,7 +234,8 @@ class NumberTargets(TargetHead):
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
         count: number of targets.
-        log_target: predict the logarithm of a target y, or of 1 + y if a training target is 0.
+        log_target: predict the logarithm of a target. A target of 0 counts as half the smallest
+            positive training target, and no prediction is 0 or less.
         objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
             beyond ``huber_delta``; ``quantile``, which predicts a quantile; or ``ordinal``, for
             integers on a scale such as 1 to 5.
@@ -248,13 +249,13 @@ class NumberTargets(TargetHead):
     sparse distribution whose mean is the target.
 
     Raises:
-        TreeError: :meth:`learn_scale` gets negative targets with ``log_target``, or targets beyond
-            the scale.
+        TreeError: :meth:`learn_scale` gets negative targets or only zeros with ``log_target``, or
+            targets beyond the scale.
     """
 
     mean: Tensor
     deviation: Tensor
-    shift: Tensor
+    zero: Tensor
     lowest: Tensor
 
     def __init__(
@@ -276,7 +277,7 @@ class NumberTargets(TargetHead):
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.numbers, self.log_target, self.objective = count, log_target, objective
         self.huber_delta, self.quantile, self.levels = huber_delta, quantile, levels
-        for name, start in (("mean", 0.0), ("deviation", 1.0), ("shift", 0.0), ("lowest", 0.0)):
+        for name, start in (("mean", 0.0), ("deviation", 1.0), ("zero", 1.0), ("lowest", 0.0)):
             self.register_buffer(name, torch.full((count,), start, dtype=torch.float64))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
@@ -297,14 +298,20 @@ class NumberTargets(TargetHead):
                     f"expected targets of at least 0 with {called('model.log_target')}, got "
                     f"{lowest.min():g}; leave it out"
                 )
-            self.shift.copy_(torch.from_numpy((lowest <= 0).astype(float)))
+            positive = np.nanmin(np.where(targets > 0, targets, np.inf), 0)
+            if np.isinf(positive).any():
+                raise TreeError(
+                    f"expected a target above 0 with {called('model.log_target')}, got only 0; "
+                    "leave it out"
+                )
+            self.zero.copy_(torch.from_numpy(positive / 2))
         y = self._scale_in(torch.from_numpy(targets)).numpy()
         mean, deviation = np.nanmean(y, 0), np.nanstd(y, 0)
         self.mean.copy_(torch.from_numpy(mean))
         self.deviation.copy_(torch.from_numpy(np.where(deviation > 0, deviation, 1.0)))
 
     def _scale_in(self, y: Tensor) -> Tensor:
-        return torch.log(y + self.shift) if self.log_target else y
+        return torch.log(torch.where(y == 0, self.zero.double(), y)) if self.log_target else y
 
     def _values(self, outputs: Tensor) -> Tensor:
         """Return predictions in the unit of the targets, ``(R, numbers)``, float64."""
@@ -313,7 +320,7 @@ class NumberTargets(TargetHead):
             steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
             return (p * steps).sum(-1) + self.lowest.double()
         y = outputs.double() * self.deviation.double() + self.mean.double()
-        return torch.exp(y) - self.shift.double() if self.log_target else y
+        return torch.exp(y) if self.log_target else y
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the losses, ``(R,)``: means over the known numbers."""

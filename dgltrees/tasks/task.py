@@ -237,6 +237,10 @@ class Task:
         mask: NDArray[np.bool_] = self._classes(data) >= 0
         return mask
 
+    def weights(self, data: LabeledTrees) -> NDArray[np.float64] | None:
+        """Return the weight of every row in the training loss, ``(R,)``; None: all are equal."""
+        return None
+
     def rows(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the examples ``ids``, in the order of the model's outputs."""
         return rows_of(data.forest.offsets, ids) if self.nodes else ids

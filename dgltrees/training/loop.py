@@ -6,6 +6,7 @@ import dataclasses
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -130,6 +131,7 @@ class Trainer:
                 "data.valid_fraction"
             )
         self.labeled = self.task.labeled(splits.train)  # (R,)
+        self.weights = self.task.weights(splits.train)  # (R,)
         self.groups = whole_groups(self.task, splits.train)  # (E,)
         self.progress = Progress()  # of a new run
         self._announces = bar is not False and fabric.is_global_zero
@@ -150,10 +152,24 @@ class Trainer:
                 log_past(self.fabric, progress.history)
 
     def fit(self) -> Progress:
-        """Train until the epochs or the patience are used up, and return the progress."""
+        """Train until the epochs or the patience are used up, and return the progress.
+
+        If a training in memory is interrupted (Ctrl-C), it ends with the best epoch so far, and a
+        warning. One in a run directory can be resumed.
+        """
         with deterministic(self.settings.deterministic):
-            while not self._over():
-                self._epoch()
+            try:
+                while not self._over():
+                    self._epoch()
+            except KeyboardInterrupt:
+                if not self._best:
+                    raise
+                warnings.warn(
+                    f"the training was interrupted in epoch {self.progress.epoch + 1} of "
+                    f"{self.settings.epochs}; the model is that of epoch "
+                    f"{self.progress.best_epoch}, the best so far",
+                    stacklevel=2,
+                )
         self._check_best()
         return self.progress
 
@@ -204,10 +220,10 @@ class Trainer:
         )
         every = self.settings.save_every_n_steps
         finite = torch.tensor(state.step, device=self.fabric.device)  # steps with a finite loss
-        for (batch, targets), ids, (_, counts) in bar:
+        for (batch, targets), ids, (mine, counts) in bar:
             if self.settings.schedule == "linear":
                 self._decay(state.epoch + state.step / len(batches))
-            step_loss, rows = self._step(ids, batch, targets, counts)
+            step_loss, rows = self._step(ids, mine, batch, targets, counts)
             loss += step_loss
             finite += loss.isfinite()
             state.step, state.rows = state.step + 1, state.rows + rows
@@ -241,13 +257,19 @@ class Trainer:
             )
 
     def _step(
-        self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
+        self,
+        ids: NDArray[Any],
+        mine: NDArray[Any],
+        batch: TreeBatch,
+        targets: Tensor,
+        counts: bool,
     ) -> tuple[Tensor, int]:
         """Update the model on a batch; return the total loss before it, and the number of rows.
 
         Arguments:
             ids: the examples of all processes.
-            batch, targets: the part of this process.
+            mine: those of this process.
+            batch, targets: the trees and targets of these.
             counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
         task, fabric = self.task, self.fabric
@@ -258,13 +280,22 @@ class Trainer:
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollout = task.rollout(self.plain, batch.to(fabric.device))
-        loss = self._update(rollout, targets, weight) * float(counts)
+        rows = None
+        if self.weights is not None:
+            rows = torch.from_numpy(self.weights[task.rows(self.splits.train, mine)])
+        loss = self._update(rollout, targets, weight, rows) * float(counts)
         return total(fabric, loss.double()), count
 
-    def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:
-        """Update with the gradient of ``weight`` times the sum of losses, and return the sum."""
+    def _update(
+        self, rollout: Any, targets: Tensor, weight: float, of_rows: Tensor | None
+    ) -> Tensor:
+        """Update with the gradient of ``weight`` times the sum of losses, and return the sum.
+
+        Each loss is multiplied by the weight of its row, if rows have weights.
+        """
         fabric = self.fabric
-        losses = self.task.losses(self.model, rollout, targets).sum()
+        losses = self.task.losses(self.model, rollout, targets)
+        losses = losses.sum() if of_rows is None else (losses * of_rows.to(losses)).sum()
         loss = losses * weight
         self.optimizer.zero_grad()
         fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.parameters))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 from tqdm import tqdm
 
@@ -67,6 +67,10 @@ OnOutputs = Callable[[Path, Task, LabeledTrees, Columns], None]
 """Called with the folder of a run, its task, examples, and the model's outputs for them."""
 
 
+Weights = Mapping[str, Tensor]
+"""Parameters and buffers of a model by name."""
+
+
 class _Trained(NamedTuple):
     """A trained model, and the contents of ``run.json`` and ``result.json``."""
 
@@ -105,10 +109,10 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
         TreeError: the task cannot read the data.
     """
     check_optimizer(settings.training)
-    return _prepare(settings, splits)
+    return _prepare(settings, splits, None)
 
 
-def _prepare(settings: Settings, splits: Splits | None) -> Prepared:
+def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -> Prepared:
     """Prepare a run as :func:`prepare`, with an optimizer that has been checked."""
     task = settings.task
     if splits is None:
@@ -135,6 +139,8 @@ def _prepare(settings: Settings, splits: Splits | None) -> Prepared:
         ) from None
     attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
+    if start is not None:
+        model.load_state_dict(start)
     return Prepared(settings, task, splits, test, model)
 
 
@@ -146,6 +152,7 @@ def train(
     bar: bool | None = None,
     on_epoch: OnEpoch = print_epoch,
     on_outputs: OnOutputs | None = None,
+    start: Weights | None = None,
 ) -> dict[str, Any]:
     """Train in the run directory ``out``, or resume the training there.
 
@@ -158,6 +165,7 @@ def train(
             exception; default: prints a line to standard error.
         on_outputs: called after the training, in the first process, with the outputs of the best
             epoch's model for the test examples, or without these for the validation examples.
+        start: the weights to start from, those of a model of the same settings and schema.
 
     Returns:
         The content of ``result.json``, with the best epoch, its metrics on the validation examples,
@@ -180,7 +188,9 @@ def train(
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
         try:
-            return _train(settings, splits, fabric, run, files, bar, on_epoch, on_outputs).result
+            return _train(
+                settings, splits, fabric, run, files, bar, on_epoch, on_outputs, start
+            ).result
         except (ConfigError, TreeError):
             if fabric.is_global_zero:
                 run.clear()
@@ -188,14 +198,19 @@ def train(
 
 
 def train_in_memory(
-    settings: Settings, splits: Splits, *, bar: bool | None = None, on_epoch: OnEpoch = print_epoch
+    settings: Settings,
+    splits: Splits,
+    *,
+    bar: bool | None = None,
+    on_epoch: OnEpoch = print_epoch,
+    start: Weights | None = None,
 ) -> tuple[TrainedModel, list[dict[str, Any]], dict[str, Any]]:
     """Train without a run directory; nothing is written, and nothing can be resumed.
 
     Arguments:
         settings: all settings; ``training.logger`` is None.
         splits: the examples.
-        bar, on_epoch: see :func:`train`.
+        bar, on_epoch, start: see :func:`train`.
 
     Returns:
         The model of the best epoch, the metrics of each epoch, and the result as in :func:`train`.
@@ -207,7 +222,9 @@ def train_in_memory(
     check_optimizer(settings.training)
     check_processes(settings.task)
     fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
-    trainer, metadata, result = _train(settings, splits, fabric, None, files, bar, on_epoch, None)
+    trainer, metadata, result = _train(
+        settings, splits, fabric, None, files, bar, on_epoch, None, start
+    )
     ready = trainer.ready
     trainer.load_best()
     # of several processes each predicts by itself
@@ -305,9 +322,10 @@ def _train(
     bar: bool | None,
     on_epoch: OnEpoch,
     on_outputs: OnOutputs | None,
+    start: Weights | None,
 ) -> _Trained:
     """Train in a run directory that this process has locked, or in memory."""
-    ready = _prepare(settings, splits)
+    ready = _prepare(settings, splits, start)
     trainer = Trainer(ready, fabric, run, bar, on_epoch)
     nodes = int(ready.splits.train.sizes.sum())
     compiles = compiles_run(ready.settings.training, nodes, run)

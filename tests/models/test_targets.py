@@ -101,13 +101,14 @@ def test_losses_of_numbers_are_of_standardised_errors(
 @pytest.mark.parametrize("zero", [False, True])
 def test_logarithms_of_targets_come_back_as_numbers(zero: bool) -> None:
     numbers = head(NumberTargets, 1, log_target=True)
-    y = np.array([0.0 if zero else 0.5, 10.0, 1000.0])
+    y = np.array([0.0 if zero else 0.005, 0.01, 1000.0])
     numbers.learn_scale(y[:, None])
-    shift = float(zero)
-    logs = np.log(y + shift)
+    counts_as = np.array([0.005, 0.01, 1000.0])  # zero as half the smallest of the others
+    logs = np.log(counts_as)
     z = torch.from_numpy((logs - logs.mean()) / logs.std())[:, None]
-    torch.testing.assert_close(numbers.decode(z)["prediction_0"], torch.from_numpy(y))
+    torch.testing.assert_close(numbers.decode(z)["prediction_0"], torch.from_numpy(counts_as))
     assert numbers.nll(z, torch.from_numpy(y)).abs().max() < 1e-12
+    assert (numbers.decode(torch.tensor([[-60.0]]).double())["prediction_0"] > 0).all()
 
 
 def test_a_scale_of_levels_is_the_sparse_distribution_of_tai() -> None:
@@ -129,6 +130,7 @@ def test_a_scale_of_levels_is_the_sparse_distribution_of_tai() -> None:
     ("options", "targets", "message"),
     [
         ({"log_target": True}, [-1.0, 2.0], "targets of at least 0 with model.log_target, got -1"),
+        ({"log_target": True}, [0.0, 0.0], "a target above 0 with model.log_target, got only 0"),
         (
             {"objective": "ordinal", "levels": 3},
             [1.0, 5.0],

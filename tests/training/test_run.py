@@ -44,6 +44,7 @@ def test_a_run_directory_holds_what_it_should(run: Run) -> None:
         "weights.safetensors",
         "metrics.jsonl",
         "resume.safetensors",
+        "resume.previous.safetensors",
         "resume.json",
         "result.json",
     }

@@ -35,7 +35,7 @@ from dgltrees.tasks.custom_trees.reading import (
 )
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import Names, Task
+from dgltrees.tasks.task import Columns, Names, Task
 from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -231,6 +231,17 @@ class CustomTreesTask(Task):
         """Return which rows have a target, ``(R,)``."""
         targets = self.targets(data)
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
+
+    def weights(self, data: LabeledTrees) -> NDArray[np.float64] | None:
+        """Return the column ``weight`` of the examples, scaled to the mean 1, if there is one."""
+        weights = data.columns.get("weight")
+        return None if weights is None else np.asarray(weights / weights.mean())
+
+    def mean_loss(self, data: LabeledTrees, outputs: Columns, rows: NDArray[np.bool_]) -> float:
+        """Return the mean of the losses of ``rows``, weighted if the rows have weights."""
+        weights = self.weights(data)
+        losses = outputs["loss"][rows]
+        return float(losses.mean() if weights is None else np.average(losses, None, weights[rows]))
 
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None

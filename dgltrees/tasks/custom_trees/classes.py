@@ -153,7 +153,7 @@ class ClassesTask(CustomTreesTask):
         """
         targets, rows = self.targets(data), self.labeled(data)
         check_any_target(data, rows)
-        loss, count = float(outputs["loss"][rows].mean()), int(rows.sum())
+        loss, count = self.mean_loss(data, outputs, rows), int(rows.sum())
         if targets.ndim > 1:
             p = np.stack([outputs[f"probability_{k}"] for k in range(targets.shape[1])], 1)
             flags = targets[rows]

@@ -109,7 +109,7 @@ class NumbersTask(CustomTreesTask):
             key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
         ]
         report: dict[str, Any] = {
-            "loss": float(outputs["loss"][rows].mean()),
+            "loss": self.mean_loss(data, outputs, rows),
             **{key: float(np.mean([part[key] for part in parts.values()])) for key in shared},
             "examples": int(rows.sum()),
         }

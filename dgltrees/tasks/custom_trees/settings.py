@@ -202,7 +202,8 @@ class NumbersObjective:
     """Loss of the standardised error: squared, huber or quantile; or ordinal, for targets on a
     scale of integers such as 1 to 5 (Tai et al., 2015)."""
     log_target: bool = False
-    """Learn the logarithm of the target, for targets over several orders of magnitude."""
+    """Learn the logarithm of the target, for targets over several orders of magnitude; 0 counts as
+    half the smallest positive target."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:

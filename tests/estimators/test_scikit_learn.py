@@ -1,0 +1,147 @@
+"""The habits of users of scikit-learn: weights, interrupts, continued fits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from dgltrees import ConfigError, TreeClassifier, TreeError, TreeRegressor
+from dgltrees.metrics import neg_median_q_error, q_errors
+from tests.training.samples import PLANS_FILE
+
+RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
+PLANS = [record["plan"] for record in RECORDS]
+SECONDS = np.array([record["seconds"] for record in RECORDS])
+SLOW = np.array([record["speed"] == "slow" for record in RECORDS])
+TINY: dict[str, Any] = {
+    "hidden_size": 4,
+    "epochs": 2,
+    "settings": {"model.embedding": 4, "data.baselines": False},
+}
+
+
+def test_scalars_of_numpy_are_those_of_python() -> None:
+    ours: dict[str, Any] = {"hidden_size": 4, "epochs": 1, "lr": 0.5, "cell": "gru"}
+    ours |= {"log_target": True, "validation_fraction": 0.5, "children_key": "Plans"}
+    ours |= {"features": ["Node Type", "Plan Rows"], "settings": {"data.baselines": False}}
+    theirs = {name: np.array(value)[()] for name, value in ours.items() if name != "settings"}
+    theirs["settings"] = {np.str_("data.baselines"): np.bool_(False)}
+    assert {*map(type, theirs.values())}.isdisjoint({int, float, str, bool, list})
+    one, other = (TreeRegressor(**each).fit(PLANS, SECONDS) for each in (ours, theirs))
+    np.testing.assert_array_equal(one.predict(PLANS), other.predict(PLANS))
+    assert one.run_.settings == other.run_.settings
+
+
+def test_weights_of_trees_and_classes() -> None:
+    longer = {**TINY, "epochs": 8, "lr": 0.02}
+    plain = TreeRegressor(**longer).fit(PLANS, SECONDS).predict(PLANS)
+    equal = TreeRegressor(**longer).fit(PLANS, SECONDS, np.full(60, 3.0)).predict(PLANS)
+    np.testing.assert_array_equal(equal, plain)
+    fast = np.where(SLOW, 1e-6, 1.0)
+    weighted = TreeRegressor(**longer).fit(PLANS, SECONDS, fast).predict(PLANS)
+    assert weighted.mean() < plain.mean()
+    without = TreeRegressor(**TINY).fit(PLANS, SECONDS, np.where(SLOW, 0, 1))
+    sizes = without.run_.metadata["examples"]
+    assert sizes["train"] + sizes["valid"] == (~SLOW).sum()
+    for heavy in (False, True):
+        weights = {heavy: 100.0, not heavy: 0.001}
+        model = TreeClassifier(class_weight=weights, **longer).fit(PLANS, SLOW)
+        assert (model.predict(PLANS) == heavy).all()
+        again = TreeClassifier(**longer).fit(PLANS, SLOW, np.where(heavy == SLOW, 100.0, 0.001))
+        np.testing.assert_array_equal(again.predict_proba(PLANS), model.predict_proba(PLANS))
+    with config_context(enable_metadata_routing=True):
+        routed = TreeRegressor(**TINY).set_fit_request(sample_weight=True)
+        routed.set_score_request(sample_weight=True)
+        scores = cross_val_score(routed, PLANS, SECONDS, params={"sample_weight": fast}, cv=2)
+    assert np.isfinite(scores).all()
+
+
+def test_the_median_q_error_is_a_scorer() -> None:
+    model = TreeRegressor(log_target=True, **TINY)
+    scores = cross_val_score(model, PLANS, SECONDS, cv=2, scoring=neg_median_q_error)
+    fitted = TreeRegressor(log_target=True, **TINY).fit(PLANS[30:], SECONDS[30:])
+    errors = q_errors(SECONDS[:30], fitted.predict(PLANS[:30]))
+    assert scores[0] == pytest.approx(-np.median(errors))
+    search = GridSearchCV(model, {"lr": [0.001, 0.01]}, cv=2, scoring=neg_median_q_error)
+    assert search.fit(PLANS, SECONDS).best_score_ == max(search.cv_results_["mean_test_score"])
+    assert neg_median_q_error(fitted, PLANS[:3], [0.0, 1.0, 0.0]) == -np.inf
+    assert neg_median_q_error(fitted, PLANS, np.where(SECONDS < 1e-4, 0, SECONDS)) > -np.inf
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], r"a number per tree, \(60,\), got the shape \(2,\)"),
+        (np.ones((60, 1)), r"got the shape \(60, 1\)"),
+        (np.zeros(60), "one of them above 0, got only zeros"),
+        (np.append(np.ones(59), -1.0), "of at least 0, .*, got -1.0"),
+        (np.append(np.ones(59), np.nan), "finite numbers .*, got nan"),
+    ],
+)
+def test_wrong_weights_are_named(weights: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=f"expected sample_weight to be .*{message}"):
+        TreeRegressor(**TINY).fit(PLANS, SECONDS, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weight", ["even", {"fast": 1.0}])
+def test_wrong_weights_of_classes_are_named(weight: Any) -> None:
+    with pytest.raises(ConfigError, match="cannot use class_weight .*'class_weight'|are not in cl"):
+        TreeClassifier(class_weight=weight, **TINY).fit(PLANS, SLOW)
+
+
+def test_random_states_of_torch_and_numpy_are_left_as_they_were() -> None:
+    torch.manual_seed(1234)
+    np.random.seed(1234)
+    before, numbers = torch.get_rng_state(), np.random.RandomState(1234).rand(3)
+    TreeRegressor(random_state=5, **TINY).fit(PLANS, SECONDS).predict(PLANS)
+    np.testing.assert_array_equal(np.random.rand(3), numbers)
+    TreeRegressor(random_state=None, **TINY).fit(PLANS, SECONDS)  # a seed of numpy's generator
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_an_interrupt_keeps_the_best_epoch(tmp_path: Path) -> None:
+    def interrupt(line: dict[str, Any]) -> None:
+        if line["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    model = TreeRegressor(**{**TINY, "epochs": 9, "patience": 9})
+    two = TreeRegressor(**TINY).fit(PLANS, SECONDS)
+    best, expected = two.result_["best_epoch"], two.predict(PLANS)
+    with pytest.warns(UserWarning, match=f"interrupted in epoch 3 of 9; .* that of epoch {best},"):
+        model.fit(PLANS, SECONDS, on_epoch=interrupt)
+    np.testing.assert_array_equal(model.predict(PLANS), expected)
+    model.save(tmp_path / "model")
+
+    def at_once(line: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):  # a run directory can be resumed
+        model.fit(PLANS, SECONDS, on_epoch=at_once, out=tmp_path / "run")
+    model.fit(PLANS, SECONDS, out=tmp_path / "run")
+    assert len(model.history_) == 9
+
+
+def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
+    model = TreeRegressor(warm_start=True, patience=9, **TINY).fit(PLANS[:40], SECONDS[:40])
+    model.save(tmp_path / "model")
+    first, losses = model.run_.vocabularies, [model.history_[0]["train_loss"]]
+    for _ in range(3):
+        losses.append(model.fit(PLANS[:40], SECONDS[:40]).history_[0]["train_loss"])
+    assert losses == sorted(losses, reverse=True)
+    loaded = TreeRegressor.load(tmp_path / "model")
+    before = loaded.predict(PLANS)
+    new = [{**plan, "Node Type": "Custom Scan"} for plan in PLANS[40:]]
+    loaded.fit(new, SECONDS[40:])
+    assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
+    assert not np.array_equal(loaded.predict(PLANS), before)
+    with pytest.raises(ConfigError, match="hidden_size to be 4 with warm_start, .*, got 5; set"):
+        loaded.set_params(hidden_size=5).fit(PLANS, SECONDS)
+    with pytest.raises(TreeError, match="tree 1: missing target"):
+        model.fit(PLANS[:2], [1.0, np.nan])
