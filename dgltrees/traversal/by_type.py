@@ -159,7 +159,7 @@ class _Work(Work):
         for kind, of_type in enumerate(self.by_type.types):
             if kind not in frames and isinstance(of_type.reduce, BuiltinReduce):
                 if kind not in self.empty:
-                    self.empty[kind] = _no_messages(of_type, {**self.ndata, **like})
+                    self.empty[kind] = no_messages(of_type, {**self.ndata, **like})
                 frames[kind] = of_type.reduce.without_messages(self.empty[kind], nodes)
         return [frames.get(kind, {}) for kind in self.by_type.order]
 
@@ -195,7 +195,7 @@ def _reduced(
     return joined(parts)
 
 
-def _no_messages(functions: OfType, ndata: Data) -> dict[str, Tensor]:
+def no_messages(functions: OfType, ndata: Data) -> dict[str, Tensor]:
     """Return the messages of no edges, for the shape of a message."""
     nodes, edges = (
         {name: field[:0].detach() for name, field in data.items()}

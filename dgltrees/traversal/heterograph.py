@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, run_by_type
+from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, no_messages, run_by_type
 from dgltrees.traversal.frontiers import frontier_schedule
 from dgltrees.traversal.functions import is_builtin, message_function, reduce_function
 from dgltrees.traversal.levels import Update, run
@@ -101,7 +101,14 @@ def _compiled(
     sums = is_builtin(reduce) and reduce.name == cross_reducer == "sum"
     if update is None or not (same and sums):
         return None
-    out, edata = reduce.out_field, {n: torch.cat([c[n] for c in columns]) for n in columns[0]}
+    mail, out, send = reduce.msg_field, reduce.out_field, message_function(message)
+    edata = {name: torch.cat([each[name] for each in columns]) for name in columns[0]}
+    of_type = OfType(graph.canonical_etypes[0], send, reduce_function(reduce), edata)
+    like, fields = no_messages(of_type, dict(graph.ndata))[mail], dict(graph.ndata)
+    fields[out] = like.new_zeros(batch.num_nodes, *like.shape[1:])  # of nodes without messages
+
+    def total(nodes: Nodes) -> dict[str, Tensor]:
+        return {out: nodes.mailbox[mail].sum(1)}
 
     def both(nodes: Nodes) -> dict[str, Tensor]:
         return {out: nodes.data[out], **update(nodes)}
@@ -109,9 +116,9 @@ def _compiled(
     def generic(batch: TreeBatch, ndata: Data, edata: Data) -> dict[str, Tensor]:
         return run(make_schedule(batch), ndata, edata, *functions)
 
-    functions = message_function(message), reduce_function(reduce), both
+    functions = send, total, both
     traversal = Traversal(*functions, None, None, None, generic)
-    return general_states(traversal, batch, dict(graph.ndata), edata)
+    return general_states(traversal, batch, fields, edata)
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees import ConfigError, TreeError, prop_nodes_topo
+from dgltrees import ConfigError, TreeError, compile_report, prop_nodes_topo
 from dgltrees._dgl import dgl
 from tests.traversal.test_topo import D, gradients
 from tests.worlds import acyclic_graphs
@@ -223,3 +223,32 @@ def test_mistakes(make: Any, functions: Any, cross: Any, options: Any, text: str
     with pytest.raises((ConfigError, TreeError), match=re.escape(text)) as error:
         prop_nodes_topo(make(), functions, cross, **options)
     assert "\n" not in str(error.value)
+
+
+class Summing(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.u = torch.nn.Linear(D, D).double()
+
+    def update(self, nodes: Any) -> dict[str, Tensor]:
+        return {"h": torch.tanh(nodes.data["x"] + self.u(nodes.data["s"]))}
+
+
+def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
+    pytest.importorskip("numba")
+    rng, cell = np.random.default_rng(0), Summing()
+    src = np.arange(1, 60)
+    graph = typed((60, src, rng.integers(0, src)), rng)
+    functions = {name: (fn.copy_u("h", "m"), fn.sum("m", "s")) for name in "ABC"}
+    found = []
+    for options in ({}, {"compile": False}, {"backend": "dgl"}):
+        x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D).requires_grad_()
+        with graph.local_scope():
+            graph.ndata.update(x=x, h=torch.zeros_like(x))
+            prop_nodes_topo(graph, functions, "sum", apply_node_func=cell.update, **options)
+            fields = dict(graph.ndata)
+        both = torch.cat([fields["h"], fields["s"]])
+        found.append((fields, gradients(both, [x, cell.u.weight])))
+    assert compile_report(cell) == "Summing is compiled"
+    for other in found[1:]:
+        torch.testing.assert_close(found[0], other)
