@@ -292,7 +292,14 @@ def write(graph: DGLGraph | TreeBatch, states: Mapping[str, Tensor]) -> None:
 
 
 def _batch(graph: DGLGraph | TreeBatch) -> TreeBatch:
-    return graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
+    if isinstance(graph, TreeBatch):
+        return graph
+    if len(getattr(graph, "canonical_etypes", ())) > 1:
+        raise TreeError(
+            f"expected a homogeneous graph, got the edge types {', '.join(graph.etypes)}; use "
+            "prop_nodes_topo with functions by edge type, or dgl.to_homogeneous(graph)"
+        )
+    return TreeBatch.from_graph(graph)
 
 
 def _dgl(graph: DGLGraph | TreeBatch) -> Any:

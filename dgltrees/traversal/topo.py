@@ -193,7 +193,10 @@ def prop_nodes_topo(
             )
         _check_backend(backend, activation_checkpointing)
         by_type = message_func, reduce_func, apply_node_func
-        states = run_heterograph(graph, *by_type, backend, compile, activation_checkpointing)
+        typed = graph
+        if isinstance(graph, TreeBatch):
+            typed = graph.with_data(graph.ndata).heterograph()  # the data of now
+        states = run_heterograph(typed, *by_type, backend, compile, activation_checkpointing)
         write(graph, states)
         return
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees import ConfigError, TreeError, compile_report, prop_nodes_topo
+from dgltrees import ConfigError, Forest, TreeError, compile_report, prop_nodes_topo
 from dgltrees._dgl import dgl
+from dgltrees.cells.compiled.kernels import available
+from tests.cells.compiled.interpreter import compiling
 from tests.traversal.test_topo import D, gradients
 from tests.worlds import acyclic_graphs
 
@@ -166,6 +168,29 @@ def test_reduced_fields_are_stored_and_a_type_without_messages_counts_as_zeros()
     assert graph.ndata["h"][:, 0].tolist() == [1.0, 1.0, 2.0, 1.5]
 
 
+def test_a_batch_with_names_of_edge_types() -> None:
+    batch = Forest.build([-1, 0, 0, 2, -1, 0], offsets=[0, 4, 6], pos=[0, 0, 1, 1, 0, 0]).batch()
+    batch.ndata["x"] = torch.arange(6.0)
+    graph = batch.heterograph()
+    functions = {
+        "child0": (fn.copy_u("x", "m"), fn.sum("m", "x")),
+        "child1": (lambda edges: {"m": 10 * edges.src["x"]}, fn.sum("m", "x")),
+    }
+    for each in (batch, graph):
+        prop_nodes_topo(each, functions, "sum")
+        assert each.ndata["x"].tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        each.ndata["x"] = torch.arange(6.0)
+        sums = {
+            key: (m, lambda n: {"y": n.mailbox["m"].sum(1)}) for key, (m, _) in functions.items()
+        }
+        prop_nodes_topo(each, sums, "sum", apply_node_func=add)
+        assert each.ndata["x"].tolist() == [321.0, 1.0, 32.0, 3.0, 9.0, 5.0]
+
+
+def add(nodes: Any) -> dict[str, Tensor]:
+    return {"x": nodes.data["x"] + nodes.data["y"] if "y" in nodes.data else nodes.data["x"]}
+
+
 def good() -> Any:
     graph = dgl.heterograph({A: ([0], [1]), B: ([0, 3], [2, 4])}, num_nodes_dict={"n": 5})
     graph.set_batch_num_nodes(torch.tensor([3, 2]))
@@ -234,8 +259,8 @@ class Summing(torch.nn.Module):
         return {"h": torch.tanh(nodes.data["x"] + self.u(nodes.data["s"]))}
 
 
+@pytest.mark.skipif(not available(), reason="no numba")
 def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
-    pytest.importorskip("numba")
     rng, cell = np.random.default_rng(0), Summing()
     src = np.arange(1, 60)
     graph = typed((60, src, rng.integers(0, src)), rng)
@@ -243,7 +268,7 @@ def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
     found = []
     for options in ({}, {"compile": False}, {"backend": "dgl"}):
         x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D).requires_grad_()
-        with graph.local_scope():
+        with graph.local_scope(), compiling():
             graph.ndata.update(x=x, h=torch.zeros_like(x))
             prop_nodes_topo(graph, functions, "sum", apply_node_func=cell.update, **options)
             fields = dict(graph.ndata)
