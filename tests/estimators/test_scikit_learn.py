@@ -205,7 +205,11 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
     loaded.fit(new, SECONDS[40:])
     assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     assert not np.array_equal(loaded.predict(PLANS), before)
+    loaded.fit(PLANS[:1], SECONDS[:1])  # most names do not occur in it
+    assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     with pytest.raises(ConfigError, match="hidden_size to be 4 with warm_start, .*, got 5; set"):
         loaded.set_params(hidden_size=5).fit(PLANS, SECONDS)
+    classes = TreeClassifier(warm_start=True, **TINY).fit(PLANS, SLOW)
+    assert classes.fit(PLANS[:5], [True] * 5).classes_.tolist() == [False, True]
     with pytest.raises(TreeError, match="tree 1: missing target"):
         model.fit(PLANS[:2], [1.0, np.nan])
