@@ -207,7 +207,8 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
         )
     ordered = sorted(types, key=names.index)
     filled = [name for name in ordered if len(types[name][0])] or ordered[:1]
-    src, dst = (torch.cat([types[name][i] for name in filled]).long().cpu() for i in (0, 1))
+    ends = zip(*(types[name][:2] for name in filled))
+    src, dst = (torch.cat(parts).long().cpu() for parts in ends)
     counts = torch.tensor([len(types[name][0]) for name in filled])
     numbers = torch.tensor([names.index(name) for name in filled]).repeat_interleave(counts)
 
