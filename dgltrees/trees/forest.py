@@ -547,16 +547,7 @@ class Forest:
             >>> Forest.build([-1, 0, 0]).heterograph().etypes
             ['child0', 'child1']
         """
-        batch = self.batch(ids)
-        if etype is not None:
-            if etype not in self.vocabs:
-                raise ConfigError(
-                    f"expected a column with a vocabulary as etype, one of {list(self.vocabs)}, "
-                    f"got {etype!r}"
-                )
-            batch.edata["etype"] = batch.ndata[etype][batch.src]
-            batch.etype_names = tuple(self.vocabs[etype].names)
-        return batch.heterograph(by)
+        return typed_batch(self, ids, etype).heterograph(by)
 
     def _check_shared(self, file: PathLike | None, lines: Sequence[int] | None = None) -> None:
         """Check the column ``shared_with``, if there is one; see :meth:`build`."""
@@ -622,6 +613,20 @@ class Forest:
         forest = cls(parent, pos, offsets, columns, vocabs)
         forest._check_shared(folder)
         return forest
+
+
+def typed_batch(forest: Forest, ids: ArrayLike | None, etype: str | None) -> TreeBatch:
+    """Return the batch whose edge types are named by a column, see :meth:`Forest.heterograph`."""
+    batch = forest.batch(ids)
+    if etype is not None:
+        if etype not in forest.vocabs:
+            raise ConfigError(
+                f"expected a column with a vocabulary as etype, one of {list(forest.vocabs)}, "
+                f"got {etype!r}"
+            )
+        batch.edata["etype"] = batch.ndata[etype][batch.src]
+        batch.etype_names = tuple(forest.vocabs[etype].names)
+    return batch
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:
