@@ -24,6 +24,7 @@ from dgltrees.draw import svg
 from dgltrees.draw.labels import (
     Labels,
     class_texts,
+    decode_column,
     label_parts,
     number_texts,
     select_trees,
@@ -58,6 +59,7 @@ class Drawing(Picture):
     layout: Layout
     labels: Labels
     svg_limit: int
+    etypes: Sequence[str] = ()  # the name of the type of the edge into each node, if it has one
 
     @property
     def _size(self) -> int:
@@ -71,9 +73,13 @@ class Drawing(Picture):
     def _svg(self) -> str:
         labels, canvas = self.labels, Canvas.of(self.layout, self.labels)
         scale = None if labels.values is None else svg.ColorScale(labels.values)
+        used = {name for name, up in zip(self.etypes, self.layout.parent) if name and up >= 0}
+        strokes = svg.strokes(sorted(used))
         edges = [
-            _edge(canvas.boxes[parent], box)
-            for parent, box in zip(self.layout.parent, canvas.boxes)
+            _edge(canvas.boxes[parent], box, strokes.get(name, ""))
+            for parent, box, name in zip(
+                self.layout.parent, canvas.boxes, self.etypes or [""] * len(self.layout)
+            )
             if parent >= 0
         ]
         elements = [self._node(node, box, scale) for node, box in enumerate(canvas.boxes)]
@@ -85,7 +91,13 @@ class Drawing(Picture):
                 elements.append(svg.title(title, x, y))
         lines = svg.group(edges, f'fill="none" stroke="{svg.GREY}" stroke-width="1.4"')
         return svg.document(
-            elements, canvas.width, canvas.height, self._description, before=[lines], scale=scale
+            elements,
+            canvas.width,
+            canvas.height,
+            self._description,
+            before=[lines],
+            scale=scale,
+            strokes=strokes,
         )
 
     def _node(self, node: int, box: Box, scale: svg.ColorScale | None) -> str:
@@ -151,7 +163,8 @@ def draw(
 
     Jupyter shows the drawing as a picture, ``print`` as text, and its method ``save`` writes a
     file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
-    only some of the trees are drawn. They may be sequences, arrays, or tensors on any device.
+    only some of the trees are drawn. They may be sequences, arrays, or tensors on any device. Edges
+    with named types (the column ``etype``) have a colour per type, and the drawing a legend.
 
     A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
     outline, the mark ``see #5`` and no value.
@@ -210,9 +223,13 @@ def draw(
     parts = shared_parts(forest, nodes, label_parts(forest, nodes, labels))
     names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
     shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
-    return Drawing(
-        layout, Labels(names, details, correct, numbers, shown, dashed, selected_titles), svg_limit
+    texts = Labels(names, details, correct, numbers, shown, dashed, selected_titles)
+    etypes = (
+        decode_column(forest, "etype", forest.columns["etype"][nodes])
+        if "etype" in forest.vocabs and "etype" in forest.columns
+        else ()
     )
+    return Drawing(layout, texts, svg_limit, etypes)
 
 
 def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
@@ -221,13 +238,13 @@ def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
     return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
 
 
-def _edge(parent: Box, child: Box) -> str:
+def _edge(parent: Box, child: Box, stroke: str) -> str:
     """Return a curve that leaves the parent downwards and enters the child from above."""
     top, bottom = parent.y + parent.height, child.y
     bend = (top + bottom) / 2
     return (
         f'<path class="edge" d="M{parent.middle:.1f} {top:.1f}C{parent.middle:.1f} {bend:.1f} '
-        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"/>'
+        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"{stroke}/>'
     )
 
 

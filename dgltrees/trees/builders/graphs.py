@@ -54,7 +54,7 @@ def from_dgl(
             parent, as in this package.
         pos: the name of the positions of children, in edge data or in the node data of the
             children; without such data, and for None, children are in the order of their edges.
-        edge_columns: whether edge data become columns.
+        edge_columns: whether edge data become columns, in addition to the names of edge types.
         vocabs: vocabularies of columns of ids.
 
     Returns:
@@ -304,8 +304,10 @@ def _forest_of_edges(
     names = _names_of_types(graphs, edges)
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
-    for name, values in edges.items() if edge_columns else ():
+    for name, values in edges.items():
         known = name == "etype" and names is not None
+        if not (known or edge_columns):
+            continue
         if name in columns and not (known and np.array_equal(columns[name][child], values)):
             raise TreeError(f"expected one name for node or edge data, got {name!r} for both")
         if known:
