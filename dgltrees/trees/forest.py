@@ -517,16 +517,7 @@ class Forest:
             >>> Forest.build([-1, 0, 0]).heterograph().etypes
             ['child0', 'child1']
         """
-        batch = self.batch(ids)
-        if etype is not None:
-            if etype not in self.vocabs:
-                raise ConfigError(
-                    f"expected a column with a vocabulary as etype, one of {list(self.vocabs)}, "
-                    f"got {etype!r}"
-                )
-            batch.edata["etype"] = batch.ndata[etype][batch.src]
-            batch.etype_names = tuple(self.vocabs[etype].names)
-        return batch.heterograph(by)
+        return typed_batch(self, ids, etype).heterograph(by)
 
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
@@ -577,6 +568,20 @@ class Forest:
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), vocabs, folder)
         return cls(parent, pos, offsets, columns, vocabs)
+
+
+def typed_batch(forest: Forest, ids: ArrayLike | None, etype: str | None) -> TreeBatch:
+    """Return the batch whose edge types are named by a column, see :meth:`Forest.heterograph`."""
+    batch = forest.batch(ids)
+    if etype is not None:
+        if etype not in forest.vocabs:
+            raise ConfigError(
+                f"expected a column with a vocabulary as etype, one of {list(forest.vocabs)}, "
+                f"got {etype!r}"
+            )
+        batch.edata["etype"] = batch.ndata[etype][batch.src]
+        batch.etype_names = tuple(forest.vocabs[etype].names)
+    return batch
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:

@@ -45,6 +45,7 @@ class Schema(Mapping[str, Vocabulary]):
         targets: Sequence[str] = (),
     ) -> None:
         self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
+        self.named_absent: set[str] = set()  # columns that a warning has said other trees lack
 
     def __getitem__(self, name: str) -> Vocabulary:
         return self.vocabs[name]

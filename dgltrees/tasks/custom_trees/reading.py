@@ -145,7 +145,7 @@ def input_examples(
             schema = names
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
-            elif missing := _missing(raw.forest, schema):
+            elif missing := _newly_missing(raw.forest, schema):
                 of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
                 warnings.warn(
                     f"the trees{of} have no column {', '.join(missing)}, which the training "
@@ -203,9 +203,12 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
         raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
-def _missing(forest: Forest, schema: Schema) -> list[str]:
-    """Return the input columns that every training tree had, and that trees do not have."""
-    return [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
+def _newly_missing(forest: Forest, schema: Schema) -> list[str]:
+    """Return the input columns that every training tree had, and that only these trees lack."""
+    lacking = {c.name for c in schema.inputs if c.name not in forest.columns and not c.optional}
+    new = sorted(lacking - schema.named_absent)
+    schema.named_absent |= lacking
+    return new
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
