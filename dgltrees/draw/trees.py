@@ -28,6 +28,7 @@ from dgltrees.draw.labels import (
     label_parts,
     number_texts,
     select_trees,
+    shared_parts,
 )
 from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
@@ -109,7 +110,8 @@ class Drawing(Picture):
         if correct is not None:
             paint = paint._replace(border=svg.CORRECT if correct else svg.WRONG)
         radius, stroke_width = min(box.height / 2, _RADIUS), 1.2 if correct is None else 2
-        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width)]
+        dashed = labels.dashed[node]
+        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width, dashed=dashed)]
         y = box.y + svg.PADDING
         for i, (text, size) in enumerate(text_lines(name, detail)):
             base_line = y + 0.75 * svg.LINE_HEIGHT[size]
@@ -164,6 +166,9 @@ def draw(
     only some of the trees are drawn. They may be sequences, arrays, or tensors on any device. Edges
     with named types (the column ``etype``) have a colour per type, and the drawing a legend.
 
+    A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
+    outline, the mark ``see #5`` and no value.
+
     Arguments:
         trees: a forest, a batch, or a DGL graph of trees.
         tree: the index or indices of the trees to draw; default: all.
@@ -215,12 +220,10 @@ def draw(
     numbers, formatted = number_texts(forest, nodes, values)
     verdicts = map(_verdict, predicted, expected, correct)
     details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
-    names = [
-        name if name or detail else ("·",)
-        for name, detail in zip(label_parts(forest, nodes, labels), details)
-    ]
-    shown = layout.positions(positions)
-    texts = Labels(names, details, correct, numbers, shown, selected_titles)
+    parts = shared_parts(forest, nodes, label_parts(forest, nodes, labels))
+    names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
+    shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
+    texts = Labels(names, details, correct, numbers, shown, dashed, selected_titles)
     etypes = (
         decode_column(forest, "etype", forest.columns["etype"][nodes])
         if "etype" in forest.vocabs and "etype" in forest.columns

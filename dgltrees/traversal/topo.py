@@ -195,7 +195,7 @@ def prop_nodes_topo(
         by_type = message_func, reduce_func, apply_node_func
         typed = graph
         if isinstance(graph, TreeBatch):
-            typed = graph.with_data(graph.ndata).heterograph()  # the data of now
+            typed = graph.heterograph()
         states = run_heterograph(typed, *by_type, backend, compile, activation_checkpointing)
         write(graph, states)
         return

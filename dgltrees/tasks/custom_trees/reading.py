@@ -22,6 +22,7 @@ from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
 
 Names = Mapping[str, Vocabulary] | None
@@ -231,7 +232,7 @@ def check_columns_seen(
         TreeError: it has other columns.
     """
     names = {each.name for each in schema.inputs}
-    others = {*seen} - names - {*_names_aside(settings)}
+    others = {*seen} - names - {*_names_aside(settings), SHARED}
     if settings.features is None and (names - {*seen} or others):
         first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(
