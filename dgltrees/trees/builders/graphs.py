@@ -313,8 +313,8 @@ def _forest_of_edges(
         row = int(np.argmax(parents > 1))
         raise error(
             f"expected a tree, in which a node has at most one parent, got {parents[row]}; are the "
-            f"edges from {'parent to child' if down else 'child to parent'}? share=True accepts "
-            "shared children",
+            f"edges from {'parent to child' if down else 'child to parent'}? from_dgl with "
+            "share=True accepts shared children",
             row,
         )
     parent = np.full(len(parents), -1)
