@@ -99,6 +99,8 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
             {
                 "name": point.name,
                 "group": point.settings.task.display_name(point.settings.model),
+                "hidden_size": point.settings.model.get("hidden_size"),
+                "rank": point.settings.model.get("rank"),
                 "parameters": count["aggregator" if one_aggregation else "cell"],
                 "parameters_of": ONE_AGGREGATION if one_aggregation else THE_CELL,
                 "cell_parameters": count["cell"],

@@ -60,6 +60,7 @@ def sweep(
     out: str,
     grid: list[str] | None = None,
     seeds: list[Seed] | None = None,
+    lines: plots.Lines = "model",
     layer: Layer,
 ) -> None:
     """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.
@@ -74,6 +75,8 @@ def sweep(
         out: folder of the runs, the table and the plot.
         grid: settings and their values, SETTING=VALUE,VALUE ...; every combination is trained.
         seeds: seeds of every point of the grid; by default 0.
+        lines: lines of the plot: one for each model, or for models with a rank also one for each
+            rank (from the smallest to the largest of a hidden size) or hidden_size.
         layer: settings that override those of the presets.
     """
     points = []
@@ -87,7 +90,7 @@ def sweep(
         metric = points[0].settings.compared
         print(sweeps.table(rows, metric))
         picture = folder / f"{metric.name}.png"
-        plots.metric_against_parameters(rows, metric, picture)
+        plots.metric_against_parameters(rows, metric, picture, lines)
         files = [
             folder / "table.txt",
             folder / "table.json",

@@ -18,7 +18,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
+from sklearn.metrics import check_scoring
+from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
@@ -63,7 +64,12 @@ _OF_FILES = tuple(
 _ARGUMENTS = "    parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`."
 """The line of a docstring in place of the arguments that all estimators have."""
 
-_OTHER_NAMES = {"seed": "random_state", "learning_rate": "lr", "max_iter": "epochs"}
+_OTHER_NAMES = {
+    "seed": "random_state",
+    "learning_rate": "lr",
+    "max_iter": "epochs",
+    "verbose": "progress",
+}
 """Parameters of scikit-learn and torch that have another name here."""
 
 Init = Callable[..., None]
@@ -231,7 +237,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
         Example:
             >>> from dgltrees import TreeRegressor
-            >>> trees = [{"cost": c, "children": [{"cost": 1.0}]} for c in range(20)]
+            >>> trees = [{"cost": 1.0, "children": [{"cost": c}]} for c in range(20)]
             >>> model = TreeRegressor(epochs=1).fit(trees, [float(c) for c in range(20)])
             >>> model.predict(trees[:2]).shape
             (2,)
@@ -480,6 +486,52 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         run = self._fitted()
         return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
+
+    def permutation_importance(
+        self,
+        X: Trees,
+        y: ArrayLike,
+        *,
+        scoring: Any = None,
+        n_repeats: int = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Any:
+        """Return the loss of score if the values of a column are permuted over all nodes.
+
+        It does for node columns what ``sklearn.inspection.permutation_importance`` does for
+        columns of an array.
+
+        Arguments:
+            X: the trees.
+            y: their targets.
+            scoring: a scorer of scikit-learn; default: :meth:`score`.
+            n_repeats: the number of permutations of each column.
+            random_state: the seed of the permutations.
+
+        Returns:
+            ``importances``, ``(n_columns, n_repeats)`` in the order of ``feature_names_in_``, with
+            ``importances_mean`` and ``importances_std``, as in scikit-learn.
+        """
+        self._fitted()
+        trees, random = self._trees(X), check_random_state(random_state)
+        scorer, columns = check_scoring(self, scoring), trees.forest.columns
+
+        def score_of(name: str) -> float:
+            order = random.permutation(trees.forest.num_nodes)
+            permuted = {**columns, name: np.asarray(columns[name])[order]}
+            forest = trees.forest.with_columns(permuted)
+            return float(scorer(self, replace(trees, forest=forest), y))
+
+        before = scorer(self, trees, y)
+        losses = np.array(
+            [
+                [before - score_of(name) if name in columns else 0.0 for _ in range(n_repeats)]
+                for name in self.feature_names_in_
+            ]
+        )
+        return Bunch(
+            importances=losses, importances_mean=losses.mean(1), importances_std=losses.std(1)
+        )
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.

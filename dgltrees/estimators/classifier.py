@@ -91,13 +91,14 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
         Example:
             >>> from dgltrees import TreeClassifier
-            >>> trees = [{"op": op, "children": [{"op": "x"}]} for op in ["and", "or"] * 10]
+            >>> trees = [{"op": "not", "children": [{"op": op}]} for op in ["and", "or"] * 10]
             >>> model = TreeClassifier(epochs=1).fit(trees, ["a", "b"] * 10)
             >>> model.classes_, model.predict_proba(trees[:1]).shape
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
         super().fit(X, y, sample_weight, validation=validation, on_epoch=on_epoch, out=out)
-        values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
+        several = np.ndim(y) == 2 and np.shape(y)[1] > 1
+        values = np.array([False, True]) if several else np.unique(np.asarray(y))
         self._set_classes(values)
         return self
 
@@ -107,7 +108,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        by_name = {name_of(value): value for value in values.tolist()}
+        before = self.classes_.tolist() if self.warm_start and hasattr(self, "classes_") else []
+        by_name = {name_of(value): value for value in [*before, *values.tolist()]}
         self.classes_ = np.array([by_name[name] for name in names])
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

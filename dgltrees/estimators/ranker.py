@@ -73,7 +73,7 @@ class TreeRanker(TreeEstimator):
 
         Example:
             >>> from dgltrees import TreeRanker
-            >>> plans = [{"cost": c, "children": [{"cost": 1.0}]} for c in (3.0, 1.0, 2.0)] * 8
+            >>> plans = [{"cost": 1.0, "children": [{"cost": c}]} for c in (3.0, 1.0, 2.0)] * 8
             >>> queries = [number // 3 for number in range(24)]
             >>> ranker = TreeRanker(best="lowest", epochs=1)
             >>> ranker.fit(plans, [3.0, 1.0, 2.0] * 8, groups=queries).predict(plans).shape

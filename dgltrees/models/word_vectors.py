@@ -31,9 +31,11 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
         The vectors, ``(V, s)``, and a mask of the words in the file, ``(V,)``.
 
     Raises:
-        TreeError: a line does not have s numbers, or is not UTF-8; the error names file and line.
+        TreeError: a line does not have s numbers, or is not UTF-8, or no line is of a word of the
+            vocabulary; the error names file and line.
     """
     filled, mask = vectors.clone(), torch.zeros(len(vocab), dtype=torch.bool)
+    number = 1
     for number, line in numbered_lines(path):
         if number == 1 and _is_header(line, vectors.shape[1]):
             continue
@@ -43,6 +45,13 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
             if not mask[row]:
                 filled[row] = _numbers(values, path, number)
                 mask[row] = True
+    if not mask.any():
+        raise TreeError(
+            f"expected vectors of words of the data, such as {vocab.names[-1]!r}, got those of "
+            "other words only; change data.vectors or data.lower",
+            file=path,
+            line=number,
+        )
     return filled, mask
 
 
@@ -58,7 +67,7 @@ def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, lis
     if len(values) != size or not word or any(map(is_number, inside)):
         raise TreeError(
             f"expected a word and {size} numbers, got {len(line.split())} fields; word vectors of "
-            "model and file must have the same size",
+            "model (model.embedding) and file must have the same size",
             file=path,
             line=number,
         )

@@ -44,7 +44,7 @@ class Progress:
     schedule: dict[str, Any] = field(default_factory=dict)
 
 
-_STATE, _READABLE = "resume.safetensors", "resume.json"
+_STATE, _READABLE, _PREVIOUS = "resume.safetensors", "resume.json", "resume.previous.safetensors"
 
 
 def save_checkpoint(
@@ -55,6 +55,8 @@ def save_checkpoint(
     progress: Progress,
 ) -> None:
     """Write the state to a file of the run, atomically, and a readable part next to it.
+
+    The state before is kept, in case that the new file is damaged later.
 
     Every process must call this function. The first process writes, including the random states of
     all processes. :func:`check_finite` checks beforehand that a run can continue from the state.
@@ -71,6 +73,8 @@ def save_checkpoint(
         named = {f"optimizer.{name}": tensor for name, tensor in tensors.items()}
         named.update({f"model.{name}": tensor for name, tensor in model.state_dict().items()})
         named["random"] = states
+        if (run / _STATE).exists():
+            (run / _STATE).replace(run / _PREVIOUS)
         write_tensors(run / _STATE, named, {"state": json.dumps(about)})
         run.write_values(_READABLE, about)
     fabric.barrier()
@@ -85,12 +89,24 @@ def load_checkpoint(
         The progress of the run; None if it has no checkpoint.
 
     Raises:
-        ConfigError: the run had another number of processes, or the file is damaged.
+        ConfigError: the run had another number of processes, or the file is damaged; the error
+            names the epoch of the state before.
     """
-    path = run / _STATE
+    path, previous = run / _STATE, run / _PREVIOUS
+    if not path.exists():  # or a kill came before it was written
+        path = previous
     if not path.exists():
         return None
-    tensors, texts = read_tensors(path)
+    try:
+        tensors, texts = read_tensors(path)
+    except ConfigError as error:
+        if path == previous or not previous.exists():
+            raise
+        progress = json.loads(read_tensors(previous)[1]["state"])["progress"]
+        raise ConfigError(
+            f"{error}; or resume after epoch {progress['epoch']}, step {progress['step']}, with "
+            f"the checkpoint before: mv {previous} {path}"
+        ) from None
     with checking(path):
         about = json.loads(texts["state"])
         world = about["world"]

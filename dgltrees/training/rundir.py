@@ -74,7 +74,8 @@ class RunDirectory:
     - ``pretrained/*``: a copy of the pretrained encoder, without its weights if it is fine-tuned.
     - ``weights.safetensors``: the parameters of the best epoch.
     - ``metrics.jsonl``: one line per epoch.
-    - ``resume.safetensors``: the checkpoint, with a readable part in ``resume.json``.
+    - ``resume.safetensors``: the checkpoint, with a readable part in ``resume.json``;
+      ``resume.previous.safetensors``: the checkpoint before.
     - ``result.json``: the result, written at the end.
 
     Files that change contain their checksum; each line of the metrics has one of all lines so far.
@@ -94,7 +95,7 @@ class RunDirectory:
     @property
     def started(self) -> bool:
         """Whether there is a run that can be resumed."""
-        state = ("metrics.jsonl", "resume.safetensors")
+        state = ("metrics.jsonl", "resume.safetensors", "resume.previous.safetensors")
         return (self / "run.json").exists() and any((self / name).exists() for name in state)
 
     def check(self, settings: Settings, files: Mapping[str, Any]) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.errors import TreeError
+from dgltrees._dgl import need_dgl
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.heterographs import from_heterograph, to_heterograph
 from dgltrees.trees.segments import owner
 
 if TYPE_CHECKING:
@@ -114,6 +116,9 @@ class TreeBatch:
         edata: edge tensors, each ``(E, ...)``.
         depth: ``(N,)``, the number of edges between each node and its root; None if unknown, or if
             a node has several parents.
+        etype_names: the names of the edge types that ``edata["etype"]`` (or, if that is missing,
+            ``edata["pos"]``) holds as numbers; None if the type of an edge is the position of its
+            child.
 
     Attributes:
         cache: results that depend only on the structure, such as schedules
@@ -138,42 +143,61 @@ class TreeBatch:
         ndata: Mapping[str, Tensor] | None = None,
         edata: Mapping[str, Tensor] | None = None,
         depth: NDArray[np.int32] | None = None,
+        etype_names: Sequence[str] | None = None,
     ) -> None:
         self.src, self.dst, self.sizes = src, dst, sizes
         self.ndata: dict[str, Tensor] = dict(ndata or {})
         self.edata: dict[str, Tensor] = dict(edata or {})
         self.depth = depth
+        self.etype_names = None if etype_names is None else tuple(etype_names)
         self.num_nodes = int(sizes.sum()) if depth is None else len(depth)
         self.cache = Cache()
         self._moved: list[_Moved] = []  # tensors on another device, and their originals here
 
     @classmethod
-    def from_graph(cls, graph: DGLGraph) -> TreeBatch:
-        """Make a batch from a homogeneous DGL graph, batched or not.
+    def from_graph(cls, graph: DGLGraph, etype_names: Sequence[str] | None = None) -> TreeBatch:
+        """Make a batch from a DGL graph with one type of nodes, batched or not.
+
+        The edge types of a heterograph become numbers in ``edata["etype"]``, with their names in
+        :attr:`etype_names`; those of ``child0``, ``child1``, ... become ``edata["pos"]`` too. The
+        messages in a mailbox are in the order of ``edata["pos"]`` or, if that is missing, of edge
+        types. :meth:`heterograph` converts back.
 
         Arguments:
             graph: the graph; its edges, batch sizes, node data and edge data are used.
+            etype_names: the names of the edge types in the order of their numbers; default: child
+                positions by position, other types by the numbers in ``edata["etype"]`` or, if that
+                is missing, in the order of ``graph.etypes``.
 
         Returns:
             the batch.
 
         Raises:
-            TreeError: the argument is no such graph.
+            TreeError: the argument is no such graph, edges of a type lack the data of another one,
+                or edge data contradict the type of an edge.
+            ConfigError: an edge type is not in ``etype_names``.
+
+        Example:
+            >>> import dgl
+            >>> left, right = ("node", "LEFT", "node"), ("node", "RIGHT", "node")
+            >>> graph = dgl.heterograph({left: ([0], [1]), right: ([0, 1], [2, 3])})
+            >>> batch = TreeBatch.from_graph(graph)
+            >>> batch.etype_names, batch.edata["etype"]
+            (('LEFT', 'RIGHT'), tensor([0, 1, 1]))
         """
-        if not getattr(graph, "is_homogeneous", False):
-            several = hasattr(graph, "is_homogeneous")
-            got = "one with several types of nodes or edges" if several else type(graph).__name__
+        if not hasattr(graph, "is_homogeneous"):
             raise TreeError(
-                f"expected a DGLGraph with one type of nodes and edges, or a TreeBatch, got {got}; "
-                "builders such as from_networkx make a Forest, and forest.batch() a TreeBatch"
+                f"expected a DGLGraph or a TreeBatch, got {type(graph).__name__}; builders such as "
+                "from_networkx make a Forest, and forest.batch() a TreeBatch"
             )
-        src, dst = graph.edges()
+        edges = from_heterograph(graph, etype_names)
         return cls(
-            src.long().cpu(),
-            dst.long().cpu(),
+            edges.src,
+            edges.dst,
             graph.batch_num_nodes().long().cpu(),
             ndata=dict(graph.ndata),
-            edata=dict(graph.edata),
+            edata=edges.edata,
+            etype_names=edges.names,
         )
 
     def __repr__(self) -> str:
@@ -186,7 +210,7 @@ class TreeBatch:
         """Pickle structure and data as arrays on the CPU, without the cache."""
         structure = [_array(tensor) for tensor in (self.src, self.dst, self.sizes, self.roots)]
         data = ({name: _array(t) for name, t in d.items()} for d in (self.ndata, self.edata))
-        return _unpickle, (structure, *data, self.depth)
+        return _unpickle, (structure, *data, self.depth, self.etype_names)
 
     @property
     def num_trees(self) -> int:
@@ -222,10 +246,14 @@ class TreeBatch:
         """The batch as a DGL graph on the CPU, which shares the node and edge tensors on the CPU.
 
         Raises:
+            TreeError: a tensor is on another device.
             ConfigError: DGL is not installed.
         """
-        from dgltrees._dgl import need_dgl
-
+        if self.device.type != "cpu":
+            raise TreeError(
+                f"expected tensors on the CPU, where DGL's graph is, got {self.device}; use "
+                'batch.to("cpu")'
+            )
         graph = need_dgl("TreeBatch.graph").graph((self.src, self.dst), num_nodes=self.num_nodes)
         graph.set_batch_num_nodes(self.sizes)
         tree_of_edge = owner(self.sizes)[self.dst]
@@ -233,6 +261,34 @@ class TreeBatch:
         graph.ndata.update(self.ndata)
         graph.edata.update(self.edata)
         return graph
+
+    def heterograph(self, by: Literal["type"] | None = None) -> DGLGraph:
+        """Make a DGL graph with named edge types, ``("node", NAME, "node")``.
+
+        The names are :attr:`etype_names` or, if that is None, ``child0``, ``child1``, ..., the
+        positions of the children. The types are in the order of their numbers, so
+        ``dgl.to_homogeneous`` writes ``edata["etype"]`` as ``edata[dgl.ETYPE]``. All node and edge
+        data are carried, and the graph is batched. :meth:`from_graph` converts back.
+
+        Arguments:
+            by: ``"type"`` to make a single edge type, ``child``, with ``edata["pos"]``.
+
+        Returns:
+            the graph, on the CPU.
+
+        Raises:
+            TreeError: the number of an edge type has no name, there are more than 1,000 types, or
+                a tensor is on another device.
+            ConfigError: ``by`` is another value, or DGL is not installed.
+
+        Example:
+            >>> from dgltrees.trees import Forest
+            >>> Forest.build([-1, 0, 0, 1]).batch().heterograph().num_edges("child0")
+            2
+        """
+        if by not in (None, "type"):
+            raise ConfigError(f'expected by="type" or no argument, got {by!r}')
+        return to_heterograph(self.graph, self.etype_names, single=by == "type")
 
     def refresh_graph(self) -> None:
         """Copy the node tensors to :attr:`graph`, if that was already built."""
@@ -242,7 +298,13 @@ class TreeBatch:
     def _like(self, ndata: Mapping[str, Tensor], edata: Mapping[str, Tensor]) -> TreeBatch:
         """Return a batch with the same structure and cache, and other data."""
         batch = TreeBatch(
-            self.src, self.dst, self.sizes, ndata=ndata, edata=edata, depth=self.depth
+            self.src,
+            self.dst,
+            self.sizes,
+            ndata=ndata,
+            edata=edata,
+            depth=self.depth,
+            etype_names=self.etype_names,
         )
         batch.cache, batch._moved = self.cache, list(self._moved)
         if "roots" in self.__dict__:  # they cannot be told from reversed edges
@@ -285,7 +347,14 @@ class TreeBatch:
         Returns:
             a batch that shares the tensors of this one.
         """
-        batch = TreeBatch(self.dst, self.src, self.sizes, ndata=self.ndata, edata=self.edata)
+        batch = TreeBatch(
+            self.dst,
+            self.src,
+            self.sizes,
+            ndata=self.ndata,
+            edata=self.edata,
+            etype_names=self.etype_names,
+        )
         batch.cache = self.cache.get("reversed", Cache)
         batch.cache.get("reversed", lambda: self.cache)  # reversed twice is this batch again
         batch._moved = self._moved
@@ -337,6 +406,7 @@ def _unpickle(
     ndata: dict[str, NDArray[Any]],
     edata: dict[str, NDArray[Any]],
     depth: NDArray[np.int32] | None,
+    etype_names: tuple[str, ...] | None,
 ) -> TreeBatch:
     src, dst, sizes, roots = map(torch.from_numpy, structure)
     batch = TreeBatch(
@@ -346,6 +416,7 @@ def _unpickle(
         ndata={name: torch.from_numpy(array) for name, array in ndata.items()},
         edata={name: torch.from_numpy(array) for name, array in edata.items()},
         depth=depth,
+        etype_names=etype_names,
     )
     batch.__dict__["roots"] = roots  # they cannot be told from reversed edges
     return batch

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees import _shortcuts
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import (
     as_columns,
@@ -29,6 +29,9 @@ from dgltrees.trees.order import depths
 from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
 
 
 @dataclass(frozen=True)
@@ -480,6 +483,50 @@ class Forest:
             edata={"pos": _tensor("pos", pos.take(src))},
             depth=depth,
         )
+
+    def heterograph(
+        self,
+        ids: ArrayLike | None = None,
+        by: Literal["type"] | None = None,
+        *,
+        etype: str | None = None,
+    ) -> DGLGraph:
+        """Make one DGL graph with named edge types, such as ``("node", "child0", "node")``.
+
+        Edges lead from child to parent. See :meth:`TreeBatch.heterograph
+        <dgltrees.trees.batch.TreeBatch.heterograph>`;
+        :func:`~dgltrees.trees.builders.graphs.from_dgl` converts back.
+
+        Arguments:
+            ids: the trees, see :meth:`select`; default: all.
+            by: ``"type"`` to make a single edge type, ``child``, with ``edata["pos"]``.
+            etype: a column with a vocabulary that names the edge of each child, such as
+                ``"deprel"``; default: the position of the child.
+
+        Returns:
+            the graph.
+
+        Raises:
+            IndexError: see :meth:`select`.
+            TreeError: see :meth:`batch` and :meth:`TreeBatch.heterograph
+                <dgltrees.trees.batch.TreeBatch.heterograph>`.
+            ConfigError: the column ``etype`` does not exist or has no vocabulary; or DGL is not
+                installed.
+
+        Example:
+            >>> Forest.build([-1, 0, 0]).heterograph().etypes
+            ['child0', 'child1']
+        """
+        batch = self.batch(ids)
+        if etype is not None:
+            if etype not in self.vocabs:
+                raise ConfigError(
+                    f"expected a column with a vocabulary as etype, one of {list(self.vocabs)}, "
+                    f"got {etype!r}"
+                )
+            batch.edata["etype"] = batch.ndata[etype][batch.src]
+            batch.etype_names = tuple(self.vocabs[etype].names)
+        return batch.heterograph(by)
 
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,36 @@ class ColumnSummary:
         shares = (f"{name:.24} {n / self.count:.0%}" for name, n in self.frequent)
         more = ", ..." if self.distinct > len(self.frequent) else ""
         return f"{self.distinct} name{'s' * (self.distinct != 1)}: {', '.join(shares)}{more}"
+
+
+def equal_trees(forest: Forest) -> NDArray[np.int64]:
+    """Return a number per tree, ``(T,)``, which equal trees share: ``groups`` of scikit-learn.
+
+    Trees are equal if they have the same shape and the same values in all columns.
+
+    Arguments:
+        forest: the trees.
+
+    Example:
+        >>> plans = [{"op": "scan"}, {"op": "join", "children": [{"op": "scan"}]}, {"op": "scan"}]
+        >>> equal_trees(Forest.from_objects(plans, columns=["op"])).tolist()
+        [0, 1, 0]
+    """
+    arrays: list[NDArray[Any]] = [np.asarray(forest.parent), np.asarray(forest.pos)]
+    for values in map(np.asarray, forest.columns.values()):
+        arrays.append(values if values.dtype != object else _ids(values))
+    numbers: dict[bytes, int] = {}
+    keys = (
+        b"".join(array[start:stop].tobytes() for array in arrays)
+        for start, stop in pairwise(forest.offsets.tolist())
+    )
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def _ids(names: NDArray[Any]) -> NDArray[np.int32]:
+    """Return a number per string, -1 for None."""
+    vocabulary = Vocabulary()
+    return vocabulary.encode([None if name is None else str(name) for name in names.tolist()])
 
 
 def summarize_column(

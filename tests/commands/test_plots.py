@@ -106,6 +106,32 @@ def test_a_metric_against_parameters(tmp_path: Path, figures: list[Figure]) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ("model", ["sum", "hosvd"]),
+        ("rank", ["sum", "hosvd, rank 1 of 2", "hosvd, rank 2 of 2"]),
+        ("hidden_size", ["sum", "hosvd, hidden_size 10", "hosvd, hidden_size 20"]),
+    ],
+)
+def test_a_line_for_each_rank_or_size(
+    tmp_path: Path, figures: list[Figure], lines: plots.Lines, names: list[str]
+) -> None:
+    """Figures 4 and 5 of the tensor paper: each hidden size has other ranks."""
+    grid = [("sum", 10, None), ("sum", 20, None)]
+    grid += [("hosvd", c, r) for c, rs in {10: (3, 5), 20: (5, 10)}.items() for r in rs]
+    rows = [
+        {"group": group, "hidden_size": c, "rank": r, "parameters": c * (r or 1)}
+        | {"parameters_of": THE_CELL, "f1": {"mean": 0.5, "deviation": 0.1}}
+        for group, c, r in grid
+    ]
+    plots.metric_against_parameters(rows, Metric("f1"), tmp_path / "f1.png", lines)
+    containers = figures[0].axes[0].containers
+    assert [each.get_label() for each in containers] == names
+    sizes = [len(each[0].get_xdata()) for each in containers]
+    assert sizes == ([2, 4] if lines == "model" else [2, 2, 2])
+
+
 @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_the_ending_is_the_format(tmp_path: Path, ending: str, start: bytes) -> None:
     path = tmp_path / f"curve.{ending}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import tempfile
 from dataclasses import replace
 from datetime import date
@@ -71,10 +72,16 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
 
 
 def test_columns_that_are_measured_with_the_target_are_named() -> None:
-    trees = [{"Cost": 1.0 * n, "Actual Rows": n, "Plans": [{"Cost": 2.0}]} for n in range(20)]
-    with pytest.warns(UserWarning, match="Actual Rows look measured .* with features"):
+    trees = [
+        {"Cost": n % 7, "Rank": n**3, "Actual Rows": n % 5, "Plans": [{"Cost": n}]}
+        for n in range(20)
+    ]
+    with pytest.warns(UserWarning, match="the columns") as caught:
         TreeRegressor(**QUICK).fit(trees, range(20))
-    TreeRegressor(features=["Cost", "Actual Rows"], **QUICK).fit(trees, range(20))
+    first, second = (str(each.message) for each in caught)
+    assert re.match("the columns Actual Rows look measured .* with features", first)
+    assert re.match("the columns Rank are nearly equal to the target at the roots; name", second)
+    TreeRegressor(features=["Cost", "Rank", "Actual Rows"], **QUICK).fit(trees, range(20))
 
 
 def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
@@ -96,6 +103,7 @@ def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
         ("seed", "has no parameter seed; did you mean random_state"),
         ("learning_rate", "did you mean lr"),
         ("max_iter", "did you mean epochs"),
+        ("verbose", "did you mean progress"),
         ("hidden_sise", "did you mean hidden_size"),
         ("dropout", "in settings, did you mean model.dropout"),
         ("n_estimators", "it has log_target, .*settings"),
@@ -250,7 +258,7 @@ def test_values_of_numpy_are_those_of_json() -> None:
         return {"n": np.float32(i), "k": np.int64(i), "at": place, "name": f"n{i % 4}", **more}
 
     roots = [node(i, below=(node(i + 1), node(i + 2))) for i in range(30)]
-    model = TreeRegressor(**QUICK).fit(roots, np.arange(30.0))
+    model = TreeRegressor(**QUICK).fit(roots, np.arange(30.0) % 7)
     assert sorted(model.feature_names_in_) == ["at", "k", "n", "name"]
     assert {c.name: c.kind for c in model.run_.vocabularies.inputs}["at"] == "vector"
 

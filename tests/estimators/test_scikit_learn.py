@@ -7,12 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from scipy.stats import loguniform, randint
 from sklearn import config_context
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.ensemble import BaggingRegressor, StackingRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    cross_val_score,
+    learning_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from dgltrees import ConfigError, TreeClassifier, TreeError, TreeRegressor
+from dgltrees import ConfigError, TreeClassifier, TreeEncoder, TreeError, TreeRegressor
 from dgltrees.metrics import neg_median_q_error, q_errors
 from tests.training.samples import PLANS_FILE
 
@@ -61,6 +73,58 @@ def test_weights_of_trees_and_classes() -> None:
         routed.set_score_request(sample_weight=True)
         scores = cross_val_score(routed, PLANS, SECONDS, params={"sample_weight": fast}, cv=2)
     assert np.isfinite(scores).all()
+
+
+def test_the_importance_of_columns_by_permutations() -> None:
+    trees = [{"op": "sum", "of": [{"op": "leaf", "x": x, "noise": -x % 7}]} for x in range(40)]
+    model = TreeRegressor(epochs=30, lr=0.05, hidden_size=8, settings=TINY["settings"])
+    model.fit(trees, np.arange(40.0))
+    found = model.permutation_importance(trees, np.arange(40.0), n_repeats=3, random_state=0)
+    by_name = dict(zip(model.feature_names_in_, found.importances_mean))
+    assert found.importances.shape == (3, 3)
+    assert by_name["x"] > 0.5
+    assert max(by_name, key=by_name.__getitem__) == "x"
+    again = model.permutation_importance(trees, np.arange(40.0), n_repeats=3, random_state=0)
+    np.testing.assert_array_equal(again.importances, found.importances)
+    q_errors_rise = model.permutation_importance(
+        trees[1:], np.arange(1.0, 40.0), scoring=neg_median_q_error, n_repeats=1, random_state=0
+    )
+    assert q_errors_rise.importances_mean.max() > 0
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda model: BaggingRegressor(model, n_estimators=2, random_state=0),
+        lambda model: RandomizedSearchCV(
+            model,
+            {"lr": loguniform(1e-3, 1e-1), "hidden_size": randint(2, 5)},
+            n_iter=2,
+            cv=2,
+            random_state=0,
+        ),
+        lambda model: HalvingGridSearchCV(model, {"lr": [0.01, 0.1]}, cv=2, min_resources=30),
+        lambda model: make_pipeline(FunctionTransformer(), model),
+        lambda model: StackingRegressor([("trees", model)], cv=2),
+    ],
+)
+def test_searches_and_ensembles_take_trees_in_a_column(search: Any) -> None:
+    """Ensembles check X: they need a table or an array of one column."""
+    X = pd.DataFrame({"tree": PLANS})
+    fitted = search(TreeRegressor(**TINY)).fit(X, SECONDS)
+    assert np.isfinite(fitted.predict(X)).all()
+
+
+def test_a_learning_curve_and_tables_of_vectors() -> None:
+    _, scores, _ = learning_curve(
+        TreeRegressor(**TINY), PLANS, SECONDS, cv=2, train_sizes=[0.5, 1.0]
+    )
+    assert scores.shape == (2, 2)
+    encoder = TreeEncoder(**TINY).set_output(transform="pandas")
+    table = encoder.fit_transform(PLANS, SLOW)
+    assert [*table.columns] == [*encoder.get_feature_names_out()]
+    assert table.shape == (60, 4)
+    assert encoder.get_feature_names_out()[0] == "treeencoder0"
 
 
 def test_the_median_q_error_is_a_scorer() -> None:
@@ -141,7 +205,11 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
     loaded.fit(new, SECONDS[40:])
     assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     assert not np.array_equal(loaded.predict(PLANS), before)
+    loaded.fit(PLANS[:1], SECONDS[:1])  # most names do not occur in it
+    assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     with pytest.raises(ConfigError, match="hidden_size to be 4 with warm_start, .*, got 5; set"):
         loaded.set_params(hidden_size=5).fit(PLANS, SECONDS)
+    classes = TreeClassifier(warm_start=True, **TINY).fit(PLANS, SLOW)
+    assert classes.fit(PLANS[:5], [True] * 5).classes_.tolist() == [False, True]
     with pytest.raises(TreeError, match="tree 1: missing target"):
         model.fit(PLANS[:2], [1.0, np.nan])

@@ -56,6 +56,8 @@ def test_other_bytes(tmp_path: Path) -> None:
         ("2 3\na 1 2\n", 1, "expected a word and 2 numbers, got 2 fields"),
         ("a 1 x\n", 1, "expected numbers after the word: could not convert"),
         ("a 1 nan\n", 1, "expected finite numbers after the word"),
+        ("x 1 2\ny 1 2\n", 2, "expected vectors of words of the data, such as 'ü', got"),
+        ("", 1, "expected vectors of words"),
     ],
 )
 def test_broken_lines(tmp_path: Path, lines: str, where: int, message: str) -> None:

@@ -331,6 +331,20 @@ def test_a_damaged_run_is_not_resumed(
         train(_settings(), run)
 
 
+def test_the_checkpoint_before_is_named(whole: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
+    _cut(run / "resume.safetensors")
+    message = r"; or resume after epoch 2, step 4, with the checkpoint before: mv (\S+) (\S+)$"
+    with pytest.raises(ConfigError, match=message) as caught:
+        train(_settings(), run)
+    shutil.move(*str(caught.value).split()[-2:])  # the command in the message
+    train(_settings(), run)
+    shutil.copy(run / "resume.safetensors", run / "resume.previous.safetensors")
+    assert_same_runs(whole, run)
+    (run / "resume.safetensors").unlink()  # a kill came between two files
+    train(_settings(), run)
+
+
 def _replaced(before: str, after: str) -> Damage:
     return lambda path: path.write_text(path.read_text().replace(before, after))
 

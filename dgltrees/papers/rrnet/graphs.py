@@ -173,6 +173,7 @@ def operation_graph(
             **(ndata or {}),
         },
         edata={"pos": torch.from_numpy(flow[order].astype(np.int64))},
+        etype_names=list(Flow.__members__),
     )
 
 

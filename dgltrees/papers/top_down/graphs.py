@@ -268,6 +268,7 @@ def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
     """
     batch = forest.batch(ids).reversed()
     batch.edata["etype"] = batch.edata["pos"]
+    batch.etype_names = tuple(EDGE_TYPES.names)
     batch.ndata["nearest_left"] = nearest_left(batch)
     return batch
 

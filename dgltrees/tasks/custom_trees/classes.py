@@ -53,9 +53,10 @@ class ClassesTask(CustomTreesTask):
         if len(schema.targets) > 1:
             return make_model(model, schema, FlagTargets, count=len(schema.targets))
         if len(schema["target"]) < 2:
+            only = [f"one class, {name}" for name in schema["target"].names]
             raise TreeError(
                 f"expected at least two classes in the target {schema.targets[0]!r}, got "
-                f"{', '.join(schema['target'].names) or 'none'}"
+                f"{'none' if not only else only[0]}"
             )
         return make_model(model, schema, ClassTarget, count=len(schema["target"]))
 

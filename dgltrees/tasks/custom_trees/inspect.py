@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, in_file
 from dgltrees._tables import aligned
@@ -22,24 +21,35 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
 from dgltrees.formats.records import is_records, listed, trees_of_records
 from dgltrees.settings import Count
+from dgltrees.tasks.custom_trees.leaks import equal_to, measured
 from dgltrees.tasks.custom_trees.ranks import RANK
-from dgltrees.tasks.custom_trees.reading import MEASURED, no_column, target_values
+from dgltrees.tasks.custom_trees.reading import no_column, target_values
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns, name_of
-from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
+from dgltrees.trees.summary import (
+    ColumnSummary,
+    ShapeSummary,
+    equal_trees,
+    summarize_column,
+    summarize_shapes,
+)
 
 _SHOWN_NODES = 6  # the drawn tree has about this many nodes
 _SHOWN_LINES = 40  # of its drawing
 _FEW = 10  # at most this many different integers may be classes
-_ENOUGH = 20  # smallest number of trees for a correlation
 _WIDE = 100.0  # smallest ratio of the largest to the smallest number for logarithms
-_EQUAL = 0.99  # smallest correlation of nearly equal columns
 _RESULT = re.compile(
     r"(?i)time|second|duration|latency|runtime|elapsed|cost|price|score|rating|\bms\b|_ms\b"
 )
 """Names of numbers that people predict."""
+_GROUP = re.compile(
+    r"(?i)(?:^|_)(?:group|template|query|project|repo|repository|author|user|session|document|file"
+    r"|database|source)(?:_?(?:id|name|number))?$"
+)
+"""Names of columns whose equal values mark trees that are not independent."""
+_COPIES = 0.01  # largest share of trees that are copies of others, without a warning
 _PLACES = ("line", "file", "line_")  # example columns with the place of a tree
 
 
@@ -194,7 +204,12 @@ def inspect_trees(
     if features is not None or set(forest.columns) - set(without):
         chosen = choose_columns(forest, features, without)
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
-    leaks = [] if target is None else _leaks(examples, target, inputs)
+    leaks: list[str] = []
+    if target is not None:
+        answers = target_values(examples, target, nodes=False)
+        names = [each.name for each in inputs]
+        known = {} if answers is None else {target: answers}
+        leaks = [*dict.fromkeys(measured(names) + equal_to(known, examples, names))]
     shapes = summarize_shapes(forest)
     used = (*inputs, *(column for column in tree_columns if column.name == target))
     path = str(source) if form else "FILE"
@@ -208,7 +223,12 @@ def inspect_trees(
         tree_columns,
         target,
         "" if group is None or target is None else _groups(examples, target, group, features),
-        (*_tree_warnings(shapes, target, form), *_column_warnings(used), *_leak_warnings(leaks)),
+        (
+            *_tree_warnings(shapes, target, form),
+            *_column_warnings(used),
+            *_leak_warnings(leaks),
+            *_split_warnings(examples, [each.name for each in inputs], {target, group}),
+        ),
         _command(path, format, given, target, group, _without(features, leaks, inputs), examples),
         _example(forest, inputs),
     )
@@ -274,53 +294,37 @@ def _proposed(tree_columns: Sequence[ColumnSummary], forest: Forest) -> str | No
     return names[-1] if names else None
 
 
-def _leaks(examples: LabeledTrees, target: str, inputs: Sequence[ColumnSummary]) -> list[str]:
-    """Return the inputs that leak the target: measured with it, or nearly equal to it.
-
-    Arguments:
-        examples: the trees.
-        target: the target column.
-        inputs: the input columns.
-    """
-    leaks = [each.name for each in inputs if MEASURED.search(each.name)]
-    answers = target_values(examples, target, nodes=False)
-    for each in inputs:
-        if each.name == target:  # a node column with the name of the target next to the trees
-            continue
-        if answers is not None and each.name not in leaks and each.kind != "vector":
-            values = target_values(examples, each.name, nodes=False)
-            if values is not None and _nearly_equal(_codes(values), _codes(answers)):
-                leaks.append(each.name)
-    return leaks
-
-
-def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers unchanged, and names as their alphabetical ranks; NaN if missing."""
-    if values.dtype.kind in "biuf":
-        return values.astype(np.float64)
-    names = list(map(name_of, values.tolist()))
-    ranks = {name: rank for rank, name in enumerate(sorted(filter(None, {*names})))}
-    return np.array([ranks.get(name or "", np.nan) for name in names])
-
-
-def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Return whether the correlation of two columns, or of their ranks, is nearly 1 or -1."""
-    from scipy.stats import pearsonr, spearmanr
-
-    known = np.isfinite(one) & np.isfinite(other)
-    x, y = one[known], other[known]
-    if len(x) < _ENOUGH or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return False
-    correlations = pearsonr(x, y)[0], spearmanr(x, y)[0]
-    return bool(np.abs(correlations).max() > _EQUAL)
-
-
 def _leak_warnings(leaks: Sequence[str]) -> Iterator[str]:
     if leaks:
         yield (
             "columns that are measured with the target, or nearly equal to it, are unavailable for "
             f"a prediction; the command leaves them out: {', '.join(leaks)}"
         )
+
+
+def _split_warnings(
+    examples: LabeledTrees, inputs: Sequence[str], aside: Collection[str | None]
+) -> Iterator[str]:
+    """Yield warnings of trees that a random split must not separate: copies, and groups."""
+    forest, count = examples.forest, len(examples)
+    equal = equal_trees(forest.with_columns({name: forest.columns[name] for name in inputs}))
+    copies = count - len(np.unique(equal))
+    if examples.arity == 1 and copies > _COPIES * count:
+        yield (
+            f"{copies:,} of {count:,} trees are copies of others, which a random split puts into "
+            "both training and test; split by GroupKFold of scikit-learn, with groups="
+            "dgltrees.trees.summary.equal_trees(forest)"
+        )
+    for name, values in examples.columns.items():
+        if name in aside or not _GROUP.search(name):
+            continue
+        number = len({name_of(value) for value in values.tolist()} - {None})
+        if 1 < number < count:
+            yield (
+                f"the {count:,} trees have {number:,} different values of {name!r}, and a random "
+                "split puts trees of one value into both training and test; split by GroupKFold of "
+                f"scikit-learn, with groups={name!r}"
+            )
 
 
 def _without(features: Any, leaks: Sequence[str], inputs: Sequence[ColumnSummary]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,19 +28,6 @@ Names = Mapping[str, Vocabulary] | None
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
 _SHOWN = 20  # names of columns in an error
-
-MEASURED = re.compile(
-    r"""(?ix) (?:^|\.) (?:
-    actual\ | rows\ removed\ by | workers$ | workers\ launched
-    | cache\ (?:hits|misses|evictions|overflows)
-    | (?:original\ )?hash(?:agg)?\ (?:buckets|batches) | peak\ memory | disk\ usage
-    | sort\ (?:method|space) | (?:exact|lossy)\ heap\ blocks | heap\ fetches | wal\ | .*i/o\b
-    | (?:shared|local|temp)\ .*blocks | (?:full-sort|pre-sorted)\ groups
-    | (?:operator_)?(?:timing|cardinality|rows_scanned)$ | row_groups_scanned | intermediate_
-    | result_set_size | cpu_time | cumulative_ | blocked_thread
-    )"""
-)
-"""Names of measurements in EXPLAIN ANALYZE of PostgreSQL and DuckDB."""
 
 
 def stream_examples(
@@ -171,13 +157,6 @@ def input_examples(
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.features, inside)
-            measured = [c.name for c in inputs if MEASURED.search(c.name)]
-            if measured and settings.features is None:
-                warnings.warn(
-                    f"the columns {', '.join(measured)} look measured with the target, so new "
-                    f"trees do not have them; name the inputs with {called('data.features')}",
-                    stacklevel=2,
-                )
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
             if encoder is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.tables import forest_of_rows, roots_of_rows
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.heterographs import are_positions, has_names, names_of_types
 from dgltrees.trees.segments import cumcount, locate, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -25,20 +26,25 @@ if TYPE_CHECKING:
 def from_dgl(
     *graphs: DGLGraph | TreeBatch | Sequence[DGLGraph | TreeBatch],
     down: bool | None = None,
+    pos: str | None = "pos",
     edge_columns: bool = True,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """Build a forest from homogeneous DGL graphs, batched or not, with one or several trees each.
+    """Build a forest from DGL graphs, batched or not, with one or several trees each.
 
-    Every root becomes a tree. Node data become columns. Edge data become columns of the child, with
-    NaN at roots, so integers become floats. Edge data ``pos`` are the positions of the children; by
-    default children are in the order of the edges. ``forest.batch().graph`` converts back.
+    Graphs have one type of nodes. Every root becomes a tree. Node data become columns. Edge data
+    become columns of the child, with NaN at roots, so integers become floats. Edge types
+    ``child0``, ``child1``, ... are the positions of children; other edge types become the column
+    ``etype``, with their names as vocabulary. ``forest.batch().graph`` and ``forest.heterograph()``
+    convert back.
 
     Arguments:
         graphs: the graphs, or batches; or a list of them.
         down: whether edges go from parent to child. Default: True if a node has several outgoing
             edges and none has several incoming ones. Graphs of only chains then go from child to
             parent, as in this package.
+        pos: the name of the positions of children, in edge data or in the node data of the
+            children; without such data, and for None, children are in the order of their edges.
         edge_columns: whether edge data become columns.
         vocabs: vocabularies of columns of ids.
 
@@ -46,9 +52,11 @@ def from_dgl(
         the forest.
 
     Raises:
-        TreeError: a graph has no nodes, a node with two parents, a cycle, or other data than
-            another graph; node and edge data have the same name; an argument is not a graph; or
-            see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        TreeError: a graph has no nodes, several types of nodes, a node with two parents, a cycle,
+            or other data or edge types than another graph; node and edge data have the same name;
+            positions are not integers, or in node and edge data of a ``DGLGraph``; an argument is
+            not a graph; or see
+            :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
     Example:
         >>> import dgl
@@ -57,8 +65,21 @@ def from_dgl(
         array([-1,  0,  0], dtype=int32)
     """
     listed = _listed(graphs, "edges", "a DGLGraph")
-    batches = [g if isinstance(g, TreeBatch) else TreeBatch.from_graph(g) for g in listed]
-    for number, batch in enumerate(batches):
+    named = [graph for graph in listed if not isinstance(graph, TreeBatch) and has_names(graph)]
+    same = len({frozenset(graph.etypes) for graph in named}) == 1
+    names = names_of_types(named) if same else None  # DGL may have sorted them
+    batches = [
+        each
+        if isinstance(each, TreeBatch)
+        else TreeBatch.from_graph(each, names if has_names(each) else None)
+        for each in listed
+    ]
+    for number, (graph, batch) in enumerate(zip(listed, batches)):
+        if graph is not batch and pos in batch.ndata and pos in batch.edata:
+            raise TreeError(
+                f"expected positions in node or edge data, got {pos!r} in both; rename one of them",
+                tree=number,
+            )
         if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
             raise TreeError("expected nodes in every graph, got none", tree=number)
     if down is None and batches:
@@ -66,7 +87,7 @@ def from_dgl(
         leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
         decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
         down = _goes_down(batches) or any(decided)
-    return _forest_of_edges(batches, bool(down), vocabs, edge_columns)
+    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos)
 
 
 def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
@@ -81,6 +102,7 @@ def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
 def from_pyg(
     *graphs: Data | Sequence[Data],
     down: bool | None = None,
+    pos: str | None = "pos",
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from graphs of PyTorch Geometric, with one or several trees each.
@@ -92,6 +114,8 @@ def from_pyg(
     Arguments:
         graphs: ``Data`` or ``Batch`` objects; or a list of them.
         down: whether edges go from parent to child, see :func:`from_dgl`.
+        pos: the name of the positions of children, see :func:`from_dgl`; coordinates ``(N, 3)`` of
+            this name are a column.
         vocabs: vocabularies of columns of ids.
 
     Returns:
@@ -124,7 +148,9 @@ def from_pyg(
         ndata, edata = ({k: graph[k] for k in graph.to_dict() if k in c} for c in (nodes, edges))
         sizes = torch.tensor([graph.num_nodes])
         batches.append(TreeBatch(src, dst, sizes, ndata=ndata, edata=edata))
-    return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs)
+    if any(b.ndata[pos].dim() > 1 for b in batches if pos in b.ndata):
+        pos = None
+    return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs, pos=pos)
 
 
 def _goes_down(graphs: Sequence[TreeBatch]) -> bool:
@@ -141,6 +167,7 @@ def _forest_of_edges(
     down: bool,
     vocabs: Mapping[str, Vocabulary] | None,
     edge_columns: bool = True,
+    pos: str | None = "pos",
 ) -> Forest:
     """Build the forest of several graphs."""
     if not graphs:
@@ -154,6 +181,8 @@ def _forest_of_edges(
     src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
     dst = np.concatenate([graph.dst.numpy() + first for graph, first in zip(graphs, offsets)])
     child, up = (dst, src) if down else (src, dst)
+    for loop in np.flatnonzero(src == dst)[:1]:
+        raise error("expected a tree, got an edge from the node to itself", int(src[loop]))
     parents = np.bincount(child, minlength=int(offsets[-1]))
     if (parents > 1).any():
         row = int(np.argmax(parents > 1))
@@ -166,18 +195,71 @@ def _forest_of_edges(
     parent[child] = up
     columns = _stacked([graph.ndata for graph in graphs], "node")
     edges = _stacked([graph.edata for graph in graphs], "edge")
-    positions = edges.pop("pos", None)
-    pos = np.zeros(len(parent), np.int64)
-    pos[child] = cumcount(up) if positions is None else positions
+    names = _names_of_types(graphs, edges)
+    positions = np.zeros(len(parent), np.int64)
+    positions[child] = _positions(pos, columns, edges, child, up, error)
     for name, values in edges.items() if edge_columns else ():
-        if name in columns:
+        known = name == "etype" and names is not None
+        if name in columns and not (known and np.array_equal(columns[name][child], values)):
             raise TreeError(f"expected one name for node or edge data, got {name!r} for both")
+        if known:
+            vocabs = {name: Vocabulary(names or (), frozen=True), **(vocabs or {})}
+            columns.setdefault(name, np.full(len(parent), -1))[child] = values
+            continue
         dtype = np.result_type(values, np.float16)
         floats = np.full((len(parent), *values.shape[1:]), np.nan, dtype)
         floats[child] = values
         columns[name] = floats
     root = roots_of_rows(parent, error)
-    return forest_of_rows(parent, root, pos, columns=columns, vocabs=vocabs)
+    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs)
+
+
+def _names_of_types(
+    graphs: Sequence[TreeBatch], edges: dict[str, NDArray[Any]]
+) -> tuple[str, ...] | None:
+    """Return the names of ``edges["etype"]``; None for child positions, which are removed there."""
+    names = [graph.etype_names for graph in graphs]
+    if all(map(are_positions, names)):
+        if any(name is not None for name in names):
+            edges.pop("etype")
+        return None
+    for number, other in enumerate(names):
+        if other != names[0]:
+            first, got = (", ".join(each or ["child0"]) for each in (names[0], other))
+            raise TreeError(
+                f"expected the edge types of the first graph, {first}, got {got}", tree=number
+            )
+    return names[0]
+
+
+def _positions(
+    pos: str | None,
+    columns: dict[str, NDArray[Any]],
+    edges: dict[str, NDArray[Any]],
+    child: NDArray[np.int64],
+    up: NDArray[np.int64],
+    error: Callable[[str, int], TreeError],
+) -> NDArray[np.int64]:
+    """Return the position of the child of each edge, ``(E,)``, and remove it from the data."""
+    if pos is None or (pos not in edges and pos not in columns):
+        if pos not in (None, "pos"):
+            raise TreeError(
+                f"expected positions in node or edge data {pos!r}, got the node data "
+                f"{list(columns)} and the edge data {list(edges)}"
+            )
+        return cumcount(up)
+    values = edges.pop(pos) if pos in edges else columns.pop(pos)[child]
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise TreeError(
+            f"expected an integer as {pos!r} of each child, got {values.dtype} of shape "
+            f"{values.shape}; for data that are no positions pass pos=None"
+        )
+    for wrong in np.flatnonzero((values != np.floor(values)) | (values < 0))[:1]:
+        raise error(
+            f"expected a position from 0 as {pos!r} of each child, got {values[wrong]:g}",
+            int(child[wrong]),
+        )
+    return values.astype(np.int64)
 
 
 def _stacked(data: Sequence[Mapping[str, Tensor]], what: str) -> dict[str, NDArray[Any]]:

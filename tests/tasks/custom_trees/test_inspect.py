@@ -16,7 +16,7 @@ from dgltrees.cli import main
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS, RecordLayout, read
 from dgltrees.trees import LabeledTrees, Vocabulary
-from dgltrees.trees.summary import summarize_column
+from dgltrees.trees.summary import equal_trees, summarize_column
 from tests.training.samples import SAMPLES
 
 PLANS = SAMPLES / "plans" / "train.jsonl"
@@ -51,6 +51,22 @@ def test_dictionaries_are_inspected_as_their_file() -> None:
     assert of_list.shapes == of_file.shapes
     assert of_list.columns == of_file.columns
     assert (of_list.target, of_list.layout) == (of_file.target, of_file.layout)
+
+
+def test_copies_and_groups_that_a_random_split_separates_are_named() -> None:
+    records = [json.loads(line) for line in PLANS.read_text().splitlines()]
+    assert not any("GroupKFold" in each for each in inspect_trees(records).warnings)
+    (text,) = (each for each in inspect_trees(records + records[:9]).warnings if "copies" in each)
+    assert text.startswith("9 of 69 trees are copies of others")
+    forest = Forest.from_objects([r["plan"] for r in records], "Plans")
+    equal = equal_trees(forest)
+    assert len(set(equal.tolist())) == len(records)
+    assert (equal_trees(Forest.concat([forest, forest])) == np.tile(equal, 2)).all()
+    grouped = [{**record, "query_id": n // 6} for n, record in enumerate(records)]
+    (text,) = inspect_trees(grouped, target="seconds").warnings
+    assert "60 trees have 10 different values of 'query_id'" in text
+    assert text.endswith("groups='query_id'")
+    assert not inspect_trees(grouped, target="seconds", group="query_id").warnings
 
 
 def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "one class": (
         *("classify", {"target": "speed"}, lambda rs: [{**r, "speed": "fast"} for r in rs]),
-        "expected at least two classes in the target 'speed', got fast",
+        "expected at least two classes in the target 'speed', got one class, fast",
     ),
     "numbers as classes": (
         *("classify", {"target": "seconds"}, lambda rs: rs),

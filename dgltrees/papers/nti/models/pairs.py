@@ -111,13 +111,21 @@ class PairEncoder(nn.Module, ABC):
 class SentencePairEncoder(PairEncoder):
     """Encoder of the sentences of a pair independently: Munkhdalai and Yu (EACL 2017), Table 1.
 
+    The text says only of node-by-node attention that the weights of both are tied (section 4.1).
+
     Arguments:
-        encoder: the encoder of both sentences.
+        encoder: the encoder of both sentences, or with ``second`` of the first ones.
+        second: the encoder of the second sentences, without ``inputs``; by default the same.
     """
 
-    def __init__(self, encoder: NTIEncoder) -> None:
+    def __init__(self, encoder: NTIEncoder, second: NTIEncoder | None = None) -> None:
         super().__init__()
-        self.encoder, self.size = encoder, encoder.size
+        self.encoder, self.untied, self.size = encoder, second, encoder.size
+
+    @property
+    def second(self) -> NTIEncoder:
+        """The encoder of the second sentences."""
+        return self.encoder if self.untied is None else self.untied
 
     @property
     def input(self) -> Input:  # type: ignore[override]
@@ -126,13 +134,13 @@ class SentencePairEncoder(PairEncoder):
 
     @property
     def single(self) -> NTIEncoder:
-        """The encoder of both sentences."""
+        """The encoder of the first sentences."""
         return self.encoder
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair; see :class:`PairEncoder`."""
         first, second = split_pairs(self.input(batch), batch)
-        return EncodingPair(self.encoder.encode(first), self.encoder.encode(second))
+        return EncodingPair(self.encoder.encode(first), self.second.encode(second))
 
 
 class QuestionAnswerEncoder(PairEncoder):
@@ -205,20 +213,28 @@ class NodeByNode(SentencePairEncoder):
     encoding", with the weights of both trees tied. The computation at a node is inferred from this
     and from the number of parameters in Table 1. The cell computes (h_p, c_p), and q = h_p attends
     to the premise's tree. Then h_tree of (15), or of tree attention, replaces h_p before it is sent
-    to the parent; c_p and the leaves are not changed. A leaf LSTM starts the hypothesis with the
-    state and memory after the premise.
+    to the parent; c_p is not changed. Leaves do not attend by default, as no S-LSTM computes them;
+    the text allows that they do. A leaf LSTM starts the hypothesis with the state and memory after
+    the premise.
 
     Arguments:
-        encoder: the encoder of both sentences.
+        encoder, second: the encoders, see :class:`SentencePairEncoder`.
         attention: global or tree attention of the encoder's size.
         dropout: the probability of dropout on the attention vectors.
+        leaf_queries: let the leaves of the second sentence attend too.
     """
 
     def __init__(
-        self, encoder: NTIEncoder, attention: AttentionOverTrees, *, dropout: Fraction = 0.0
+        self,
+        encoder: NTIEncoder,
+        attention: AttentionOverTrees,
+        second: NTIEncoder | None = None,
+        *,
+        dropout: Fraction = 0.0,
+        leaf_queries: bool = False,
     ) -> None:
-        super().__init__(encoder)
-        self.attention = attention
+        super().__init__(encoder, second)
+        self.attention, self.leaf_queries = attention, leaf_queries
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
@@ -236,10 +252,12 @@ class NodeByNode(SentencePairEncoder):
 
     def encode_second(self, sentences: Sentences, premise: NTIEncoding) -> NTIEncoding:
         """Encode hypotheses, whose nodes attend to the encoded premises."""
-        encoder = self.encoder
+        encoder = self.second
         trees, ndata, parts = encoder.plant(sentences, premise.final)
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
-        attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
+        attending = _Attending(
+            encoder.cell, self.attention, self.dropout, premise, self.leaf_queries
+        )
         # the attending cell holds the tensors of one batch, so no code can be compiled for all
         state = run_cell(attending, trees, ndata, compile=False)
         memory, weights = state.get("c"), state["weights"]
@@ -247,7 +265,10 @@ class NodeByNode(SentencePairEncoder):
 
 
 class _Attending:
-    """Wrapper of a cell in which each inner node attends to a premise after its update."""
+    """Wrapper of a cell in which each inner node attends to a premise after its update.
+
+    With ``leaves``, the leaves attend too.
+    """
 
     group_by = "tree"  # gives the number of queries per tree and level on the host
 
@@ -257,8 +278,10 @@ class _Attending:
         attention: AttentionOverTrees,
         dropout: nn.Module,
         premise: NTIEncoding,
+        leaves: bool,
     ) -> None:
         self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
+        self.leaves = leaves
         self.keys = attention.keys(premise)  # the same at all levels
         self.slots: int | None = cell.slots
 
@@ -275,7 +298,7 @@ class _Attending:
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
         state: dict[str, Tensor] = self.cell.update(nodes)
         h, (trees, number) = state["h"], self.premise.table.mask.shape
-        if "received" not in nodes.data:
+        if not self.leaves and "received" not in nodes.data:
             return {**state, "weights": h.new_zeros(len(h), number)}
         place, queries = _places(cast(Groups, nodes.groups))
         place = place.to(h.device, non_blocking=True)

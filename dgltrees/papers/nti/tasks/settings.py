@@ -208,6 +208,14 @@ class AttentionSettings:
 
 
 @dataclass(frozen=True)
+class NodeByNodeSettings(AttentionSettings):
+    """Node-by-node attention: the nodes of the second tree attend to the first."""
+
+    leaf_queries: bool = False
+    """Let the leaves of the second tree attend too, not only the nodes that are composed."""
+
+
+@dataclass(frozen=True)
 class MatchingSettings(AttentionSettings):
     """Tree matching: every node of one tree attends to the other, and an LSTM reads the result."""
 
@@ -234,7 +242,7 @@ class NTIPairSettings(NTISettings):
         **NTISettings.parts,
         "interaction": {
             "none": None,
-            "node_by_node": AttentionSettings,
+            "node_by_node": NodeByNodeSettings,
             "matching": MatchingSettings,
             "full_matching": FullMatchingSettings,
         },
@@ -244,6 +252,8 @@ class NTIPairSettings(NTISettings):
     """How the second tree attends to the first: not at all (none), while its nodes are computed
     (node_by_node), or afterwards, with an LSTM over the results (matching), also in the other
     direction (full_matching)."""
+    tied: bool = True
+    """Use the same encoder for both sentences; the paper states this only for node_by_node."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,14 +334,17 @@ class PairModel(SentenceModel):
         if not isinstance(self.encoder, NTIPairSettings):
             return classifier(self.encoder, encoder, self.pair_head(encoder.size, classes))
         interaction = self.encoder.interaction
+        second = None if self.encoder.tied else self.encoder(None, words.size)
         if not isinstance(interaction, AttentionSettings):
             head = self.pair_head(encoder.size, classes)
-            return Classifier(SentencePairEncoder(encoder), Root(), head)
+            return Classifier(SentencePairEncoder(encoder, second), Root(), head)
         attention = interaction.module(encoder.size, self.init)
         dropout = interaction.attention_dropout
-        if not isinstance(interaction, MatchingSettings):
-            head = self.pair_head(encoder.size, classes)
-            return Classifier(NodeByNode(encoder, attention, dropout=dropout), Root(), head)
+        if isinstance(interaction, NodeByNodeSettings):
+            leaves = interaction.leaf_queries
+            nodes = NodeByNode(encoder, attention, second, dropout=dropout, leaf_queries=leaves)
+            return Classifier(nodes, Root(), self.pair_head(encoder.size, classes))
+        assert isinstance(interaction, MatchingSettings)
         matching = TreeMatching(
             attention,
             self.mlp(encoder.size * (1 + interaction.full), classes),
@@ -341,7 +354,7 @@ class PairModel(SentenceModel):
             dropout=dropout,
             init=self.init,
         )
-        return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
+        return Classifier(SentencePairEncoder(encoder, second), nn.Identity(), matching)
 
 
 @dataclass(frozen=True)

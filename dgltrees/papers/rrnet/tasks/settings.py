@@ -11,6 +11,7 @@ from torch import nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.initial import Init
+from dgltrees.cells.rrnet import Memory, Merge, MergeInit
 from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import Encoder
@@ -120,10 +121,20 @@ class PolicySettings:
     """Operations (split, recur, merge): those of the trees in the data (gold), of a policy network
     that is trained with the model (policy), one for each word of the vocabulary, drawn once
     (random), or only recur, which is an LSTM."""
-    merge: Literal["mlp", "average"] = "mlp"
-    """How a merge combines two states: by the paper's MLP (mlp), or by their mean (average)."""
-    stack_cell: bool = False
-    """Push the LSTM's memory on the stack too; by default only its state is pushed."""
+    merge: Merge = "one_layer"
+    """How a merge combines two states: by an MLP of one or two layers, or by their mean
+    (average)."""
+    memory: Memory = "restored"
+    """The LSTM's memory after a merge: that of the split (restored), of the last step in the
+    subtree (running), or their mean."""
+    merge_init: MergeInit = "average"
+    """Initial weights of the MLP of a merge: near the average of two states, or uniform."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect, as an average has no weights."""
+        has_none = values["merge"] == "average"
+        return {"merge_init": "with model.policy.merge average"} if has_none else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +169,8 @@ class RRNetSettings(EncoderSettings):
             inputs.size,
             self.hidden_size,
             merge=self.policy.merge,
-            stack_cell=self.policy.stack_cell,
+            memory=self.policy.memory,
+            merge_init=self.policy.merge_init,
             layer_norm=self.layer_norm,
         )
         policy: Policy | None = None

@@ -87,6 +87,8 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
             expected = f"no more than the {len(lists)} sentences of the k-best lists"
         elif list(sentence.words) != lists[count - 1]:
             expected = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
+            if list(sentence.words) in lists:
+                expected += ", in the order of the lists"
         else:
             lines += sentence.lines
             continue

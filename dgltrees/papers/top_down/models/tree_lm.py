@@ -207,6 +207,7 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
         torch.from_numpy(np.bincount(tree, minlength=len(sizes))),
         ndata=ndata,
         edata={"etype": ndata["etype"][child]},
+        etype_names=batch.etype_names,
     ).reversed()
     result.ndata["nearest_left"] = nearest_left(result)
     return result.to(batch.device)

@@ -16,7 +16,7 @@ from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.papers.nti.models.pairs import SharedWordCount, split_pairs
 from tests.backends import by_backend
 from tests.papers.nti.models.reference import attend
-from tests.papers.nti.models.worlds import ATTENTIONS, make, texts
+from tests.papers.nti.models.worlds import ATTENTIONS, SIZE, make, texts
 
 LENGTHS = [3, 4, 1, 2, 5, 1]
 
@@ -66,16 +66,27 @@ def test_attention_of_a_pair_for_drawing(attention: str) -> None:
 
 @attentions
 @pytest.mark.parametrize("leaves", ["identity", "lstm"])
-def test_node_by_node_by_hand(attention: str, leaves: str) -> None:
-    model = make("node_by_node", attention, encoder={"leaves": leaves})
+@pytest.mark.parametrize("options", [{}, {"leaf_queries": True, "tied": False}])
+def test_node_by_node_by_hand(attention: str, leaves: str, options: dict[str, Any]) -> None:
+    model = make("node_by_node", attention, encoder={"leaves": leaves}, **options)
     batch = texts(LENGTHS)
     encoder = model.encoder
     premise, hypothesis = encoder(batch)
-    weights, cell, trees = hypothesis.attention, encoder.encoder.cell, hypothesis.batch
+    assert (encoder.second is encoder.encoder) == bool(not options)
+    weights, cell, trees = hypothesis.attention, encoder.second.cell, hypothesis.batch
     h, c, tree = hypothesis.states.clone(), hypothesis.memory.clone(), trees.tree_of_node
     degree = torch.bincount(trees.dst, minlength=trees.num_nodes)
-    for node in torch.nonzero(degree)[:, 0].tolist():  # children stand before their parents
+    attends = degree >= 0 if options else degree > 0
+    _, second = split_pairs(encoder.input(batch), batch)
+    alone = encoder.second.encode(second, start=premise.final).states
+    for node in torch.nonzero(attends)[:, 0].tolist():  # children stand before their parents
         below = trees.src[trees.dst == node]
+        if not len(below):
+            one = torch.zeros(len(LENGTHS) // 2, 1, SIZE)
+            one[tree[node]] = alone[node]
+            found, _ = attend(encoder.attention, one, premise)
+            h[node] = found[tree[node], 0]
+            continue
         a = cell.b + h[below].flatten() @ cell.U
         i, f_l, f_r, o, u = a.view(5, -1)
         i, f_l, f_r = (
@@ -91,15 +102,16 @@ def test_node_by_node_by_hand(attention: str, leaves: str) -> None:
         assert_close(weights[node, : len(own)], own)
     assert_close(hypothesis.states, h)
     assert_close(hypothesis.memory, c)
-    assert_close(weights.sum(1), (degree > 0).to(h.dtype))
+    assert_close(weights.sum(1), attends.to(h.dtype))
     assert_close(
         model(batch), model.head(torch.stack([premise.roots, hypothesis.roots], 1).flatten(0, 1))
     )
 
 
 @attentions
-def test_node_by_node_backends_agree(attention: str) -> None:
-    model = make("node_by_node", attention)
+@pytest.mark.parametrize("leaf_queries", [False, True])
+def test_node_by_node_backends_agree(attention: str, leaf_queries: bool) -> None:
+    model = make("node_by_node", attention, leaf_queries=leaf_queries)
     found = []
     for backend in ("levels", "dgl"):
         with by_backend(backend):

@@ -87,17 +87,20 @@ def make(name: str, attention: str = "global", size: int = SIZE, **options: Any)
         head = PairHead(size, 1, hidden=16, extra=1)
         pair = QuestionAnswerEncoder(words, question, nti(size))
         return Classifier(pair, Root(), head, features=SharedWordCount("shared"))
-    encoder = make_nti_encoder(words, size, **options.pop("encoder", {}))
+    parts = options.pop("encoder", {})
+    encoder = make_nti_encoder(words, size, **parts)
     if name == "classifier":
         return Classifier(encoder, Root(), MLP(size, 3, [16]))
     if name == "pairs":
         return Classifier(SentencePairEncoder(encoder), Root(), PairHead(size, 3, hidden=16))
     look = ATTENTIONS[attention](size)
+    second = None if options.pop("tied", True) else nti(size, **parts)
     if name == "node_by_node":
-        return Classifier(NodeByNode(encoder, look), Root(), PairHead(size, 3, hidden=16))
+        nodes = NodeByNode(encoder, look, second, **options)
+        return Classifier(nodes, Root(), PairHead(size, 3, hidden=16))
     output = MLP(2 * size if options.get("full") else size, 3, [16])
     matching = TreeMatching(look, output, **options)
-    return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
+    return Classifier(SentencePairEncoder(encoder, second), nn.Identity(), matching)
 
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -107,6 +110,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "answers": {"name": "answers"},
     **{f"node by node, {a}": {"name": "node_by_node", "attention": a} for a in ATTENTIONS},
     "node by node, no LSTM": {"name": "node_by_node", "encoder": {"leaves": "identity"}},
+    "node by node, leaves": {"name": "node_by_node", "leaf_queries": True, "tied": False},
+    "matching, untied": {"name": "matching", "tied": False},
     **{f"matching, {a}": {"name": "matching", "attention": a} for a in ATTENTIONS},
     **{
         f"full matching, {a}": {"name": "matching", "attention": a, "full": True}

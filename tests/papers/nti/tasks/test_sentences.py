@@ -153,7 +153,7 @@ def test_the_vocabulary_is_of_training_or_of_all_splits(
 ) -> None:
     for name, text in (("train", "yes no"), ("dev", "yes unheard"), ("test", "unseen")):
         (tmp_path / name).write_text(f"NEUTRAL\t{text}\tno\n", encoding="utf-8")
-    vectors = _vectors(tmp_path, "unheard 1 1 1 1 1 1\nunseen 2 2 2 2 2 2\n")
+    vectors = _vectors(tmp_path, "no 3 3 3 3 3 3\nunheard 1 1 1 1 1 1\nunseen 2 2 2 2 2 2\n")
     files = {"train": "train", "valid": "dev", "test": "test", "dir": str(tmp_path)}
     data = {**files, **vectors, "vocabulary_from_all_splits": every_split}
     ready = prepare(settings("nli", data=data))

@@ -42,6 +42,11 @@ _POLICY = {"operations": "policy"}
             {"policy": {"agent": "dqn"}},
             "agent has no effect with model.policy.operations gold",
         ),
+        (
+            "mee",
+            {"policy": {"merge": "average", "merge_init": "uniform"}},
+            "merge_init has no effect with model.policy.merge average",
+        ),
         ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction has .*ns gold, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
         (

@@ -142,6 +142,10 @@ def test_errors(
     other = write(tmp_path, text.replace("gardener", "baker", 2))
     with pytest.raises(TreeError, match=f"{other}:1: .* sentence 1 .*The gard.*The baker"):
         read_gold(other, kbest)
+    second = text.index("# sent_id", 1)
+    swapped = write(tmp_path, text[second:] + text[:second])
+    with pytest.raises(TreeError, match=f"{swapped}:1: .* sentence 1 .*, in the order of the"):
+        read_gold(swapped, kbest)
     fewer = write(tmp_path, text[: text.index("# sent_id = harbour-2")])
     with pytest.raises(TreeError, match=r":\d+: .* the 5 sentences of the k-best lists, got 2"):
         read_gold(fewer, kbest)

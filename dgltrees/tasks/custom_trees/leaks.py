@@ -1,0 +1,81 @@
+"""Input columns that leak the target, by their names and by their values at the roots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.tasks.custom_trees.reading import target_values
+from dgltrees.trees import LabeledTrees
+from dgltrees.trees.columns import name_of
+
+_ENOUGH = 20  # smallest number of trees for a correlation
+_EQUAL = 0.99  # smallest correlation of nearly equal columns
+
+_MEASURED = re.compile(
+    r"""(?ix) (?:^|\.) (?:
+    actual\ | rows\ removed\ by | workers$ | workers\ launched
+    | cache\ (?:hits|misses|evictions|overflows)
+    | (?:original\ )?hash(?:agg)?\ (?:buckets|batches) | peak\ memory | disk\ usage
+    | sort\ (?:method|space) | (?:exact|lossy)\ heap\ blocks | heap\ fetches | wal\ | .*i/o\b
+    | (?:shared|local|temp)\ .*blocks | (?:full-sort|pre-sorted)\ groups
+    | (?:operator_)?(?:timing|cardinality|rows_scanned)$ | row_groups_scanned | intermediate_
+    | result_set_size | cpu_time | cumulative_ | blocked_thread
+    )"""
+)
+"""Names of measurements in EXPLAIN ANALYZE of PostgreSQL and DuckDB."""
+
+
+def measured(names: Sequence[str]) -> list[str]:
+    """Return the names of columns that are measured with the target, such as ``Actual Rows``."""
+    return [name for name in names if _MEASURED.search(name)]
+
+
+def equal_to(
+    answers: Mapping[str, NDArray[Any]], raw: LabeledTrees, names: Sequence[str]
+) -> list[str]:
+    """Return the names of columns that are nearly equal to a target at the roots.
+
+    Their correlation, or that of their ranks, is above .99 or below -.99. Vectors are left out.
+
+    Arguments:
+        answers: the values of the targets by name, ``(E,)`` each. A column of nodes with the name
+            of a target next to the trees is not compared.
+        raw: the trees.
+        names: the columns.
+    """
+    codes = [_codes(values) for values in answers.values()]
+    found = []
+    for name in names:
+        if name in answers or np.ndim(raw.forest.columns[name]) > 1:
+            continue
+        values = target_values(raw, name, nodes=False)
+        if values is not None:
+            at_roots = _codes(values)
+            found += [name] if any(_nearly_equal(at_roots, each) for each in codes) else []
+    return found
+
+
+def _codes(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers unchanged, and names as their alphabetical ranks; NaN if missing."""
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    names = list(map(name_of, values.tolist()))
+    ranks = {name: rank for rank, name in enumerate(sorted(filter(None, {*names})))}
+    return np.array([ranks.get(name or "", np.nan) for name in names])
+
+
+def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Return whether the correlation of two columns, or of their ranks, is nearly 1 or -1."""
+    from scipy.stats import pearsonr, spearmanr
+
+    known = np.isfinite(one) & np.isfinite(other)
+    x, y = one[known], other[known]
+    if len(x) < _ENOUGH or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return False
+    correlations = pearsonr(x, y)[0], spearmanr(x, y)[0]
+    return bool(np.abs(correlations).max() > _EQUAL)

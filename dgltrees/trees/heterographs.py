@@ -1,0 +1,262 @@
+"""DGL heterographs, whose edge types have names, from homogeneous graphs, and back.
+
+All nodes have the type ``node``, so the edge type LEFT is ``("node", "LEFT", "node")``. An edge
+type of a child position is ``child0``, ``child1``, ... DGL sorts edge types by name, and then
+``child10`` is before ``child2``. Here edge types are in the order of their numbers, so the numbers
+that ``dgl.to_homogeneous`` writes are those of ``edata["etype"]``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees._dgl import need_dgl
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.segments import cumcount, locate, offsets_of, owner
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
+
+
+MAX_EDGE_TYPES = 1000
+"""The largest number of edge types: DGL stores each type as a graph of its own."""
+
+NODE = "node"
+CHILD = "child"
+_CHILD_NAME = re.compile(r"child(0|[1-9][0-9]*)")
+_MAILBOX = "mailbox"  # edge data: places in the mailboxes, where positions do not give them
+
+
+class Edges(NamedTuple):
+    """The edges of all types together, each mailbox in its order, with numbers and names of types.
+
+    Arguments:
+        src: ``(E,)``.
+        dst: ``(E,)``.
+        edata: edge data, each ``(E, ...)``.
+        names: the names of the numbers in ``edata["etype"]``; None if there is one type, without a
+            name.
+    """
+
+    src: Tensor
+    dst: Tensor
+    edata: dict[str, Tensor]
+    names: tuple[str, ...] | None
+
+
+def child_names(count: int) -> tuple[str, ...]:
+    """Return the names of ``count`` child positions: ``child0``, ``child1``, ...
+
+    >>> child_names(2)
+    ('child0', 'child1')
+    """
+    return tuple(f"{CHILD}{position}" for position in range(count))
+
+
+def are_positions(names: Sequence[str] | None) -> bool:
+    """Return whether edge types are child positions, whose numbers are ``edata["pos"]``."""
+    return names is None or all(map(_CHILD_NAME.fullmatch, names))
+
+
+def to_heterograph(graph: DGLGraph, names: Sequence[str] | None, *, single: bool) -> DGLGraph:
+    """Convert a homogeneous graph to a heterograph.
+
+    Arguments:
+        graph: a graph with the numbers of edge types in ``edata["etype"]`` or, if that is missing,
+            in ``edata["pos"]``; without either, the position of a child is its place in the
+            mailbox.
+        names: the names of the numbers; None for child positions.
+        single: whether to make a single edge type, ``child``.
+
+    Returns:
+        the heterograph, with all node and edge data.
+
+    Raises:
+        TreeError: a number has no name, or there are more than :data:`MAX_EDGE_TYPES` types.
+    """
+    (src, dst), edata = graph.edges(), dict(graph.edata)
+    if names is None:
+        edata.setdefault("pos", torch.from_numpy(cumcount(dst.numpy())))
+    if single:
+        return _grouped(graph, edata, torch.zeros_like(src), [CHILD])
+    numbers = edata["pos"] if names is None else edata.get("etype", edata.get("pos"))
+    if numbers is None or numbers.dim() != 1 or numbers.is_floating_point():
+        field = "pos" if names is None else "etype"
+        got = "none" if numbers is None else f"{numbers.dtype} of shape {tuple(numbers.shape)}"
+        raise TreeError(f"expected integers as edge types in edata[{field!r}], got {got}")
+    count = max(1, 1 + int(numbers.max())) if names is None and len(src) else len(names or [""])
+    wrong = (numbers < 0) | (numbers >= min(count, MAX_EDGE_TYPES))
+    if wrong.any():
+        edge, few = int(wrong.int().argmax()), count <= MAX_EDGE_TYPES
+        expected = f"from 0 to {count - 1}" if few else f"below {MAX_EDGE_TYPES:,}"
+        hint = "" if few else '; heterograph(by="type") makes one type, with edata["pos"]'
+        raise edge_error(
+            f"expected an edge type {expected}, got {int(numbers[edge])}{hint}",
+            (src, dst, graph.batch_num_nodes()),
+            edge,
+        )
+    names = child_names(count) if names is None else names[:MAX_EDGE_TYPES]
+    if not np.array_equal(_by_mailbox(dst, edata, numbers), dst.numpy().argsort(kind="stable")):
+        edata[_MAILBOX] = torch.from_numpy(cumcount(dst.numpy()))
+    return _grouped(graph, edata, numbers, names)
+
+
+def _by_mailbox(dst: Tensor, edata: Mapping[str, Tensor], numbers: Tensor) -> NDArray[np.int64]:
+    """Sort edges by the node that they enter, then by position, then by type: ``(E,)`` indices."""
+    place = edata.get(_MAILBOX, edata.get("pos", numbers)).cpu()
+    order: NDArray[np.int64] = np.lexsort(
+        [key.numpy() for key in (numbers, place if place.dim() == 1 else numbers, dst)]
+    )
+    return order
+
+
+def _grouped(
+    graph: DGLGraph, edata: Mapping[str, Tensor], numbers: Tensor, names: Sequence[str]
+) -> DGLGraph:
+    """Return the heterograph whose edge types are the numbers of the edges of a graph."""
+    dgl = need_dgl("heterograph()")
+    src, dst = graph.edges()
+    order = numbers.argsort(stable=True)
+    counts = torch.bincount(numbers, minlength=len(names)).tolist()
+    ends = zip(names, zip(src[order].split(counts), dst[order].split(counts)))
+    hetero = dgl.heterograph(
+        {(NODE, name, NODE): pair for name, pair in ends}, {NODE: graph.num_nodes()}
+    )
+    if list(names) != hetero.etypes:  # DGL has sorted them
+        hetero = dgl.edge_type_subgraph(hetero, list(names))
+    trees, sizes = graph.batch_size, graph.batch_num_nodes()
+    cells = owner(sizes)[dst] * len(names) + numbers
+    by_tree = torch.bincount(cells, minlength=trees * len(names)).view(trees, len(names))
+    hetero.set_batch_num_nodes(sizes)
+    hetero.set_batch_num_edges(dict(zip(hetero.canonical_etypes, by_tree.unbind(1))))
+    hetero.ndata.update(graph.ndata)
+    for field, values in edata.items():
+        for name, rows in zip(names, torch.split(values[order], counts)):
+            hetero.edges[name].data[field] = rows
+    return hetero
+
+
+def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edges:
+    """Gather the edges of all types of a graph with one type of nodes.
+
+    Arguments:
+        graph: the graph, homogeneous or not.
+        names: the names of the edge types in the order of their numbers; default: see
+            :func:`names_of_types`.
+
+    Returns:
+        the edges.
+
+    Raises:
+        TreeError: there are several types of nodes, edges of a type lack the data of another one,
+            or edge data contradict the type.
+        ConfigError: an edge type is not in ``names``.
+    """
+    if len(graph.ntypes) != 1:
+        raise TreeError(
+            f"expected one type of nodes, got {len(graph.ntypes)} ({', '.join(graph.ntypes)}); "
+            "dgl.to_homogeneous(graph) makes one"
+        )
+    if not has_names(graph):
+        src, dst = graph.edges()
+        edata = dict(graph.edata)
+        return Edges(
+            src.long().cpu(), dst.long().cpu(), edata, None if names is None else tuple(names)
+        )
+    names = names_of_types([graph]) if names is None else tuple(names)
+    for unknown in (name for name in graph.etypes if name not in names):
+        raise ConfigError(
+            f"expected edge types among etype_names, {', '.join(names)}, got {unknown!r}"
+        )
+    types = sorted(graph.etypes, key=names.index)
+    filled = [name for name in types if graph.num_edges(name)] or types[:1]
+    ends = [graph.edges(etype=name, order="eid") for name in filled]
+    src, dst = (torch.cat(parts).long().cpu() for parts in zip(*ends))
+    counts = torch.tensor([len(part) for part, _ in ends])
+    numbers = torch.tensor([names.index(name) for name in filled]).repeat_interleave(counts)
+
+    def error(message: str, wrong: Tensor) -> TreeError:
+        return edge_error(message, (src, dst, graph.batch_num_nodes()), int(wrong.int().argmax()))
+
+    edata = {}
+    for field in dict.fromkeys(f for name in filled for f in graph.edges[name].data):
+        for name in filled:
+            if field not in graph.edges[name].data:
+                raise error(
+                    f"missing edge data {field!r} of an edge of type {name!r}",
+                    numbers == names.index(name),
+                )
+        edata[field] = torch.cat([graph.edges[name].data[field] for name in filled])
+    for field in ("pos", "etype") if are_positions(names) else ("etype",):
+        given = edata.get(field, numbers).cpu()
+        if given.shape != numbers.shape or not torch.equal(given.long(), numbers):
+            wrong = given != numbers if given.shape == numbers.shape else numbers >= 0
+            edge = int(wrong.int().argmax())
+            raise error(
+                f"expected {field} {int(numbers[edge])} of an edge of type "
+                f"{names[int(numbers[edge])]!r}, got {given[edge].tolist()}; list the names in the "
+                "order of their numbers, etype_names=[...]",
+                wrong,
+            )
+        edata[field] = numbers
+    order = torch.from_numpy(_by_mailbox(dst, edata, numbers))
+    edata.pop(_MAILBOX, None)
+    return Edges(src[order], dst[order], {f: rows[order] for f, rows in edata.items()}, names)
+
+
+def has_names(graph: DGLGraph) -> bool:
+    """Return whether the edge types of a graph have names other than ``child`` or DGL's default."""
+    return graph.etypes not in (["_E"], [CHILD])
+
+
+def names_of_types(graphs: Sequence[DGLGraph]) -> tuple[str, ...]:
+    """Return the names of the edge types of heterographs, in the order of their numbers.
+
+    The order is that of the child positions, of the numbers in ``edata["etype"]``, or else of
+    ``graph.etypes``.
+
+    Arguments:
+        graphs: graphs with the same edge types, or with child positions.
+
+    Raises:
+        TreeError: a child position is not below :data:`MAX_EDGE_TYPES`.
+    """
+    types = list(dict.fromkeys(name for graph in graphs for name in graph.etypes))
+    if are_positions(types):
+        count = 1 + max(int(name.removeprefix(CHILD)) for name in types)
+        if count > MAX_EDGE_TYPES:
+            raise TreeError(
+                f"expected child positions below {MAX_EDGE_TYPES:,} as edge types, got "
+                f"{CHILD}{count - 1}"
+            )
+        return child_names(count)
+    numbers = {
+        name: int(graph.edges[name].data["etype"].flatten()[0])
+        for graph in graphs
+        for name in graph.etypes
+        if graph.num_edges(name) and "etype" in graph.edges[name].data
+    }
+    free = [number for number in range(len(types)) if number not in numbers.values()]
+    for name in types:  # DGL may have sorted them, and a type without edges has no number
+        if name not in numbers and free:
+            numbers[name] = free.pop(0)
+    if set(numbers.values()) != set(range(len(types))):
+        return tuple(types)
+    return tuple(sorted(types, key=numbers.__getitem__))
+
+
+def edge_error(message: str, graph: tuple[Tensor, Tensor, Tensor], edge: int) -> TreeError:
+    """Return the error for an edge of a graph with ends ``src``, ``dst`` and sizes of trees."""
+    src, dst, sizes = graph
+    offsets = offsets_of(sizes.cpu())
+    tree, node = locate(offsets, int(dst[edge]))
+    return TreeError(
+        f"{message} (edge from node {int(src[edge]) - int(offsets[tree])})", tree=tree, node=node
+    )
