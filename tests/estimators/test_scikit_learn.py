@@ -75,6 +75,17 @@ def test_weights_of_trees_and_classes() -> None:
     assert np.isfinite(scores).all()
 
 
+def test_a_column_that_new_trees_lack_is_named_once() -> None:
+    model = TreeRegressor(**TINY).fit(PLANS, SECONDS)
+    leaf = {"Node Type": "Seq Scan", "Table": "orders", "Plan Rows": 9, "Plan Width": 4}
+    for name in ("Plan Rows", "Plan Width"):
+        some = [{key: value for key, value in leaf.items() if key != name}]
+        with pytest.warns(UserWarning, match=f"the trees have no column {name}, which"):
+            model.predict(some)
+        model.predict(some)  # warnings are errors
+    model.predict([{"Node Type": "Seq Scan", "Table": "orders"}])
+
+
 def test_the_importance_of_columns_by_permutations() -> None:
     trees = [{"op": "sum", "of": [{"op": "leaf", "x": x, "noise": -x % 7}]} for x in range(40)]
     model = TreeRegressor(epochs=30, lr=0.05, hidden_size=8, settings=TINY["settings"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,15 @@ def parents_of_ids(
     return np.where(known, order[place], -1), first
 
 
-def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int64]:
+def roots_of_rows(
+    parent: NDArray[np.int64], error: RowError, number: Callable[[int], int] = int
+) -> NDArray[np.int64]:
     """Find the row of the root above each row.
 
     Arguments:
         parent: ``(N,)`` the row of each row's parent, -1 at roots.
         error: makes the error to raise from a message and a row.
+        number: returns the number of a row in the error; default: the row.
 
     Returns:
         ``(N,)`` the rows of the roots.
@@ -62,7 +65,18 @@ def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int6
     cyclic = depths(parent) < 0
     if cyclic.any():
         row = int(np.argmax(cyclic))
-        raise error("expected parents that lead to a root, got a cycle at or above it", row)
+        above = row
+        for _ in range(len(parent)):
+            above = int(parent[above])  # ends in the cycle
+        cycle = [above]
+        while parent[cycle[-1]] != above and len(cycle) < 5:
+            cycle.append(int(parent[cycle[-1]]))
+        names = ", ".join(str(number(each)) for each in cycle)
+        more = "" if parent[cycle[-1]] == above else ", ..."
+        raise error(
+            f"expected parents that lead to a root, got a cycle at or above it ({names}{more})",
+            row,
+        )
     root = np.where(parent < 0, np.arange(len(parent)), parent)
     while not np.array_equal(root, root[root]):
         root = root[root]  # twice as far up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, cast
@@ -34,7 +35,13 @@ from dgltrees.settings import (
     Share,
     chosen,
 )
-from dgltrees.tasks.sequences import SEQUENCES, EncoderSettings, classifier, make_pair_head
+from dgltrees.tasks.sequences import (
+    SENTENCE_ENCODERS,
+    SEQUENCES,
+    EncoderSettings,
+    classifier,
+    make_pair_head,
+)
 from dgltrees.trees import Vocabulary
 
 
@@ -237,14 +244,22 @@ class RRNetSettings(EncoderSettings):
 class ReaderModel:
     """The settings of a model that reads symbols one by one and answers."""
 
-    parts: ClassVar[Mapping[str, Any]] = {"encoder": {"rrnet": RRNetSettings, **SEQUENCES}}
+    parts: ClassVar[Mapping[str, Any]] = {"encoder": ChainMap({**SEQUENCES}, SENTENCE_ENCODERS)}
 
     encoder: EncoderSettings | Part[Encoder] = chosen("rrnet")
-    """Encoder: a recurrent-recursive network (RRNet), one or two LSTMs, or a transformer."""
+    """Encoder: a recurrent-recursive network (RRNet), Neural Tree Indexers (NTI), one or two LSTMs,
+    or a transformer."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100
     """Size of a symbol's vector."""
+    init: Init = "kaiming"
+    """Initial weights of NTI and of a head: kaiming (normal), xavier (uniform), or uniform."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect."""
+        return {} if values["encoder"] == "nti" else {"init": "without model.encoder nti"}
 
     def symbols(self, vocab: Vocabulary) -> WordEmbedding:
         """Construct the embedding of the symbols of a small alphabet, in the column ``"word"``.
@@ -268,8 +283,11 @@ class PairReaderModel(ReaderModel):
     """Size of the hidden layer that compares two encodings."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
-    init: Init = "kaiming"
-    """Initial weights of the head: kaiming (normal), xavier (uniform), or uniform."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect: none, since the head reads ``init``."""
+        return {}
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
         """Construct the model, whose answer is a class of the two sequences."""

@@ -33,10 +33,10 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"encoder": "lstm", "layer_norm": True},
-            "layer_norm .* lstm, but with rrnet; leav",
+            r"layer_norm .* lstm, but with (nti, )?rrnet; leav",
         ),
-        ("mee", {"encoder": "transformer", "layer_norm": True}, "layer_norm .* but with rrnet"),
-        ("mee", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, .*, got 'nti'"),
+        ("mee", {"encoder": "transformer", "layer_norm": True}, "layer_norm .* but with .*rrnet"),
+        ("mee", {"encoder": "gru"}, "encoder to be one of .*rrnet, lstm, .*, got 'gru'"),
         (
             "mee",
             {"policy": {"agent": "dqn"}},
@@ -59,7 +59,7 @@ _POLICY = {"operations": "policy"}
             {"policy": {**_POLICY, "agent": "reinforce", "entrpy": 1.0}},
             r"entrpy has no effect in the task mee; did you mean model\.policy\.entropy",
         ),
-        ("lrt-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
+        ("lrt-sequence", {"encoder": "gru"}, "encoder to be one of .*rrnet, .*, got 'gru'"),
         ("ptb", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, got 'nti'"),
         (
             "ptb",
