@@ -41,7 +41,8 @@ def commands(table: Mapping[str, Any]) -> Iterator[str]:
         command = f"{row['command']} --out RUN" if "command" in row else command
         if match or "PRESET" not in command.split():
             cells = {"seed": "0", **row, "preset": match and match[1], "presets": presets}
-            yield re.sub(r"\b[A-Z]+\b", lambda word: cells.get(word[0].lower(), word[0]), command)
+            words = {name.upper(): cell for name, cell in cells.items()}
+            yield re.sub(r"\b[A-Z]+\b", lambda m, words=words: words.get(m[0], m[0]), command)
 
 
 @needs_papers
