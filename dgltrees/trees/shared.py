@@ -50,13 +50,11 @@ def shared_children(
     outside = (shared < -1) | (shared >= sizes.repeat(sizes))
     target = np.where(is_reference & ~outside, shared + offsets[:-1].repeat(sizes), rows)
     has_children = np.bincount(parent, minlength=len(shared)) > 0
-    up = rows.copy()
-    up[child] = parent
     for broken, rule in (
         (outside, "a node of the same tree, or -1"),
         (is_reference & is_reference[target], "another node, which is not a reference itself"),
         (is_reference & has_children, "-1 at a node with children"),
-        (is_reference & _in_cycle(target, child, parent, up), "a node that is not above this one"),
+        (is_reference & in_cycle(target, child, parent), "a node that is not above this one"),
     ):
         if broken.any():
             row = int(broken.argmax())
@@ -69,11 +67,18 @@ def shared_children(
     return target
 
 
-def _in_cycle(target: Ints, child: Ints, parent: Ints, up: Ints) -> NDArray[np.bool_]:
-    """Return whether the edge from a row's target to its parent is in a cycle, ``(N,)``."""
+def in_cycle(target: Ints, child: Ints, parent: Ints) -> NDArray[np.bool_]:
+    """Return whether the edge from a row's shared child to its parent is in a cycle, ``(N,)``.
+
+    Arguments:
+        target: ``(N,)`` the row that each row stands for, see :func:`shared_children`.
+        child, parent: ``(E,)`` the rows of all nodes below roots, and of their parents.
+    """
     from scipy.sparse import coo_array  # seldom needed
     from scipy.sparse.csgraph import connected_components
 
     edges = coo_array((np.ones(len(child)), (target[child], parent)), shape=[len(target)] * 2)
     _, component = connected_components(edges, connection="strong")
-    return np.asarray(component[target] == component[up])
+    cyclic = np.zeros(len(target), np.bool_)
+    cyclic[child] = component[target[child]] == component[parent]
+    return cyclic

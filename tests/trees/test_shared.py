@@ -9,13 +9,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import Forest, LabeledTrees
+from dgltrees import Forest, LabeledTrees, TreeBatch
 from dgltrees.draw import draw
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders import from_networkx, to_networkx
+from dgltrees.trees.builders import from_dgl, from_networkx, to_networkx
 from dgltrees.trees.columns import infer_columns
 from dgltrees.trees.labeled import align
 from dgltrees.trees.on_disk import examples_on_disk
@@ -102,6 +103,33 @@ def test_objects_become_the_same_objects_again(seed: int) -> None:
                 graph.add_edges_from((id(node), id(child)) for child in below)
                 stack += below
         assert len(graph) == (~forest[tree].references).sum()
+
+
+@given(seed=SEEDS)
+def test_a_graph_with_shared_children_is_a_forest_again(seed: int) -> None:
+    forest = drawn(seed)
+    batch = forest.batch()
+    again = from_dgl(batch, share=True)
+    assert again.references.sum() == len(batch.src) - batch.num_nodes + batch.num_trees
+    for graph, down in ((batch, None), (batch.graph, None), (batch.reversed(), True)):
+        assert edges(from_dgl(graph, down=down, share=True)) == edges(forest)
+
+
+@pytest.mark.parametrize(
+    ("ends", "message"),
+    [
+        (([1, 1, 2], [0, 2, 0]), "node 1: expected a tree, .* got 2; .* share=True accepts"),
+        (
+            ([1, 2, 2, 1], [0, 1, 0, 2]),
+            "tree 0, node 2: expected a graph without cycles, got a cycle",
+        ),
+        (([2, 2], [0, 1]), "tree 0, node 1: expected a shared child below one root, .* 0 and 1"),
+    ],
+)
+def test_bad_graphs(ends: tuple[list[int], list[int]], message: str) -> None:
+    src, dst = map(torch.tensor, ends)
+    with pytest.raises(TreeError, match=message):
+        from_dgl(TreeBatch(src, dst, torch.tensor([3])), share="share=True" not in message)
 
 
 def test_a_column_of_references_is_no_input_and_may_be_missing() -> None:

@@ -25,6 +25,7 @@ from dgltrees.trees.heterographs import (
     types_of,
 )
 from dgltrees.trees.segments import cumcount, locate, offsets_of
+from dgltrees.trees.shared import in_cycle
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def from_dgl(
     down: bool | None = None,
     pos: str | None = "pos",
     edge_columns: bool = True,
+    share: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from DGL graphs, batched or not, with one or several trees each.
@@ -55,17 +57,20 @@ def from_dgl(
         pos: the name of the positions of children, in edge data or in the node data of the
             children; without such data, and for None, children are in the order of their edges.
         edge_columns: whether edge data become columns, in addition to the names of edge types.
+        share: whether nodes may have several parents, which are below one root; edges then go from
+            child to parent, unless ``down`` is True. The forest has a column ``shared_with``, see
+            :class:`~dgltrees.trees.forest.Forest`.
         vocabs: vocabularies of columns of ids.
 
     Returns:
         the forest.
 
     Raises:
-        TreeError: a graph has no nodes, several types of nodes, a node with two parents, a cycle,
-            or other data or edge types than another graph; node and edge data have the same name;
-            positions are not integers, or in node and edge data of a ``DGLGraph``; an argument is
-            not a graph; or see
-            :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        TreeError: a graph has no nodes, several types of nodes, a node with two parents (without
+            ``share``), a cycle, or other data or edge types than another graph; node and edge data
+            have the same name; positions are not integers, or in node and edge data of a
+            ``DGLGraph``; an argument is not a graph; or see :meth:`Forest.build
+            <dgltrees.trees.forest.Forest.build>`.
 
     Example:
         >>> import dgl
@@ -91,12 +96,12 @@ def from_dgl(
             )
         if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
             raise TreeError("expected nodes in every graph, got none", tree=number)
-    if down is None and batches:
+    if down is None and batches and not share:
         # A chain is a tree in both directions: there a batch's own roots decide.
         leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
         decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
         down = _goes_down(batches) or any(decided)
-    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos)
+    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos, share)
 
 
 def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
@@ -274,14 +279,16 @@ def _forest_of_edges(
     vocabs: Mapping[str, Vocabulary] | None,
     edge_columns: bool = True,
     pos: str | None = "pos",
+    share: bool = False,
 ) -> Forest:
     """Build the forest of several graphs."""
     if not graphs:
         raise TreeError("expected at least one graph, got none")
     offsets = offsets_of([graph.num_nodes for graph in graphs])
+    own = np.arange(offsets[-1])  # the node that each row stands for
 
     def error(message: str, row: int) -> TreeError:
-        graph, node = locate(offsets, row)
+        graph, node = locate(offsets, int(own[row]))
         return TreeError(message, tree=graph, node=node)
 
     src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
@@ -289,18 +296,29 @@ def _forest_of_edges(
     child, up = (dst, src) if down else (src, dst)
     for loop in np.flatnonzero(src == dst)[:1]:
         raise error("expected a tree, got an edge from the node to itself", int(src[loop]))
-    parents = np.bincount(child, minlength=int(offsets[-1]))
+    columns = _stacked([graph.ndata for graph in graphs], "node")
+    edges = _stacked([graph.edata for graph in graphs], "edge")
+    shared = np.full(len(own), -1) if share else None
+    if shared is not None:  # the edges to further parents are those of new rows
+        further = np.flatnonzero(cumcount(child) > 0)
+        again = child[further]
+        child = child.copy()
+        child[further] = len(own) + np.arange(len(again))
+        own, shared = np.append(own, again), np.append(shared, again)
+        columns = {name: values[own] for name, values in columns.items()}
+        for row in np.flatnonzero(in_cycle(own, child, up))[:1]:
+            raise error("expected a graph without cycles, got a cycle through the node", int(row))
+    parents = np.bincount(child, minlength=len(own))
     if (parents > 1).any():
         row = int(np.argmax(parents > 1))
         raise error(
             f"expected a tree, in which a node has at most one parent, got {parents[row]}; are the "
-            f"edges from {'parent to child' if down else 'child to parent'}?",
+            f"edges from {'parent to child' if down else 'child to parent'}? from_dgl with "
+            "share=True accepts shared children",
             row,
         )
     parent = np.full(len(parents), -1)
     parent[child] = up
-    columns = _stacked([graph.ndata for graph in graphs], "node")
-    edges = _stacked([graph.edata for graph in graphs], "edge")
     names = _names_of_types(graphs, edges)
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
@@ -319,7 +337,7 @@ def _forest_of_edges(
         floats[child] = values
         columns[name] = floats
     root = roots_of_rows(parent, error, lambda row: locate(offsets, row)[1])
-    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs)
+    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs, shared=shared)
 
 
 def _names_of_types(

@@ -14,6 +14,7 @@ from dgltrees.trees.builders.values import RowError, typed_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import depths, parents_of_depths
 from dgltrees.trees.segments import cumcount, inverse, offsets_of, run_offsets
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -90,6 +91,7 @@ def forest_of_rows(
     *,
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
+    shared: NDArray[np.int64] | None = None,
 ) -> Forest:
     """Build a forest with a tree per root, in the order of their first rows; nodes in row order.
 
@@ -99,18 +101,29 @@ def forest_of_rows(
         pos: ``(N,)`` the positions of children, 0 at roots; default: in row order.
         columns: node data, each ``(N, ...)``.
         vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        shared: ``(N,)`` the row of the shared child that each row stands for, or -1.
 
     Returns:
         the forest.
 
     Raises:
-        TreeError: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        TreeError: a shared child is below several roots; or see :meth:`Forest.build
+            <dgltrees.trees.forest.Forest.build>`.
     """
     _, first, tree = np.unique(root, return_index=True, return_inverse=True)
     tree = inverse(np.argsort(first))[tree]
     order = np.argsort(tree, kind="stable")
     offsets = offsets_of(np.bincount(tree))
     local = inverse(order) - offsets[tree]
+    if shared is not None:
+        for row in np.flatnonzero((shared >= 0) & (tree[shared] != tree))[:1]:
+            raise TreeError(
+                "expected a shared child below one root, got parents in two trees, "
+                f"{tree[shared[row]]} and {tree[row]}",
+                tree=int(tree[shared[row]]),
+                node=int(local[shared[row]]),
+            )
+        columns = {**columns, SHARED: np.where(shared < 0, -1, local[shared])}
     if pos is None:
         pos = np.where(parent < 0, 0, cumcount(parent))
     return Forest.build(
