@@ -14,7 +14,7 @@ from tests.test_promises import Run, copy, run, trains_with_the_cell  # noqa: F4
 NAMES = {*preset_names()}
 REFUSED = {
     "listops": "model.cell max has no argument 'operators'",
-    "mee": "model.cell has no effect in the task mee",
+    "mee": "model.cell has no effect with model.encoder rrnet",
 }
 
 
