@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from dgltrees.formats.synthetic.plans import load_plans
     from dgltrees.tasks.custom_trees.inspect import inspect_trees
     from dgltrees.training.trained import TrainedModel, load
-    from dgltrees.traversal import prop_nodes_topo, run_cell
+    from dgltrees.traversal import (
+        bfs_nodes_generator,
+        dfs_edges_generator,
+        prop_edges,
+        prop_edges_dfs,
+        prop_nodes,
+        prop_nodes_bfs,
+        prop_nodes_topo,
+        run_cell,
+        topological_nodes_generator,
+    )
     from dgltrees.trees import BatchSampler, Forest, LabeledTrees, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
@@ -41,13 +51,20 @@ __all__ = [
     "TreeRegressor",
     "Vocabulary",
     "__version__",
+    "bfs_nodes_generator",
     "compile_report",
+    "dfs_edges_generator",
     "inspect_trees",
     "load",
     "load_plans",
+    "prop_edges",
+    "prop_edges_dfs",
+    "prop_nodes",
+    "prop_nodes_bfs",
     "prop_nodes_topo",
     "read",
     "run_cell",
+    "topological_nodes_generator",
 ]
 
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
@@ -59,7 +76,17 @@ _MODULES = {
     "dgltrees.formats.synthetic.plans": ("load_plans",),
     "dgltrees.tasks.custom_trees.inspect": ("inspect_trees",),
     "dgltrees.training.trained": ("TrainedModel", "load"),
-    "dgltrees.traversal": ("prop_nodes_topo", "run_cell"),
+    "dgltrees.traversal": (
+        "bfs_nodes_generator",
+        "dfs_edges_generator",
+        "prop_edges",
+        "prop_edges_dfs",
+        "prop_nodes",
+        "prop_nodes_bfs",
+        "prop_nodes_topo",
+        "run_cell",
+        "topological_nodes_generator",
+    ),
     "dgltrees.trees": (
         "BatchSampler",
         "LabeledTrees",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -46,9 +47,11 @@ def pytest_runtest_call() -> Generator[None, None, None]:
 def _no_compiling() -> Generator[None, None, None]:
     """Compiling a cell takes longer than a test; ``tests/cells/compiled`` has those that do.
 
-    Runs that tests of a module share do not compile either: they would draw other dropout.
+    Runs that tests of a module share do not compile either: they would draw other dropout. Large
+    cells do not train in two threads, which would wait for the other processes of the suite.
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dgltrees.training.run.LARGE_CELL", sys.maxsize)
         patch.setattr("dgltrees.cells.compiled.way.compiles", lambda like: False)
         yield
 

@@ -24,7 +24,9 @@ from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees import TreeTask
 from dgltrees.training.trained import Source, TrainedModel
+from dgltrees.traversal.order import levels_of
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch
+from dgltrees.trees.shared import SHARED
 
 _SHOWN_NODES = 60  # the repr draws smaller trees, and lists the strongest nodes of larger ones
 _STRONGEST = 10
@@ -45,7 +47,8 @@ class Explanation:
         baseline: the prediction if no node of the tree has input.
         column_names: the C columns.
         columns: ``(N, C)`` the contribution of each column of each node by integrated gradients, in
-            the unit of the prediction; the sum is ``prediction - baseline``.
+            the unit of the prediction; the sum is ``prediction - baseline``. It is 0 at leaves that
+            stand for a shared child, which has the contribution.
     """
 
     examples: LabeledTrees
@@ -256,11 +259,14 @@ def explain(
         return every(each, batch)[:, index]
 
     def occluded(masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        masks = masks[:, ~one.forest.references]
         drops = occlusion(model, copies, answer, torch.from_numpy(masks))
         return np.asarray(drops.double().cpu().numpy())
 
     with compiled(False):  # compiling takes longer than the gradients of one example
         columns, values = integrated_gradients(model, copies, answer, steps=steps)
+    table = np.zeros((one.forest.num_nodes, len(columns)))
+    table[~one.forest.references] = values.double().cpu().numpy()
     return Explanation(
         one,
         names[index],
@@ -268,7 +274,7 @@ def explain(
         float(prediction[index]),
         float(baseline[index]),
         tuple(columns),
-        values.double().cpu().numpy(),
+        table,
         occluded,
     )
 
@@ -295,9 +301,20 @@ def _target_names(one: LabeledTrees, count: int) -> list[str]:
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:
-    """Return whether a node (column) is in the subtree of a node (row), ``(N, N)``."""
+    """Return whether a node (column) is in the subtree of a node (row), ``(N, N)``.
+
+    The subtree of a leaf that stands for a shared child is that of the shared child.
+    """
+    batch = forest.batch()
+    kept = np.flatnonzero(~forest.references)
+    child, parent = kept[batch.src], kept[batch.dst]
+    level = levels_of(batch)[batch.dst]
     masks = np.eye(forest.num_nodes, dtype=bool)
-    for depth in range(1, int(forest.depth.max(initial=0)) + 1):
-        nodes = np.flatnonzero(forest.depth == depth)
-        masks[:, nodes] |= masks[:, forest.global_parent[nodes]]
+    for number in range(1, int(level.max(initial=0)) + 1):
+        edges = level == number
+        np.logical_or.at(masks, parent[edges], masks[child[edges]])
+    if SHARED in forest.columns:
+        rows = np.flatnonzero(forest.references)
+        first = forest.offsets[forest.tree_of_node[rows]]
+        masks[rows] = masks[first + forest.columns[SHARED][rows]]
     return masks

@@ -16,15 +16,21 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import host_values
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.cells.top_down import by_type
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings import Count, checked
 from dgltrees.traversal.functions import is_traced
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Flow, Operation
 
-Merge = Literal["mlp", "average"]
+Merge = Literal["one_layer", "two_layers", "average"]
 """How a merge combines two states; see :class:`RRNetCell`."""
+
+Memory = Literal["running", "restored", "mean"]
+"""The memory with which a merge continues; see :class:`RRNetCell`."""
+
+MergeInit = Literal["uniform", "average"]
+"""The initial weights of a merge; see :class:`RRNetCell`."""
 
 PUSH = 3
 """The index of the LSTM unit F1. The indices of F2, the recurrent cell and F4 are 0, 1 and 2."""
@@ -59,29 +65,48 @@ class RRNetCell(BaseCell):
       :math:`(i, f, o, u) = (\sigma, \sigma, \sigma, \tanh)(W x + U h + b)`;
     - a split pushes :math:`h_{down}` on a stack and its merge pops it; in the graph this is a
       RETURN edge from the split to the merge;
-    - :math:`\mathrm{MLP}(h, h_{down}) = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2` has one hidden
-      layer of width d (depth and activation are not in the paper);
-    - the memory c is passed from step to step. The memory of F1 is discarded, since the paper
-      mentions only h.
+    - split and recur pass the memory c to the next step.
+
+    The paper does not give the MLP and the memory of a merge. Its sentences allow several readings.
+    The defaults are those with the best results that agree with all sentences.
+
+    ============  ===========  ==================================================================
+    argument      value        reading
+    ============  ===========  ==================================================================
+    ``merge``     one_layer    :math:`h_m = \tanh(V_1 [h; h_{down}] + b_1)`: "a new hidden state
+                               h_m = MLP(h, h_down)"
+    ..            two_layers   :math:`h_m = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2`: the same
+                               sentence. F4 multiplies h_m by U, so V_2 and b_2 add no functions;
+                               initially they shrink the state of a subtree
+    ..            average      :math:`h_m = (h + h_{down}) / 2`, as in later public code of an
+                               author; no MLP
+    ``memory``    restored     that of F1: a merge "returns control to its parent node", and the
+                               state of an LSTM unit is h and c
+    ..            running      that of the last step in the subtree: only h_down "is pushed into a
+                               stack"
+    ..            mean         the mean of both; not in the paper
+    ============  ===========  ==================================================================
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: d, the size of a state.
-        merge: how a merge combines two states: mlp (see above), or average, (h + h_down) / 2, as in
-            later public code of an author.
-        stack_cell: push the memory of F1 too; a merge then uses the mean of both memories.
+        merge: the MLP of a merge; see the table.
+        memory: the memory with which a merge continues; see the table.
+        merge_init: initial V_1: ``"average"`` is 0.5 [I; I] plus a uniform draw times 0.2, so that
+            a merge initially is near the average; ``"uniform"`` is the draw alone. Only
+            ``"average"`` is allowed with ``merge="average"``, which has no weights.
         layer_norm: layer normalisation of the pre-activations of every gate, and of the memory
-            from which h is computed (Ba et al., 2016).
+            from which h is computed (Ba et al., 2016), which the paper names as future work.
 
     Shapes:
-        ``x`` (N, m) and ``op`` (N,) in; ``h``, ``c``, ``down`` and, with ``stack_cell``, ``down_c``
-        out, each (N, d). ``down`` and ``down_c`` are 0 where nothing is pushed. Optional inputs,
+        ``x`` (N, m) and ``op`` (N,) in; ``h``, ``c``, ``down`` and, unless the memory is running,
+        ``down_c`` out, each (N, d). They are 0 where nothing is pushed. Optional inputs,
         each (N, d): ``h`` and ``c`` are the initial state at START (default: 0); ``down`` and
         ``down_c`` are pushed by an OPEN of an earlier window (default: 0); ``mask`` is a dropout
         mask that multiplies the state h of the previous step.
 
     Raises:
-        ConfigError: an argument is out of range.
+        ConfigError: an argument is out of range, or ``merge_init`` has no effect.
 
     Example:
         >>> import torch
@@ -109,19 +134,27 @@ class RRNetCell(BaseCell):
         input_size: Count,
         hidden_size: Count,
         *,
-        merge: Merge = "mlp",
-        stack_cell: bool = False,
+        merge: Merge = "one_layer",
+        memory: Memory = "restored",
+        merge_init: MergeInit = "average",
         layer_norm: bool = False,
     ) -> None:
         super().__init__(input_size, hidden_size)
         m, d = input_size, hidden_size
-        self.merge, self.stack_cell = merge, stack_cell
+        if merge == "average" and merge_init != "average":
+            raise ConfigError(
+                f"merge_init {merge_init} has no effect with merge average, which has no weights; "
+                "leave it out"
+            )
+        self.merge, self.memory, self.merge_init = merge, memory, merge_init
+        self.pushes_memory = memory != "running"
         self.W = nn.Parameter(torch.empty(4, m, 4 * d))  # F2, recur, F4, F1; gates i, f, o, u
         self.U = nn.Parameter(torch.empty(4, d, 4 * d))
         self.b = nn.Parameter(torch.empty(4, 4 * d))
-        if merge == "mlp":
+        if merge != "average":
             self.V_1 = nn.Parameter(torch.empty(2 * d, d))
             self.b_1 = nn.Parameter(torch.empty(d))
+        if merge == "two_layers":
             self.V_2 = nn.Parameter(torch.empty(d, d))
             self.b_2 = nn.Parameter(torch.empty(d))
         self.reset_parameters()
@@ -132,15 +165,21 @@ class RRNetCell(BaseCell):
 
     @property
     def state_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Return the node fields of a state: h, c, down, and down_c with ``stack_cell``."""
-        return ("h", "c", "down", "down_c") if self.stack_cell else ("h", "c", "down")
+        """Return the node fields of a state: h, c, down, and down_c if splits push the memory."""
+        return ("h", "c", "down", "down_c") if self.pushes_memory else ("h", "c", "down")
 
     def reset_parameters(self) -> None:
-        """Initialise all parameters from U(-1 / sqrt(d), 1 / sqrt(d)), like ``torch.nn.LSTM``."""
+        """Initialise all parameters from U(-1 / sqrt(d), 1 / sqrt(d)), like ``torch.nn.LSTM``.
+
+        With ``merge_init="average"``, V_1 is then moved to the average; see :class:`RRNetCell`.
+        """
         bound = 1.0 / math.sqrt(self.hidden_size)
         with torch.no_grad():
             for parameter in self.parameters():
                 parameter.uniform_(-bound, bound)
+            if self.merge != "average" and self.merge_init == "average":
+                half = 0.5 * torch.eye(self.hidden_size)
+                self.V_1.mul_(0.2).add_(torch.cat([half, half]).to(self.V_1))
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
         """Check the inputs of all nodes and return ``x``, ``(N, m)``.
@@ -182,7 +221,9 @@ class RRNetCell(BaseCell):
         returns = returns.unsqueeze(1)
         h = torch.where(returns, edges.src["down"], edges.src["h"])
         c = edges.src["c"]
-        return {"h": h, "c": torch.where(returns, edges.src["down_c"], c) if self.stack_cell else c}
+        if self.pushes_memory:
+            c = torch.where(returns, edges.src["down_c"], c)
+        return {"h": h, "c": c}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Collect the state of the previous step and, at merges, the state on top of the stack.
@@ -248,7 +289,10 @@ class RRNetCell(BaseCell):
         for i, op in enumerate(ops):
             if op == Operation.MERGE:
                 hs[i] = self.merged(hs[i], tops[i])
-                cs[i] = (cs[i] + top_cs[i]) / 2 if self.stack_cell else cs[i]
+                if self.memory == "restored":
+                    cs[i] = top_cs[i]
+                elif self.memory == "mean":
+                    cs[i] = (cs[i] + top_cs[i]) / 2
             elif op not in (Operation.SPLIT, Operation.RECUR):
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, which has no incoming edges"
@@ -268,7 +312,7 @@ class RRNetCell(BaseCell):
         if self.merge == "average":
             return (h + top) / 2
         inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
-        return torch.addmm(self.b_2, inner, self.V_2)
+        return inner if self.merge == "one_layer" else torch.addmm(self.b_2, inner, self.V_2)
 
     def _units(
         self, wxs: list[Tensor], hs: list[Tensor], cs: list[Tensor], units: list[int]

@@ -21,7 +21,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
 
 from dgltrees.draw import svg
-from dgltrees.draw.labels import Labels, class_texts, label_parts, number_texts, select_trees
+from dgltrees.draw.labels import (
+    Labels,
+    class_texts,
+    decode_column,
+    label_parts,
+    number_texts,
+    select_trees,
+    shared_parts,
+)
 from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
 from dgltrees.trees.batch import TreeBatch
@@ -51,6 +59,7 @@ class Drawing(Picture):
     layout: Layout
     labels: Labels
     svg_limit: int
+    etypes: Sequence[str] = ()  # the name of the type of the edge into each node, if it has one
 
     @property
     def _size(self) -> int:
@@ -64,9 +73,13 @@ class Drawing(Picture):
     def _svg(self) -> str:
         labels, canvas = self.labels, Canvas.of(self.layout, self.labels)
         scale = None if labels.values is None else svg.ColorScale(labels.values)
+        used = {name for name, up in zip(self.etypes, self.layout.parent) if name and up >= 0}
+        strokes = svg.strokes(sorted(used))
         edges = [
-            _edge(canvas.boxes[parent], box)
-            for parent, box in zip(self.layout.parent, canvas.boxes)
+            _edge(canvas.boxes[parent], box, strokes.get(name, ""))
+            for parent, box, name in zip(
+                self.layout.parent, canvas.boxes, self.etypes or [""] * len(self.layout)
+            )
             if parent >= 0
         ]
         elements = [self._node(node, box, scale) for node, box in enumerate(canvas.boxes)]
@@ -78,7 +91,13 @@ class Drawing(Picture):
                 elements.append(svg.title(title, x, y))
         lines = svg.group(edges, f'fill="none" stroke="{svg.GREY}" stroke-width="1.4"')
         return svg.document(
-            elements, canvas.width, canvas.height, self._description, before=[lines], scale=scale
+            elements,
+            canvas.width,
+            canvas.height,
+            self._description,
+            before=[lines],
+            scale=scale,
+            strokes=strokes,
         )
 
     def _node(self, node: int, box: Box, scale: svg.ColorScale | None) -> str:
@@ -91,7 +110,8 @@ class Drawing(Picture):
         if correct is not None:
             paint = paint._replace(border=svg.CORRECT if correct else svg.WRONG)
         radius, stroke_width = min(box.height / 2, _RADIUS), 1.2 if correct is None else 2
-        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width)]
+        dashed = labels.dashed[node]
+        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width, dashed=dashed)]
         y = box.y + svg.PADDING
         for i, (text, size) in enumerate(text_lines(name, detail)):
             base_line = y + 0.75 * svg.LINE_HEIGHT[size]
@@ -143,7 +163,11 @@ def draw(
 
     Jupyter shows the drawing as a picture, ``print`` as text, and its method ``save`` writes a
     file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
-    only some of the trees are drawn. They may be sequences, arrays, or tensors on any device.
+    only some of the trees are drawn. They may be sequences, arrays, or tensors on any device. Edges
+    with named types (the column ``etype``) have a colour per type, and the drawing a legend.
+
+    A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
+    outline, the mark ``see #5`` and no value.
 
     Arguments:
         trees: a forest, a batch, or a DGL graph of trees.
@@ -196,14 +220,16 @@ def draw(
     numbers, formatted = number_texts(forest, nodes, values)
     verdicts = map(_verdict, predicted, expected, correct)
     details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
-    names = [
-        name if name or detail else ("·",)
-        for name, detail in zip(label_parts(forest, nodes, labels), details)
-    ]
-    shown = layout.positions(positions)
-    return Drawing(
-        layout, Labels(names, details, correct, numbers, shown, selected_titles), svg_limit
+    parts = shared_parts(forest, nodes, label_parts(forest, nodes, labels))
+    names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
+    shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
+    texts = Labels(names, details, correct, numbers, shown, dashed, selected_titles)
+    etypes = (
+        decode_column(forest, "etype", forest.columns["etype"][nodes])
+        if "etype" in forest.vocabs and "etype" in forest.columns
+        else ()
     )
+    return Drawing(layout, texts, svg_limit, etypes)
 
 
 def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
@@ -212,13 +238,13 @@ def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
     return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
 
 
-def _edge(parent: Box, child: Box) -> str:
+def _edge(parent: Box, child: Box, stroke: str) -> str:
     """Return a curve that leaves the parent downwards and enters the child from above."""
     top, bottom = parent.y + parent.height, child.y
     bend = (top + bottom) / 2
     return (
         f'<path class="edge" d="M{parent.middle:.1f} {top:.1f}C{parent.middle:.1f} {bend:.1f} '
-        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"/>'
+        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"{stroke}/>'
     )
 
 

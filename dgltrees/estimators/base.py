@@ -131,6 +131,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             seeds give equal models on one machine.
         children_key: the key of the children, if trees are nested dictionaries; default: inferred
             when the model is fitted, as the key with the most objects below.
+        share: whether a dictionary that occurs several times in a tree is one node with several
+            parents (True), or a node each time (False), if trees are nested dictionaries; default:
+            neither, but an error.
         compile: compile the cell with numba; by default if the training is long enough.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
@@ -190,6 +193,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         lr: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
         children_key: str | None = None,
+        share: bool | None = None,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
@@ -199,7 +203,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.readout, self.objective, self.features = readout, objective, features
         self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
         self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
-        self.children_key = children_key
+        self.children_key, self.share = children_key, share
         self.compile, self.settings, self.progress = compile, settings, progress
         self.warm_start = warm_start
 
@@ -398,7 +402,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         trees = listed(X)
         if not is_records(trees):
             return as_examples(trees)
-        return trees_of_records(trees, layout or self._fitted().settings.data)[0]
+        layout = layout or self._fitted().settings.data
+        return trees_of_records(trees, layout, self.share)[0]
 
     def _temporary(self) -> Path:
         """Make a folder that is deleted with the estimator."""

@@ -108,7 +108,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        by_name = {name_of(value): value for value in values.tolist()}
+        before = self.classes_.tolist() if self.warm_start and hasattr(self, "classes_") else []
+        by_name = {name_of(value): value for value in [*before, *values.tolist()]}
         self.classes_ = np.array([by_name[name] for name in names])
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -67,13 +67,14 @@ def is_records(trees: Any) -> bool:
 
 
 def trees_of_records(
-    records: Sequence[Any], layout: RecordLayout
+    records: Sequence[Any], layout: RecordLayout, share: bool | None = None
 ) -> tuple[LabeledTrees, RecordLayout]:
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
 
     Arguments:
         records: the dictionaries, each a record or the root itself.
         layout: their layout; fields that are not set are inferred from the first records.
+        share: see :func:`~dgltrees.trees.builders.objects.from_objects`.
 
     Returns:
         the trees with the columns of the records, and the layout.
@@ -82,7 +83,7 @@ def trees_of_records(
         TreeError: see :meth:`Records.examples` and :meth:`Records.check_children`; the error names
             the tree.
     """
-    reader = Records(None, layout)
+    reader = Records(None, layout, share)
     trees = reader.examples([*map(single, records)], range(len(records)))
     reader.check_children()
     return trees, reader.layout
@@ -94,10 +95,13 @@ class Records:
     Arguments:
         path: the file, for the errors; None for records in memory, whose lines are their numbers.
         layout: the paths of the roots in a record, and the key of the children in a node.
+        share: see :func:`~dgltrees.trees.builders.objects.from_objects`.
     """
 
-    def __init__(self, path: PathLike | None, layout: RecordLayout) -> None:
-        self.layout = layout
+    def __init__(
+        self, path: PathLike | None, layout: RecordLayout, share: bool | None = None
+    ) -> None:
+        self.layout, self.share = layout, share
         self.error = (
             (lambda text, line: TreeError(text, tree=line)) if path is None else error_in(path)
         )
@@ -137,7 +141,7 @@ class Records:
             self._root(record, keys, line) for record, line in zip(records, lines) for keys in paths
         ]
         try:
-            lists = walk(roots, self._children)
+            lists = walk(roots, self._children, share=self.share)
         except TreeError as error:
             line = lines[(error.tree or 0) // arity]
             raise self.error(error.message, line) from error.__cause__

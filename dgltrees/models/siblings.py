@@ -38,7 +38,8 @@ class SiblingPositions(nn.Module):
 
     .. math:: x = W [\ln(1 + l); \ln(1 + r); \ln(1 + d); l = 0; r = 0; d = 0]
 
-    for a node with l siblings before it, r siblings after it, and d children.
+    for a node with l siblings before it, r siblings after it, and d children. A shared child has
+    the position below its first parent.
 
     Arguments:
         size: m, the size of a vector.
@@ -63,7 +64,8 @@ def _features(batch: TreeBatch) -> Tensor:
     """Return the vectors that :class:`SiblingPositions` multiplies by W, ``(N, 6)``."""
     place, siblings = sibling_ranks(batch)
     counts = np.zeros((3, batch.num_nodes))  # before, after, below
-    counts[:2, batch.src.numpy()] = place, siblings - 1 - place
+    ranks = np.stack([place, siblings - 1 - place])
+    counts[:2, batch.src.numpy()[::-1]] = ranks[:, ::-1]  # the first parent of several counts
     counts[2, batch.dst.numpy()] = siblings
     features = np.empty((2, 3, batch.num_nodes))
     np.log1p(counts, out=features[0])

@@ -37,6 +37,9 @@ class TrainingSettings:
     """Learning rate of the pretrained encoder with ``data.fine_tune``; default: 3e-5."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
+    loss_reduction: Literal["mean", "sum"] = "mean"
+    """Loss of a batch: the mean or the sum of the losses of its rows. With the sum, weight_decay
+    and the optimizer's eps are smaller relative to the gradient."""
     weight_decay: NonNegative = 0.0
     """Weight of the L2 penalty on all parameters, an argument of torch's optimizer."""
     max_grad_norm: Positive | None = None

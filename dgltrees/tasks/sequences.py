@@ -134,7 +134,7 @@ def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
     Encoders that are added later are included.
     """
     # in the order of names the last is first
-    return ChainMap(SEQUENTIAL, SENTENCE_ENCODERS, own)  # type: ignore[arg-type]
+    return ChainMap(SEQUENTIAL, own, SENTENCE_ENCODERS)  # type: ignore[arg-type]
 
 
 def make_pair_head(size: int, classes: int, sizes: Sequence[int], **options: Any) -> PairHead:

@@ -260,12 +260,12 @@ def _whole(groups: NDArray[np.int64], count: int) -> int:
 def _without_rare(splits: Splits, least: int) -> Splits:
     """Replace names with less than ``least`` occurrences in ``train`` by the unknown name.
 
-    Only columns whose vocabulary has an unknown name are changed.
+    Only columns whose vocabulary has an unknown name and is new are changed.
     """
     forest = splits.train.forest
     vocabs, renumber = dict(forest.vocabs), {}
     for column, vocab in forest.vocabs.items():
-        if vocab.unknown is None:
+        if vocab.unknown is None or vocab.frozen:  # frozen: of a model whose training continues
             continue
         counts = forest.name_counts(column)
         names = [n for n, c in zip(vocab.names, counts) if c >= least and n != vocab.unknown]

@@ -88,8 +88,8 @@ _ANNOUNCED = 60.0  # seconds from which on it is announced
 class Trainer:
     """The training of a model, in one of possibly several processes.
 
-    The loss of a step is the sum over the rows of the whole batch, divided by their number. Each
-    process computes its part, so the result does not depend on the number of processes.
+    The loss of a step is the mean or the sum over the rows of the whole batch. Each process
+    computes its part, so the result does not depend on the number of processes.
 
     Arguments:
         ready: settings, data and model, in its initial state.
@@ -276,7 +276,8 @@ class Trainer:
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
         # Data parallel training takes the mean of the processes' gradients: undo its division.
         weight = float(counts) * fabric.world_size
-        weight /= task.loss_denominator(len(ids), count)
+        if self.settings.loss_reduction == "mean":
+            weight /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollout = task.rollout(self.plain, batch.to(fabric.device))

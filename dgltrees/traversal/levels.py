@@ -61,27 +61,34 @@ def run(
         ValueError: a level returned other fields than the level before, or a field with another
             shape.
     """
-    work = _Work(schedule, ndata, edata, (message, reduce, update), prepare)
+    work = Work(schedule, ndata, edata, (message, reduce, update), prepare)
+    return run_work(work, outputs, activation_checkpointing)
+
+
+def run_work(
+    work: Work, outputs: Sequence[str] | None = None, activation_checkpointing: bool = False
+) -> dict[str, Tensor]:
+    """Call the functions of ``work`` level by level; see :func:`run`."""
     in_segments = activation_checkpointing and torch.is_grad_enabled()
     states = (_run_segments if in_segments else _run_whole)(work)
     return {name: states.all(name) for name in (states.names if outputs is None else outputs)}
 
 
-def _run_whole(work: _Work) -> States:
+def _run_whole(work: Work) -> States:
     """Prepare all nodes at once, update the leaves, then run one level after another."""
     schedule, stop = work.schedule, len(work.schedule.levels)
     rows = len(schedule.leaves)
     columns = Columns(work.ordered, work.ndata, work.prepare, len(work.order))
     sources = gathered(columns.fields, work.places(schedule.src))
-    part = _Part(schedule, columns, sources, 1, stop, skip=rows)
-    states = States(schedule, lambda: part.levels.fields(0))
+    part = Part(schedule, columns, sources, 1, stop, skip=rows)
+    states = States(schedule, part.levels.fields)
     states.leaves = work.leaves(columns, part.levels.fields(0))
     for index in range(1, stop):
         states.add(work.level(index, states, part))
     return states
 
 
-def _run_segments(work: _Work) -> States:
+def _run_segments(work: Work) -> States:
     """Do the same as :func:`_run_whole`, with a checkpoint for each segment of levels."""
     schedule, ndata, prepare = work.schedule, work.ndata, work.prepare
     cuts = segments([level.nodes for level in schedule.levels])
@@ -110,12 +117,15 @@ def _run_segments(work: _Work) -> States:
                 sources = Columns(sources, ndata, prepare, edges[number]).fields
             return sources[name]
 
-        part = _Part(schedule, inner, Fields(inner.fields.keys(), source), start, stop)
+        part = Part(schedule, inner, Fields(inner.fields.keys(), source), start, stop)
         for index in range(start, stop):
             states.add(work.level(index, states, part))
         return states.levels[start:]
 
-    states = States(schedule, lambda: columns(0).fields)
+    def fields_before(level: int) -> Data:
+        return gathered(ndata, work.level_ids[level]) if level else columns(0).fields
+
+    states = States(schedule, fields_before)
     states.leaves = recomputed(leaves, schedule.inner, use_reentrant=False)
     for number, ends in enumerate(cuts):
         before = states.part(*ends)
@@ -145,7 +155,7 @@ def segments(nodes: list[int]) -> list[tuple[int, int]]:
     return list(zip(cuts, [*cuts[1:], len(nodes)])) if len(nodes) > 1 else []
 
 
-class _Part:
+class Part:
     """The fields of the nodes and edges of levels ``start`` to ``stop`` before the traversal.
 
     Arguments:
@@ -180,7 +190,7 @@ class _Part:
         self.src = Pieces(sources, edges)
 
 
-class _Work:
+class Work:
     """The calls of a cell's functions, level by level; a level can be computed repeatedly."""
 
     def __init__(
@@ -230,13 +240,13 @@ class _Work:
             states = call(update, leaves, len(schedule.leaves), NO_MAIL)
         return columns.in_dtypes(states)
 
-    def level(self, index: int, states: States, part: _Part) -> dict[str, Tensor]:
+    def level(self, index: int, states: States, part: Part) -> dict[str, Tensor]:
         """Send the messages of a level, reduce each bucket, and update all nodes at once.
 
         With ``group_by`` each bucket is updated separately, since groups are adjacent within it.
         """
         (message, reduce, update), level = self.functions, self.schedule.levels[index]
-        messages = call(message, self._edges(index, states, part), level.edges)
+        messages = call(message, self.edges(index, states, part), level.edges)
         mask = None if self.mask is None else self.mask[index]
         before = self.calls[part.start]
         by_bucket: list[dict[str, Tensor]] = []
@@ -249,16 +259,22 @@ class _Work:
                 fields = part.calls.fields(piece, new)
                 new = call(update, Nodes(ids, fields, Mailbox(), groups), rows)
             by_bucket.append(new)
-        new, piece = _joined(by_bucket), index - part.start + 1
+        new, piece = joined(by_bucket), index - part.start + 1
         if update is not None and level.groups[0] is None:
             fields = part.levels.fields(piece, new)
             new = call(update, Nodes(self.level_ids[index], fields, Mailbox()), level.nodes)
         for name in states.leaves:  # fields that only leaves return
             if name not in new and name in part.levels.data:
                 new[name] = part.levels.get(name, piece)
+        if states.inner and new.keys() != states.inner.keys():
+            raise ValueError(
+                f"expected every level to return the fields {sorted(states.inner)}, got "
+                f"{sorted(new)} at level {index}; return the same keys every time"
+            )
         return part.columns.in_dtypes(new)
 
-    def _edges(self, index: int, states: States, part: _Part) -> Edges:
+    def edges(self, index: int, states: States, part: Part) -> Edges:
+        """Return the edges into a level."""
         names: set[str] = set() if self.schedule.initial else set(states.names)
         piece = index - part.start
 
@@ -304,7 +320,7 @@ def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:
     return message.reshape(level.nodes, -1, *message.shape[1:])
 
 
-def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+def joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """Concatenate the fields of the buckets of a level."""
     if len(parts) == 1:
         return parts[0]

@@ -91,7 +91,7 @@ def make_schedule(
     edges = np.argsort(back[dst], kind="stable")
     src, dst = src[edges], dst[edges]
     edge_sizes = np.bincount(level[dst], minlength=size)
-    sends = _plan_sends(level[src], level[dst], row[src], leaf_sizes + inner_sizes, edge_sizes)
+    sends = plan_sends(level[src], level[dst], row[src], leaf_sizes + inner_sizes, edge_sizes)
     filled = _Slots(None, None, np.zeros(size, np.bool_))
     if slots is not None:
         place = check_positions(batch, slots, pos)[edges]
@@ -143,7 +143,7 @@ class _Sends(NamedTuple):
     send_sizes: list[list[int]]
 
 
-def _plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> _Sends:
+def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> _Sends:
     """Determine the rows that each level sends to each later level.
 
     Arguments:

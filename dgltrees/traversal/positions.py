@@ -42,7 +42,7 @@ def no_positions(edata: Mapping[str, Tensor]) -> TreeError:
     """Return the error for a graph without the edge field ``pos``."""
     return TreeError(
         "expected edge data 'pos', the position of each child, for a cell with slots, got edge "
-        f"data {sorted(edata)}; set edata['pos']"
+        f"data {sorted(edata)}; set edata['pos'], or read positions on nodes with from_dgl"
     )
 
 

@@ -133,7 +133,7 @@ def run_dgl(
     if slots is not None:
         check_positions(batch, slots, edata.get("pos"))  # names the tree where one is wrong
     states: dict[str, torch.dtype] = {}
-    wrapped = _Wrapped(group_by, slots, {k: v.dtype for k, v in ndata.items()}, states)
+    wrapped = Wrapped(group_by, slots, {k: v.dtype for k, v in ndata.items()}, states)
     with warnings.catch_warnings():
         # DGL warns of every frontier without edges; here this is every set of leaves.
         warnings.simplefilter("ignore", dgl.base.DGLWarning)
@@ -155,7 +155,7 @@ def run_dgl(
     return {name: graph.ndata[name] for name in names}
 
 
-class _Wrapped:
+class Wrapped:
     """A cell's functions, wrapped for DGL, and the dtypes of the fields that they return."""
 
     def __init__(
@@ -179,6 +179,7 @@ class _Wrapped:
         return message
 
     def reduce(self, function: Reduce | Any, *, stores: bool) -> Any:
+        """Wrap a reduce function, whose fields are stored if ``stores``."""
         if is_builtin(function):
             return function
 
@@ -189,6 +190,8 @@ class _Wrapped:
         return reduce
 
     def update(self, function: Update) -> Callable[[Any], dict[str, Tensor]]:
+        """Wrap an update function."""
+
         def update(nodes: Any) -> dict[str, Tensor]:
             return self._stored(call_arranged(function, nodes, self.group_by, None))
 

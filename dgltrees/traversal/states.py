@@ -104,14 +104,15 @@ class States:
 
     Arguments:
         schedule: the order of nodes and edges.
-        leaf_fields: returns the fields of the leaves before the traversal. They are used for fields
-            that only other nodes return.
+        before: returns the fields of the receiving nodes of a level before the traversal, and those
+            of the leaves for 0. They are used for fields that only other nodes return.
     """
 
-    def __init__(self, schedule: Schedule, leaf_fields: Callable[[], Data]) -> None:
-        self.schedule, self.leaf_fields = schedule, leaf_fields
+    def __init__(self, schedule: Schedule, before: Callable[[int], Data]) -> None:
+        self.schedule, self.before = schedule, before
         self.leaves: dict[str, Tensor] = {}
         self.levels: list[dict[str, Tensor]] = [{}]
+        self.inner: dict[str, Tensor] = {}  # the first rows of each field of the receiving nodes
         sizes = [level.edges for level in schedule.levels]
         self._gather = schedule.gather.split_with_sizes(sizes)
         self._send: tuple[Tensor, ...] | None = None
@@ -126,29 +127,22 @@ class States:
         """Copy the states before level ``start`` that the levels up to ``stop`` need."""
         part = copy(self)
         levels = self.schedule.levels[start:stop]
-        needed = {1}.union(*(level.producers for level in levels))  # level 1 names the fields
+        needed = {producer for level in levels for producer in level.producers}
         part.levels = [
             states if level in needed else {} for level, states in enumerate(self.levels[:start])
         ]
-        part._sent = {}
+        part._sent, part.inner = {}, dict(self.inner)
         return part
 
     @property
     def names(self) -> list[str]:
         """Return the names of the fields that any node has returned."""
-        inner = self.levels[1] if len(self.levels) > 1 else {}
-        return list(dict.fromkeys([*self.leaves, *inner]))
+        return list(dict.fromkeys([*self.leaves, *self.inner]))
 
     def add(self, states: dict[str, Tensor]) -> None:
         """Append the states of the receiving nodes of the next level."""
-        if len(self.levels) > 1 and states.keys() != self.levels[1].keys():
-            raise ValueError(
-                f"expected every level to return the fields {sorted(self.levels[1])}, got "
-                f"{sorted(states)} at level {len(self.levels)}; return the same keys every time"
-            )
         for name, tensor in states.items():
-            if name in self.leaves:
-                check_shape(name, self.leaves[name], tensor)
+            check_shape(name, self.leaves.get(name, self.inner.setdefault(name, tensor)), tensor)
         self.levels.append(states)
 
     def _leaves(self, name: str) -> Tensor:
@@ -156,9 +150,9 @@ class States:
         schedule = self.schedule
         state = self.leaves.get(name)
         if state is None:
-            state = self.leaf_fields().get(name)
+            state = self.before(0).get(name)
         if state is None:
-            like = self.levels[1][name]
+            like = self.inner[name]
             return like.new_zeros((len(schedule.leaves), *like.shape[1:]))
         return state if schedule.leaf_rows is None else state.index_select(0, schedule.leaf_rows)
 
@@ -176,11 +170,13 @@ class States:
         return inner if not self.schedule.leaf_sizes[level] else torch.cat([leaves[level], inner])
 
     def _inner(self, level: int, name: str) -> Tensor:
-        """Return a field of the receiving nodes of a level; zeros if only leaves return it."""
+        """Return a field of the receiving nodes of a level, or their field from before."""
         state = self.levels[level].get(name)
+        if state is None:
+            state = self.before(level).get(name)
         if state is not None:
             return state
-        like = self.leaves[name]
+        like = self.leaves[name] if name in self.leaves else self.inner[name]
         return like.new_zeros((self.schedule.levels[level].nodes, *like.shape[1:]))
 
     def _received(self, producer: int, consumer: int, name: str) -> Tensor:

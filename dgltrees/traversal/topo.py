@@ -20,9 +20,11 @@ from dgltrees.traversal.functions import (
     name_of,
     reduce_function,
 )
+from dgltrees.traversal.heterograph import run_heterograph
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import make_schedule
+from dgltrees.traversal.propagate import write
 from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
@@ -119,13 +121,24 @@ def prop_nodes_topo(
     ``prop_nodes_topo(graph, cell)`` runs a cell with its declarations (:class:`Cell`) and writes
     the states of all nodes into ``graph.ndata``.
 
+    With functions by edge type, ``prop_nodes_topo(graph, {"LEFT": (message, reduce), ...}, "sum")``
+    does for each topological frontier what ``DGLGraph.multi_update_all`` does for the edges into
+    it. A node without messages of a type has zeros for that type (the built-in max and min: minus
+    and plus infinity; 0 in the result if the last type has one of them). If no node of a frontier
+    has messages of a type, a built-in reduce function returns zeros, and any other takes no part in
+    the cross reduction; so results of mean, max and min may depend on the other trees of a batch.
+    Reduced fields are stored in addition to those of ``apply_node_func``.
+
     Arguments:
-        graph: a homogeneous acyclic ``DGLGraph``, batched or not, or a :class:`TreeBatch`.
+        graph: an acyclic ``DGLGraph``, batched or not, or a :class:`TreeBatch`: homogeneous, or
+            with one node type for functions by edge type.
         message_func: a function of a batch of edges that returns messages, a built-in such as
-            ``fn.copy_u``, or a cell.
+            ``fn.copy_u``, or a cell; or a dictionary of (message, reduce) for every edge type, by
+            its name or canonical triple.
         reduce_func: a function of nodes with a mailbox that returns fields, or a built-in such as
             ``fn.sum``. It is not called for nodes without messages (a built-in gives them 0).
-            Leave it out for a cell.
+            Leave it out for a cell. After a dictionary, the cross reducer: ``"sum"``, ``"min"``,
+            ``"max"``, ``"mean"``, ``"stack"``, or a function of a list of tensors.
         reverse: visit the nodes in reverse topological order. As in DGL, the edges are not
             reversed; for a top-down pass, let the edges point down. (In reverse order, DGL 1.1
             sets the reduced fields of a node without messages to 0 if its frontier has nodes with
@@ -135,12 +148,16 @@ def prop_nodes_topo(
         backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
             traversal, with time proportional to nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        compile, activation_checkpointing: see :func:`run_cell`.
+        compile, activation_checkpointing: see :func:`run_cell`. Functions by edge type are compiled
+            only if all types have the same message function and ``fn.sum``, the cross reducer is
+            ``"sum"``, and there is an ``apply_node_func``.
 
     Raises:
-        TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
-        ConfigError: the backend does not exist or has no checkpoints; or a cell is passed together
-            with another function or with ``reverse``.
+        TreeError: the graph has a cycle or several node types; its tensors are on several devices;
+            or, with ``slots``, a position is out of range.
+        ConfigError: the backend does not exist or has no checkpoints; a cell is passed together
+            with another function or with ``reverse``; or an edge type is unknown or has no
+            functions.
 
     Example:
         >>> import torch
@@ -154,7 +171,34 @@ def prop_nodes_topo(
         ... )
         >>> batch.ndata["x"]  # the sum over each subtree
         tensor([10.,  2.,  7.,  4.])
+
+        >>> import dgl
+        >>> import dgl.function as fn
+        >>> edges = {("node", "LEFT", "node"): ([1], [0]), ("node", "RIGHT", "node"): ([2], [0])}
+        >>> graph = dgl.heterograph(edges)
+        >>> graph.ndata["x"] = torch.tensor([0.0, 3.0, 5.0])
+        >>> functions = {
+        ...     "LEFT": (fn.copy_u("x", "m"), fn.sum("m", "below")),
+        ...     "RIGHT": (lambda edges: {"m": 10 * edges.src["x"]}, fn.sum("m", "below")),
+        ... }
+        >>> prop_nodes_topo(graph, functions, "stack")
+        >>> graph.ndata["below"][0]
+        tensor([ 3., 50.])
     """
+    if isinstance(message_func, Mapping):
+        if reverse or group_by is not None or slots is not None:
+            raise ConfigError(
+                "expected functions by edge type without reverse, group_by and slots; for the "
+                "other direction reverse the edges: dgl.reverse(graph)"
+            )
+        _check_backend(backend, activation_checkpointing)
+        by_type = message_func, reduce_func, apply_node_func
+        typed = graph
+        if isinstance(graph, TreeBatch):
+            typed = graph.heterograph()
+        states = run_heterograph(typed, *by_type, backend, compile, activation_checkpointing)
+        write(graph, states)
+        return
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
     if reduce_func is None:
         if reverse or apply_node_func is not None or group_by is not None or slots is not None:
@@ -184,10 +228,7 @@ def prop_nodes_topo(
                 compile=compile,
                 activation_checkpointing=activation_checkpointing,
             )
-    for name, column in states.items():
-        graph.ndata[name] = column
-    if isinstance(graph, TreeBatch):
-        graph.refresh_graph()
+    write(graph, states)
 
 
 def run_cell(
@@ -330,10 +371,7 @@ def _run(
     check_fields("node", ndata, batch.num_nodes)
     check_fields("edge", edata, len(batch.src))
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
-    if backend not in BACKENDS:
-        raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend == "dgl" and activation_checkpointing:
-        raise ConfigError("expected backend 'levels' with activation_checkpointing=True, got 'dgl'")
+    _check_backend(backend, activation_checkpointing)
     if backend == "dgl" and batch.num_nodes:
         fields = dense(ndata)
         if prepare is not None:
@@ -366,6 +404,13 @@ def _run(
     device = next(iter(fields.values())).device if fields else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     return run(schedule, fields, edata, *three, prepare, outputs, activation_checkpointing)
+
+
+def _check_backend(backend: str, activation_checkpointing: bool) -> None:
+    if backend not in BACKENDS:
+        raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend == "dgl" and activation_checkpointing:
+        raise ConfigError("expected backend 'levels' with activation_checkpointing=True, got 'dgl'")
 
 
 def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:

@@ -114,10 +114,10 @@ class Edges:
         data: the fields of the edges, each ``(E, ...)``.
         slotted: whether the traversal puts the messages into slots. If not, a cell with slots
             adds their positions to the messages.
+        canonical_etype: the type of the edges.
     """
 
-    __slots__ = ("_ends", "data", "dst", "slotted", "src")
-    canonical_etype = ("_N", "_E", "_N")
+    __slots__ = ("_ends", "canonical_etype", "data", "dst", "slotted", "src")
 
     def __init__(
         self,
@@ -126,9 +126,10 @@ class Edges:
         data: Mapping[str, Tensor],
         ends: tuple[Tensor, Tensor, Tensor],
         slotted: bool = False,
+        name: tuple[str, str, str] = ("_N", "_E", "_N"),
     ) -> None:
         self.src, self.dst, self.data, self._ends = src, dst, data, ends
-        self.slotted = slotted
+        self.slotted, self.canonical_etype = slotted, name
 
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the source nodes, destination nodes and ids of the edges, each ``(E,)``."""

@@ -288,7 +288,8 @@ class TreeBatch:
         """
         if by not in (None, "type"):
             raise ConfigError(f'expected by="type" or no argument, got {by!r}')
-        return to_heterograph(self.graph, self.etype_names, single=by == "type")
+        now = self.with_data(self.ndata)  # the graph of this batch may have earlier data
+        return to_heterograph(now.graph, self.etype_names, single=by == "type")
 
     def refresh_graph(self) -> None:
         """Copy the node tensors to :attr:`graph`, if that was already built."""

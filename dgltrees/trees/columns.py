@@ -14,7 +14,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
-
+from dgltrees.trees.shared import SHARED
 
 SUBWORDS = "subwords"
 """The kind of a text column whose pretrained encoder is fine-tuned."""
@@ -101,7 +101,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             not _in_every_tree(forest, name),
         )
         for name, values in forest.columns.items()
-        if name not in without
+        if name not in (*without, SHARED)
     )
 
 

@@ -28,6 +28,7 @@ from dgltrees.trees.check import (
 from dgltrees.trees.order import depths
 from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
+from dgltrees.trees.shared import SHARED, shared_children
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class Forest:
         pos: ``(N,)`` int32, the position of each node among the children of its parent, from 0; 0
             at a root. A position without a node is a missing child.
         offsets: ``(T + 1,)`` int64; tree ``t`` has the nodes ``offsets[t]:offsets[t + 1]``.
-        columns: node data, each ``(N, ...)``.
+        columns: node data, each ``(N, ...)``. In a column ``shared_with``, ``(N,)`` integers, a
+            leaf may have the index of another node of its tree, which then is a child of the leaf's
+            parent in place of the leaf (:meth:`batch`); -1 at all other nodes.
         vocabs: the vocabularies of the columns that hold ids of names, by column; the id -1 means
             that the name is missing.
 
@@ -96,7 +99,8 @@ class Forest:
         Raises:
             TreeError: a tree is empty or does not have exactly one root; a parent is out of range
                 or part of a cycle; a position is out of range or occurs twice; a column does not
-                have ``N`` rows of numbers or strings, or has an id that is not in its vocabulary.
+                have ``N`` rows of numbers or strings, or has an id that is not in its vocabulary;
+                or a value of ``shared_with`` is not the index of another node.
 
         Example:
             >>> forest = Forest.build([-1, 0, 0], columns={"cost": [3.5, 1.0, 2.0]})
@@ -116,13 +120,15 @@ class Forest:
         check_trees(parents, positions, bounds, max_children, file, lines)
         arrays = as_columns(columns or {}, file)
         check_columns(arrays, len(parents), vocabs or {}, file)
-        return cls(
+        forest = cls(
             parents.astype(np.int32),
             positions.astype(np.int32),
             bounds,
             arrays,
             dict(vocabs or {}),
         )
+        forest._check_shared(file, lines)
+        return forest
 
     @classmethod
     def of_preorder(
@@ -162,7 +168,8 @@ class Forest:
     ) -> Forest:
         """Build a forest from objects that link to their children, such as nested dictionaries.
 
-        Each root object becomes a tree and each object a node. Strings become ids with a
+        Each root object becomes a tree and each object a node; with ``share=True`` an object that
+        occurs several times in a tree is one node with several parents. Strings become ids with a
         vocabulary, numbers stay numbers, and lists of ``k`` numbers become ``(N, k)``. A missing
         value is -1 (ids) or NaN (numbers).
 
@@ -172,7 +179,7 @@ class Forest:
                 a list of these, one for each child.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions; default: all keys of dictionaries except the children.
-            options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``, see
+            options: ``vocabs``, ``kinds``, ``share``, ``source`` and ``file``, see
                 :func:`~dgltrees.trees.builders.objects.from_objects`.
 
         Returns:
@@ -308,6 +315,13 @@ class Forest:
         children = children[np.argsort(up[children], kind="stable")]
         same = up[children[1:]] == up[children[:-1]]
         return not np.any(same & (self.pos[children[1:]] < self.pos[children[:-1]]))
+
+    @property
+    def references(self) -> NDArray[np.bool_]:
+        """``(N,)`` whether each node is a leaf that stands for a shared child of its tree."""
+        if SHARED not in self.columns:
+            return np.zeros(self.num_nodes, np.bool_)
+        return np.asarray(self.columns[SHARED]) >= 0
 
     def with_columns(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary] | None = None
@@ -451,6 +465,9 @@ class Forest:
         order of the children's positions. Node data are the columns, edge data ``pos``; integers
         are int64.
 
+        A leaf that stands for a shared child, by the column ``shared_with``, is not a node of the
+        graph: the edge to its parent leaves the shared child, which has several parents.
+
         Arguments:
             ids: the trees, see :meth:`select`; default: all.
 
@@ -459,7 +476,8 @@ class Forest:
 
         Raises:
             IndexError: see :meth:`select`.
-            TreeError: see :meth:`select`; or a column holds strings.
+            TreeError: see :meth:`select`; a column holds strings; or a value of ``shared_with`` is
+                not the index of another node.
 
         Example:
             >>> forest = Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5])
@@ -475,13 +493,25 @@ class Forest:
         src = depth.nonzero()[0]
         if not self._in_order:
             src = src[np.lexsort((pos[src], parent[src]))]
+        dst, pos, is_tree = parent.take(src), pos.take(src), True
+        if SHARED in self.columns:
+            target = shared_children(self.columns[SHARED][rows], src, dst, offsets, chosen)
+            kept = target == np.arange(len(target))  # all but the references
+            new = kept.cumsum() - 1
+            src, dst = new[target[src]], new[dst]
+            rows, sizes = rows[kept], np.bincount(owner(sizes)[kept], minlength=len(sizes))
+            is_tree = bool(kept.all())
         return TreeBatch(
             torch.from_numpy(src),
-            torch.from_numpy(parent.take(src)),
+            torch.from_numpy(dst),
             torch.from_numpy(sizes),
-            ndata={name: _tensor(name, column[rows]) for name, column in self.columns.items()},
-            edata={"pos": _tensor("pos", pos.take(src))},
-            depth=depth,
+            ndata={
+                name: _tensor(name, column[rows])
+                for name, column in self.columns.items()
+                if name != SHARED
+            },
+            edata={"pos": _tensor("pos", pos)},
+            depth=depth if is_tree else None,
         )
 
     def heterograph(
@@ -517,16 +547,20 @@ class Forest:
             >>> Forest.build([-1, 0, 0]).heterograph().etypes
             ['child0', 'child1']
         """
-        batch = self.batch(ids)
-        if etype is not None:
-            if etype not in self.vocabs:
-                raise ConfigError(
-                    f"expected a column with a vocabulary as etype, one of {list(self.vocabs)}, "
-                    f"got {etype!r}"
-                )
-            batch.edata["etype"] = batch.ndata[etype][batch.src]
-            batch.etype_names = tuple(self.vocabs[etype].names)
-        return batch.heterograph(by)
+        return typed_batch(self, ids, etype).heterograph(by)
+
+    def _check_shared(self, file: PathLike | None, lines: Sequence[int] | None = None) -> None:
+        """Check the column ``shared_with``, if there is one; see :meth:`build`."""
+        if SHARED not in self.columns:
+            return
+        child = np.flatnonzero(self.parent >= 0)
+        try:
+            shared_children(self.columns[SHARED], child, self.global_parent[child], self.offsets)
+        except TreeError as error:
+            line = None if lines is None or error.tree is None else int(lines[error.tree])
+            raise TreeError(
+                error.message, file=file, line=line, tree=error.tree, node=error.node
+            ) from None
 
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
@@ -576,7 +610,23 @@ class Forest:
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), vocabs, folder)
-        return cls(parent, pos, offsets, columns, vocabs)
+        forest = cls(parent, pos, offsets, columns, vocabs)
+        forest._check_shared(folder)
+        return forest
+
+
+def typed_batch(forest: Forest, ids: ArrayLike | None, etype: str | None) -> TreeBatch:
+    """Return the batch whose edge types are named by a column, see :meth:`Forest.heterograph`."""
+    batch = forest.batch(ids)
+    if etype is not None:
+        if etype not in forest.vocabs:
+            raise ConfigError(
+                f"expected a column with a vocabulary as etype, one of {list(forest.vocabs)}, "
+                f"got {etype!r}"
+            )
+        batch.edata["etype"] = batch.ndata[etype][batch.src]
+        batch.etype_names = tuple(forest.vocabs[etype].names)
+    return batch
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:

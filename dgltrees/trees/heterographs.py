@@ -34,6 +34,10 @@ _CHILD_NAME = re.compile(r"child(0|[1-9][0-9]*)")
 _MAILBOX = "mailbox"  # edge data: places in the mailboxes, where positions do not give them
 
 
+Types = Mapping[str, tuple[Tensor, Tensor, Mapping[str, Tensor]]]
+"""The ends ``src`` and ``dst`` and the data of the edges of each type, by name."""
+
+
 class Edges(NamedTuple):
     """The edges of all types together, each mailbox in its order, with numbers and names of types.
 
@@ -170,30 +174,56 @@ def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edg
         return Edges(
             src.long().cpu(), dst.long().cpu(), edata, None if names is None else tuple(names)
         )
-    names = names_of_types([graph]) if names is None else tuple(names)
-    for unknown in (name for name in graph.etypes if name not in names):
+    return join_types(types_of(graph), graph.batch_num_nodes(), names)
+
+
+def types_of(graph: DGLGraph) -> Types:
+    """Return the edges and the edge data of each type of a DGL graph."""
+    return {
+        name: (*graph.edges(etype=name, order="eid"), dict(graph.edges[name].data))
+        for name in graph.etypes
+    }
+
+
+def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) -> Edges:
+    """Gather the edges of all types.
+
+    Arguments:
+        types: ``src``, ``dst`` and edge data by name.
+        sizes: the number of nodes of each tree.
+        names: see :func:`from_heterograph`.
+
+    Returns:
+        the edges.
+
+    Raises:
+        TreeError: see :func:`from_heterograph`.
+        ConfigError: see :func:`from_heterograph`.
+    """
+    names = names_of_types([types]) if names is None else tuple(names)
+    for unknown in (name for name in types if name not in names):
         raise ConfigError(
             f"expected edge types among etype_names, {', '.join(names)}, got {unknown!r}"
         )
-    types = sorted(graph.etypes, key=names.index)
-    filled = [name for name in types if graph.num_edges(name)] or types[:1]
-    ends = [graph.edges(etype=name, order="eid") for name in filled]
-    src, dst = (torch.cat(parts).long().cpu() for parts in zip(*ends))
-    counts = torch.tensor([len(part) for part, _ in ends])
+    ordered = sorted(types, key=names.index)
+    filled = [name for name in ordered if len(types[name][0])] or ordered[:1]
+    ends = zip(*(types[name][:2] for name in filled))
+    src, dst = (torch.cat(parts).long().cpu() for parts in ends)
+    counts = torch.tensor([len(types[name][0]) for name in filled])
     numbers = torch.tensor([names.index(name) for name in filled]).repeat_interleave(counts)
 
     def error(message: str, wrong: Tensor) -> TreeError:
-        return edge_error(message, (src, dst, graph.batch_num_nodes()), int(wrong.int().argmax()))
+        return edge_error(message, (src, dst, sizes), int(wrong.int().argmax()))
 
     edata = {}
-    for field in dict.fromkeys(f for name in filled for f in graph.edges[name].data):
+    for field in dict.fromkeys(f for name in filled for f in types[name][2]):
         for name in filled:
-            if field not in graph.edges[name].data:
+            if field not in types[name][2]:
                 raise error(
                     f"missing edge data {field!r} of an edge of type {name!r}",
                     numbers == names.index(name),
                 )
-        edata[field] = torch.cat([graph.edges[name].data[field] for name in filled])
+        edata[field] = torch.cat([types[name][2][field] for name in filled])
     for field in ("pos", "etype") if are_positions(names) else ("etype",):
         given = edata.get(field, numbers).cpu()
         if given.shape != numbers.shape or not torch.equal(given.long(), numbers):
@@ -216,21 +246,21 @@ def has_names(graph: DGLGraph) -> bool:
     return graph.etypes not in (["_E"], [CHILD])
 
 
-def names_of_types(graphs: Sequence[DGLGraph]) -> tuple[str, ...]:
-    """Return the names of the edge types of heterographs, in the order of their numbers.
+def names_of_types(graphs: Sequence[Types]) -> tuple[str, ...]:
+    """Return the names of the edge types of graphs, in the order of their numbers.
 
-    The order is that of the child positions, of the numbers in ``edata["etype"]``, or else of
-    ``graph.etypes``.
+    The order is that of the child positions, of the numbers in ``edata["etype"]``, or else of the
+    types of the first graph.
 
     Arguments:
-        graphs: graphs with the same edge types, or with child positions.
+        graphs: the edges by type, of graphs with the same edge types or with child positions.
 
     Raises:
         TreeError: a child position is not below :data:`MAX_EDGE_TYPES`.
     """
-    types = list(dict.fromkeys(name for graph in graphs for name in graph.etypes))
+    types = list(dict.fromkeys(name for graph in graphs for name in graph))
     if are_positions(types):
-        count = 1 + max(int(name.removeprefix(CHILD)) for name in types)
+        count = 1 + max((int(name.removeprefix(CHILD)) for name in types), default=0)
         if count > MAX_EDGE_TYPES:
             raise TreeError(
                 f"expected child positions below {MAX_EDGE_TYPES:,} as edge types, got "
@@ -238,10 +268,10 @@ def names_of_types(graphs: Sequence[DGLGraph]) -> tuple[str, ...]:
             )
         return child_names(count)
     numbers = {
-        name: int(graph.edges[name].data["etype"].flatten()[0])
+        name: int(edata["etype"].flatten()[0])
         for graph in graphs
-        for name in graph.etypes
-        if graph.num_edges(name) and "etype" in graph.edges[name].data
+        for name, (src, _, edata) in graph.items()
+        if len(src) and "etype" in edata
     }
     free = [number for number in range(len(types)) if number not in numbers.values()]
     for name in types:  # DGL may have sorted them, and a type without edges has no number

@@ -17,6 +17,7 @@ from dgltrees.trees.check import chosen_ids
 from dgltrees.trees.columns import Column
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.schema import Schema
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -93,8 +94,13 @@ class LabeledTrees:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """``(E,)`` the number of nodes of each example."""
-        return np.asarray(self.forest.sizes.reshape(-1, self.arity).sum(1))
+        """``(E,)`` the number of nodes of each example in a batch, shared children once."""
+        forest = self.forest
+        sizes = forest.sizes
+        if SHARED in forest.columns:
+            trees = forest.tree_of_node[forest.references]
+            sizes = sizes - np.bincount(trees, minlength=len(forest))
+        return np.asarray(sizes.reshape(-1, self.arity).sum(1))
 
     @property
     def depths(self) -> NDArray[np.int32]:
@@ -210,7 +216,9 @@ def _aligned(
 ) -> Forest:
     columns = {}
     for name, kind in kinds.items():
-        if name not in forest.columns:
+        if name == SHARED and name not in forest.columns:
+            columns[name] = np.full(forest.num_nodes, -1, np.int32)
+        elif name not in forest.columns:
             columns[name] = _missing(kind, forest.num_nodes)
         elif name in vocabs and forest.vocabs[name] != vocabs[name]:
             ids = vocabs[name].encode(forest.vocabs[name].names)

@@ -15,6 +15,7 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.trees.columns import SUBWORDS, Column, name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 NUMBERS = "(numbers)"
@@ -45,6 +46,7 @@ class Schema(Mapping[str, Vocabulary]):
         targets: Sequence[str] = (),
     ) -> None:
         self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
+        self.named_absent: set[str] = set()  # columns that a warning has said other trees lack
 
     def __getitem__(self, name: str) -> Vocabulary:
         return self.vocabs[name]
@@ -91,7 +93,7 @@ class Schema(Mapping[str, Vocabulary]):
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
-        """Encode the columns of a forest for a model; other columns are dropped.
+        """Encode the columns of a forest for a model; others but ``shared_with`` are dropped.
 
         A category becomes ids of this schema's vocabulary, -1 where it is missing. A text column
         becomes ``(N, 32)`` ids of words, padded with -1. With a size it becomes ``(N, size)``
@@ -117,7 +119,7 @@ class Schema(Mapping[str, Vocabulary]):
                 f"expected trees with the columns of the training data, {', '.join(names)}, got "
                 f"trees with {', '.join(forest.columns) or 'no columns'}"
             )
-        columns: dict[str, NDArray[Any]] = {}
+        columns = {SHARED: forest.columns[SHARED]} if SHARED in forest.columns else {}
         vocabs: dict[str, Vocabulary] = {}
         for each in self.inputs:
             if each.numeric:

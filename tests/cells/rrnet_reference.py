@@ -40,7 +40,7 @@ def merged(cell: RRNetCell, h: Tensor, down: Tensor) -> Tensor:
     if cell.merge == "average":
         return (h + down) / 2
     hidden = torch.tanh(torch.cat([h, down]) @ cell.V_1 + cell.b_1)
-    return hidden @ cell.V_2 + cell.b_2
+    return hidden @ cell.V_2 + cell.b_2 if cell.merge == "two_layers" else hidden
 
 
 def read(
@@ -73,7 +73,7 @@ def read(
             h, c = unit(cell, LSTM, h, c, x)
         else:
             down, down_c = stack.pop()
-            c = (c + down_c) / 2 if cell.stack_cell else c
+            c = {"restored": down_c, "running": c, "mean": (c + down_c) / 2}[cell.memory]
             h, c = unit(cell, F_4, merged(cell, h, down), c, x)
         made.append((h, c, *pushed))
     columns = dict(zip(("h", "c", "down", "down_c"), map(torch.stack, zip(*made))))

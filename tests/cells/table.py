@@ -18,6 +18,7 @@ from dgltrees.cells import (
 )
 from dgltrees.cells.aggregators import FactorisedAggregator
 from dgltrees.cells.nti_attention import ScoreName
+from dgltrees.cells.rrnet import Merge
 from dgltrees.settings import options_of
 
 OF_MODELS = {
@@ -116,8 +117,9 @@ def _rows() -> list[Row]:
             for shared in (False, True):
                 options = {"layers": layers, "left_size": left_size, "shared": shared}
                 rows.append(Row("top_down", options))
-    for options in ({}, {"merge": "average"}, {"stack_cell": True}, {"layer_norm": True}):
-        rows.append(Row("rrnet", options))
+    rows += [Row("rrnet", {"merge": merge}) for merge in get_args(Merge)]
+    rows += [Row("rrnet", {"memory": memory}) for memory in ("running", "mean")]
+    rows += [Row("rrnet", {"merge_init": "uniform"}), Row("rrnet", {"layer_norm": True})]
     return rows
 
 

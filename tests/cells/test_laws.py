@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, prop_nodes_topo
 from dgltrees._dgl import dgl
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, RRNetCell
+from dgltrees.cells.compiled.way import SMALLEST
 from dgltrees.traversal import run_cell
 from tests.cells.reference import Recursion, given_query, given_states, operations_of
 from tests.cells.sequences import graph_of
@@ -29,7 +31,7 @@ from tests.cells.table import (
     UP,
     Row,
 )
-from tests.worlds import chain, forests, random_forest, star
+from tests.worlds import chain, forests, random_forest, shared_forest, star, written_out
 
 Fields = dict[str, Tensor]
 
@@ -320,6 +322,58 @@ def test_a_star_of_100000_children() -> None:
     for name, p in cell.named_parameters():
         assert p.grad is not None, name
         assert torch.isfinite(p.grad).all(), name
+
+
+@every_row_up
+def test_a_shared_child_equals_its_copies(row: Row) -> None:
+    """At the roots, in values and gradients."""
+    forest = shared_forest(np.random.default_rng(7), 5, 24, CHILDREN)
+    whole, node = written_out(forest)
+    batch = forest.batch()
+    assert SMALLEST <= batch.num_nodes < 0.7 * whole.num_nodes
+    cell, x = row.make(), torch.randn(batch.num_nodes, INPUT, dtype=torch.float64)
+    op = torch.bincount(batch.dst, minlength=len(x)) % (OPERATORS + 1) - 1
+
+    def roots(batch: TreeBatch, rows: Tensor, **way: Any) -> Fields:
+        cell.zero_grad()
+        drawn = x.clone().requires_grad_()
+        ndata = {"x": drawn[rows], "op": op[rows], "q": given_query(x)[rows]}
+        h = run_cell(cell, batch, ndata, **way)["h"][batch.roots]
+        (h * torch.linspace(-1, 2, h.numel(), dtype=h.dtype).view_as(h)).sum().backward()
+        learned = {n: p.grad.clone() for n, p in cell.named_parameters() if p.grad is not None}
+        return {"h": h.detach(), "x": drawn.grad, **learned}
+
+    expected = roots(whole.batch(), torch.from_numpy(node), backend="dgl")
+    ways: tuple[dict[str, Any], ...] = (
+        {"backend": "dgl"},
+        {"compile": False},
+        {"compile": True},
+    )
+    for way in ways:
+        assert_close(roots(batch, torch.arange(len(x)), **way), expected)
+
+
+def test_40_diamonds_in_a_row_are_121_nodes_and_not_a_tree_of_2_to_the_41() -> None:
+    def diamonds(count: int) -> Forest:
+        top: dict[str, Any] = {}
+        for _ in range(count):
+            top = {"children": [{"children": [top]}, {"children": [top]}]}
+        return Forest.from_objects([top], columns=[], share=True)
+
+    cell = Row("lstm", {"aggregator": "full"}).make(max_children=2)
+    x = torch.ones(2**13, INPUT, dtype=torch.float64)
+    small, large = diamonds(10), diamonds(40)
+    assert (small.batch().num_nodes, large.batch().num_nodes) == (31, 121)
+    whole, _ = written_out(small)
+    assert whole.num_nodes == 2**12 - 3
+    expected = run_cell(cell, whole.batch(), {"x": x[: whole.num_nodes]})["h"][0]
+    assert_close(run_cell(cell, small.batch(), {"x": x[:31]})["h"][0], expected)
+    batch = large.batch()
+    ways: Any = ({"backend": "dgl"}, {"compile": False}, {"compile": True})
+    first, *others = (run_cell(cell, batch, {"x": x[:121]}, **way)["h"] for way in ways)
+    assert torch.isfinite(first).all()
+    for other in others:
+        assert_close(other, first)
 
 
 def test_every_cell_is_in_the_table() -> None:

@@ -46,7 +46,7 @@ def by_dgl(cell: BaseCell) -> None:
         (lambda: prop_nodes_topo(FOREST, CELL), r"got Forest; .* forest.batch\(\) a TreeBatch"),
         (
             lambda: run_cell(CELL, dgl.heterograph({("a", "of", "b"): ([0], [0])})),
-            "got one with several types of nodes or edges",
+            "expected one type of nodes, got 2",
         ),
         (
             lambda: by_dgl(CELL),

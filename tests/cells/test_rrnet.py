@@ -41,10 +41,10 @@ Fields = dict[str, Tensor]
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "paper": {},
-    "average": {"merge": "average"},
-    "stack_cell": {"stack_cell": True},
+    "running": {"memory": "running", "merge": "two_layers"},
+    "mean": {"memory": "mean", "merge": "average"},
     "layer_norm": {"layer_norm": True},
-    "all": {"merge": "average", "stack_cell": True, "layer_norm": True},
+    "all": {"memory": "mean", "merge": "two_layers", "layer_norm": True},
 }
 GIVEN = ("h", "c", "down", "down_c")
 WAYS: dict[str, dict[str, Any]] = {
@@ -199,7 +199,7 @@ def test_a_merge_with_another_split_is_another_merge(how: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
-@pytest.mark.parametrize("options", [{}, {"merge": "average"}], ids=["mlp", "average"])
+@pytest.mark.parametrize("options", [{}, {"merge": "average"}], ids=["one_layer", "average"])
 def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str, Any]) -> None:
     """A merge of two splits: what one has pushed meets the state of the other, or vice versa."""
     cell, ndata = make(**options), fields([START, SPLIT, START, SPLIT, MERGE])
@@ -207,9 +207,9 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
     found = []
     for pos, last, top in (([0, 0, 0, 1], 1, 3), ([0, 0, 1, 0], 3, 1)):
         batch = TreeBatch(src, dst, torch.tensor([5]), edata={"pos": torch.tensor(pos)})
-        h, c, down = run_cell(cell, batch, ndata, outputs=("h", "c", "down"), **how).values()
+        h, _, down, down_c = run_cell(cell, batch, ndata, outputs=cell.state_fields, **how).values()
         h_m = merged(cell, h[last], down[top])
-        assert_close(h[4], unit(cell, F_4, h_m, c[last], x)[0])
+        assert_close(h[4], unit(cell, F_4, h_m, down_c[top], x)[0])
         found.append(h[4])
         other_way = merged(cell, down[top], h[last])
         assert torch.allclose(h_m, other_way) == (cell.merge == "average")
@@ -217,7 +217,7 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
 
 
 def test_what_no_operation_reaches_learns_nothing() -> None:
-    cell, drawn = make(), spelled("RR", "R")
+    cell, drawn = make(merge="two_layers"), spelled("RR", "R")
     ndata = fields(flat(drawn)[0])
     for compiled in (True, False):
         found = gradients(cell, encode(cell, drawn, ndata, compile=compiled), ndata)
@@ -298,7 +298,7 @@ def test_unlike_lengths() -> None:
 
 def test_windows_go_on_where_others_ended() -> None:
     """Truncated sequences: the state at START, what is still pushed at OPEN."""
-    cell, whole = make(stack_cell=True), spelled("RSRSSRMRMSM")[0]
+    cell, whole = make(), spelled("RSRSSRMRMSM")[0]
     ndata = fields(whole)
     expected = encode(cell, [whole], ndata)
     cut = 7
@@ -316,22 +316,36 @@ def test_windows_go_on_where_others_ended() -> None:
 
 
 def test_parameters() -> None:
-    """Four LSTM units, and an MLP with one hidden layer of width d."""
+    """Four LSTM units, and an MLP with one or two layers of width d."""
     m, d = 30, 40
 
     def count(**options: Any) -> int:
         return sum(p.numel() for p in RRNetCell(m, d, **options).parameters())
 
-    units, mlp = 4 * 4 * d * (m + d + 1), (2 * d + 1) * d + (d + 1) * d
-    assert count() == count(stack_cell=True) == units + mlp
+    units, layer = 4 * 4 * d * (m + d + 1), (2 * d + 1) * d
+    assert count() == count(memory="running") == units + layer
+    assert count(merge="two_layers") == units + layer + (d + 1) * d
     assert count(merge="average") == units
-    assert count(layer_norm=True) == units + mlp + 4 * 2 * 5 * d
-    cell = RRNetCell(m, d, layer_norm=True)
+    assert count(layer_norm=True) == units + layer + 4 * 2 * 5 * d
+    cell = RRNetCell(m, d, merge_init="uniform", layer_norm=True)
     for name, p in cell.named_parameters():
         if name in ("gain", "shift"):
             assert (p == (name == "gain")).all()
         else:
             assert 0.9 * d**-0.5 < p.abs().max() <= d**-0.5
+
+
+@pytest.mark.parametrize("merge", ["one_layer", "two_layers"])
+def test_a_merge_begins_near_the_average(merge: str) -> None:
+    """The same draws; only V_1 is moved."""
+    cells = []
+    for init in ("uniform", "average"):
+        torch.manual_seed(0)
+        cells.append(RRNetCell(M, D, merge=merge, merge_init=init))  # type: ignore[arg-type]
+    drawn, moved = (dict(cell.named_parameters()) for cell in cells)
+    half = 0.5 * torch.eye(D)
+    assert_close(moved.pop("V_1"), torch.cat([half, half]) + 0.2 * drawn.pop("V_1"))
+    assert_close(moved, drawn, rtol=0, atol=0)
 
 
 def test_prefixes_can_be_shared() -> None:
@@ -406,7 +420,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("what", BROKEN)
 @pytest.mark.parametrize("how", ["levels", "dgl", "compiled"])
-@pytest.mark.parametrize("options", [{}, {"stack_cell": True}], ids=["paper", "stack_cell"])
+@pytest.mark.parametrize("options", [{}, {"memory": "running"}], ids=["restored", "running"])
 def test_edges_that_are_not_those_of_sequences(
     what: str, how: str, options: dict[str, Any]
 ) -> None:
@@ -452,7 +466,9 @@ def test_fields_that_the_cell_does_not_take(
 
 
 def test_settings_that_the_cell_does_not_take() -> None:
-    with pytest.raises(ConfigError, match="expected merge to be one of mlp, average, got 'sum'"):
+    with pytest.raises(ConfigError, match="merge to be one of one_layer, .*, got 'sum'"):
         make(merge="sum")
+    with pytest.raises(ConfigError, match="merge_init uniform has no effect with merge average"):
+        make(merge="average", merge_init="uniform")
     with pytest.raises(ConfigError, match="hidden_size to be an integer of .* 1, got 0"):
         RRNetCell(M, 0)

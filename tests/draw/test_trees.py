@@ -187,3 +187,22 @@ def test_a_hundred_thousand_nodes(shape: str) -> None:
     assert len(lines) == n
     assert max(map(len, lines)) < 3 * MAX_INDENT + 16
     assert lines[-1].endswith(" 99999")
+
+
+def test_edge_types_have_colours_and_a_legend() -> None:
+    names = [f"t{i}" for i in range(10)]
+    forest = Forest.build(
+        [-1, *[0] * 11],
+        columns={"etype": [-1, *range(10), 1]},
+        vocabs={"etype": Vocabulary([*names, "unused"], frozen=True)},
+    )
+    picture = draw(forest).svg
+    edges = re.findall(r'<path class="edge"[^>]*?(stroke=.*?)/>', picture)
+    assert len(edges) == 11
+    assert len(set(edges)) == 10  # colours, then dashes
+    assert edges[10] == edges[1]
+    legend = picture[picture.index('class="legend"') :]
+    assert re.findall(r">(\w+)</text>", legend) == names
+    assert 'class="legend"' not in draw(listops()).svg
+    pytest.importorskip("dgl", reason="needs DGL")
+    assert draw(forest.heterograph(etype="etype")).svg == picture

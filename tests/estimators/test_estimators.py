@@ -439,3 +439,34 @@ def test_single_nodes_are_no_trees() -> None:
 def test_nothing_is_predicted_before_fit() -> None:
     with pytest.raises(NotFittedError, match="call fit first"):
         TreeRegressor().predict(X)
+
+
+def test_shared_dictionaries_are_one_node(tmp_path: Path) -> None:
+    def plan(rows: float) -> dict[str, Any]:
+        shared = {"rows": rows, "children": [{"rows": 1.0}, {"rows": 2.0}]}
+        return {"rows": 0.5, "children": [shared, {"rows": 3.0, "children": [shared]}]}
+
+    trees, y = [plan(n / 20) for n in range(20)], np.arange(20) / 20
+    with pytest.raises(TreeError, match="tree 0: expected each object once .* share=True"):
+        TreeRegressor(**QUICK).fit(trees, y)
+    options = {**QUICK, "settings": {**QUICK["settings"], "model.sibling_positions": False}}
+    model = TreeRegressor(share=True, readout="root", **options).fit(trees, y)
+    assert model.feature_names_in_.tolist() == ["rows"]
+    forest = Forest.from_objects(trees, share=True)
+    assert forest.batch().num_nodes == 100
+    np.testing.assert_array_equal(model.predict(forest), model.predict(trees))
+    copies = Forest.from_objects(trees, share=False)
+    np.testing.assert_allclose(model.predict(copies), model.predict(trees), rtol=1e-4)
+    model.save(tmp_path / "model")
+    again = TreeRegressor.load(tmp_path / "model")
+    assert again.share is True
+    np.testing.assert_array_equal(again.predict(trees), model.predict(trees))
+
+    explanation, written = model.explain(trees, 3), model.explain(copies, 3)
+    difference = explanation.prediction - explanation.baseline
+    np.testing.assert_allclose(explanation.nodes.sum(), difference, atol=1e-5)
+    np.testing.assert_allclose(explanation.nodes[1], written.nodes[1] + written.nodes[5], atol=1e-5)
+    assert explanation.nodes[5] == 0
+    assert explanation.subtrees[5] == explanation.subtrees[1]
+    np.testing.assert_allclose(explanation.subtrees[0], difference, atol=1e-5)
+    assert explanation.text.endswith("see #1")

@@ -75,6 +75,17 @@ def test_weights_of_trees_and_classes() -> None:
     assert np.isfinite(scores).all()
 
 
+def test_a_column_that_new_trees_lack_is_named_once() -> None:
+    model = TreeRegressor(**TINY).fit(PLANS, SECONDS)
+    leaf = {"Node Type": "Seq Scan", "Table": "orders", "Plan Rows": 9, "Plan Width": 4}
+    for name in ("Plan Rows", "Plan Width"):
+        some = [{key: value for key, value in leaf.items() if key != name}]
+        with pytest.warns(UserWarning, match=f"the trees have no column {name}, which"):
+            model.predict(some)
+        model.predict(some)  # warnings are errors
+    model.predict([{"Node Type": "Seq Scan", "Table": "orders"}])
+
+
 def test_the_importance_of_columns_by_permutations() -> None:
     trees = [{"op": "sum", "of": [{"op": "leaf", "x": x, "noise": -x % 7}]} for x in range(40)]
     model = TreeRegressor(epochs=30, lr=0.05, hidden_size=8, settings=TINY["settings"])
@@ -205,7 +216,11 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
     loaded.fit(new, SECONDS[40:])
     assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     assert not np.array_equal(loaded.predict(PLANS), before)
+    loaded.fit(PLANS[:1], SECONDS[:1])  # most names do not occur in it
+    assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     with pytest.raises(ConfigError, match="hidden_size to be 4 with warm_start, .*, got 5; set"):
         loaded.set_params(hidden_size=5).fit(PLANS, SECONDS)
+    classes = TreeClassifier(warm_start=True, **TINY).fit(PLANS, SLOW)
+    assert classes.fit(PLANS[:5], [True] * 5).classes_.tolist() == [False, True]
     with pytest.raises(TreeError, match="tree 1: missing target"):
         model.fit(PLANS[:2], [1.0, np.nan])

@@ -35,34 +35,44 @@ TABLES = {
 ROWS = {"trees": [0, 1, 2, 3], "speed": [0, 2, 4, 6]}
 """The rows of a table that README shows; default: all."""
 
-PAPERS = [
-    [
+LD, FOUR = "tree-lm --model.left_dependents true (LdTreeLSTM)", "test, 4 operators"
+PAPERS: list[tuple[str, str, list[tuple[Any, ...]]]] = [
+    (
         "HOSVD Tree-LSTM (Castellana and Bacciu 2020), generated ListOps: test accuracy",
-        "tensor_tree_lstm listops_paper 0 test %",
-        "sum: tensor_tree_lstm listops_paper 1 test %",
-        "tensor_tree_lstm listops_paper 0 paper_test %",
-    ],
-    [
+        "{} % | sum: {} % | {} %",
+        [
+            ("tensor_tree_lstm", "listops", {"preset": "listops-hosvd-c20-r3"}, "test"),
+            ("tensor_tree_lstm", "listops", {"preset": "listops-sum-c25"}, "test"),
+            ("papers", "scores", {"row": "Hosvd-LSTM, c = 20, r = 3", "score": "test"}, "theirs"),
+        ],
+    ),
+    (
         "LdTreeLSTM (Zhang, Lu and Lapata 2016), English EWT development file: perplexity",
-        "top_down ewt 2 perplexity",
-        "LSTM: top_down ewt 0 perplexity",
-        "",
-    ],
-    [
+        "{} | LSTM: {} | ",
+        [
+            ("top_down", "ewt", {"preset": LD}, "perplexity"),
+            ("top_down", "ewt", {"preset": "tree-lm-lstm"}, "perplexity"),
+        ],
+    ),
+    (
         "Neural Tree Indexer (Munkhdalai and Yu 2017), WikiQA development file, no GloVe: MAP",
-        "nti wikiqa 0 map",
-        "LSTM: nti wikiqa 1 map",
-        "",
-    ],
-    [
+        "{} | LSTM: {} | ",
+        [
+            ("nti", "wikiqa", {"preset": "wikiqa-small"}, "map"),
+            ("nti", "wikiqa", {"preset": "wikiqa-small-lstm"}, "map"),
+        ],
+    ),
+    (
         "RRNet (Jacob et al. 2018), layer norm, gold trees of 4 operators: test accuracy",
-        "rrnet mee 5 4 %",
-        "LSTM: rrnet mee 0 4 %",
-        "rrnet mee 9 4 %",
-    ],
+        "{} % | LSTM: {} % | {} %",
+        [
+            ("rrnet", "mee", {"preset": "mee-layer-norm"}, "4"),
+            ("rrnet", "mee", {"preset": "mee-lstm"}, "4"),
+            ("papers", "scores", {"row": "RRNet, supervised", "score": FOUR}, "theirs"),
+        ],
+    ),
 ]
-"""The table of the papers; a number is a file, table, row and column of the results."""
-CELL = re.compile(r"([a-z_]+) ([a-z_]+) (\d+) (\w+)(?= %|$)")
+"""The table of the papers: a row's name, its other cells, and the numbers in them."""
 
 
 def run_python(code: str, names: dict[str, Any]) -> str:
@@ -135,25 +145,14 @@ def _agree(old: str, new: str) -> bool:
 
 def tables() -> dict[str, str]:
     """Return the tables as Markdown, by name."""
-    import yaml
+    from docs.results_table import load, look_up, markdown  # the wheel has no docs
 
-    from docs.results_table import markdown  # imported here, since the wheel has no docs
-
-    files = {
-        # BaseLoader keeps numbers as they are written
-        path.stem: yaml.load(path.read_text("utf-8"), yaml.BaseLoader)
-        for path in sorted(ROOT.glob("datasets/results/*.yaml"))
-    }
-
-    def cell(match: re.Match[str]) -> str:
-        file, table, row, column = match.groups()
-        return str(files[file][table]["rows"][int(row)][column])
-
-    lines = [["model and task", "ours", "baseline", "the paper"], ["---", *["---:"] * 3]]
-    lines += [[each[0], *(CELL.sub(cell, text) for text in each[1:])] for each in PAPERS]
-    made = {"papers": "".join(f"| {' | '.join(line)} |\n" for line in lines)}
+    lines = ["model and task | ours | baseline | the paper", "--- | ---: | ---: | ---:"]
+    for about, cells, numbers in PAPERS:
+        lines.append(f"{about} | {cells.format(*(look_up(*each) for each in numbers))}")
+    made = {"papers": "".join(f"| {line} |\n" for line in lines)}
     for name, (file, table, columns) in TABLES.items():
-        content = files[file][table]
+        content = load(file)[table]
         rows = content["rows"]
         chosen = {key: content["columns"][key] for key in columns.split()}
         picked = [rows[i] for i in ROWS.get(name, range(len(rows)))]

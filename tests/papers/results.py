@@ -37,7 +37,7 @@ class SmallRun:
     """By the keys of the result: ``valid.accuracy``."""
 
     def train(self) -> dict[str, float]:
-        """Return the same numbers of a new run, whose cells are not compiled.
+        """Return the same numbers of a new run, in one thread, whose cells are not compiled.
 
         Compilation takes longer than the run, and compiled cells draw other dropout.
 
@@ -49,7 +49,7 @@ class SmallRun:
         printed = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, compiled(False):
             with contextlib.redirect_stdout(printed):
-                status = main([*words, "--out", f"{folder}/run"])
+                status = main([*words, "--training.threads=1", "--out", f"{folder}/run"])
             if status:
                 raise SystemExit(status)
         result = json.loads(printed.getvalue())

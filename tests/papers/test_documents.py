@@ -11,6 +11,7 @@ import pytest
 
 import dgltrees  # noqa: F401  # the documents may import dgl, which warns when it comes first
 from dgltrees.cells import CELLS
+from dgltrees.settings.presets import PRESETS
 from dgltrees.trees import builders
 from tests.installed import needs_papers
 
@@ -32,7 +33,8 @@ def python_blocks(document: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("document", [page for page in PAGES if python_blocks(page)])
 def test_python_blocks_run_one_after_the_other(document: str) -> None:
     names: dict[str, object] = {"__name__": document}
-    with mock.patch.dict(CELLS):  # one of them adds a cell
+    short = mock.patch.dict(PRESETS["regress"]["training"], epochs=2)  # of all custom trees
+    with short, mock.patch.dict(CELLS):  # one of them adds a cell
         for line, block in python_blocks(document):
             # Empty lines before it let a traceback show the document's own line numbers.
             exec(compile("\n" * (line - 1) + block, document, "exec"), names)

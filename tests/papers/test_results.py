@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 import torch
-import yaml
 
+from dgltrees.cli import COMMANDS
+from dgltrees.commands.arguments import arguments, needs_settings
+from dgltrees.commands.settings_help import check_settings
 from dgltrees.settings.catalog import preset_names, preset_values
 from dgltrees.settings.presets import PRESETS as CORE
+from docs.results_table import load, look_up
 from tests.installed import needs_papers
 
 from .results import RESULTS, differs, small_runs
 
 RUNS = small_runs()
+PRESET = re.compile(r"([a-z][\w-]*(?: --.*?)?)(?: \(.*)?$")
+"""Matches the cell of a preset with flags, and a remark in brackets."""
 INSTALLED = [name for name in RUNS if name in {*preset_names()}]
 
 
@@ -24,14 +32,52 @@ def test_every_task_of_a_paper_has_a_quick_check() -> None:
     assert {tasks[name] for name in tasks if name not in CORE} - checked == set()
 
 
+def commands(table: Mapping[str, Any]) -> Iterator[str]:
+    """The command of each row: its own, or that of the table with cells instead of words."""
+    found = [PRESET.match(row.get("preset", "")) for row in table["rows"]]
+    presets = " ".join(match[1] for match in found if match)
+    for row, match in zip(table["rows"], found):
+        command = table.get("command", "dgltrees train PRESET --out RUN" if match else "")
+        command = f"{row['command']} --out RUN" if "command" in row else command
+        if match or "PRESET" not in command.split():
+            cells = {"seed": "0", **row, "preset": match and match[1], "presets": presets}
+            words = {name.upper(): cell for name, cell in cells.items()}
+            yield re.sub(r"\b[A-Z]+\b", lambda m, words=words: words.get(m[0], m[0]), command)
+
+
 @needs_papers
-def test_presets_in_tables_exist() -> None:
-    tables = [yaml.load(path.read_text("utf-8"), yaml.BaseLoader) for path in RESULTS.iterdir()]
-    cells = [row.get("preset", "") for each in tables for t in each.values() for row in t["rows"]]
-    found = (re.match(r"([a-z][\w-]*)( --.*| \(.*)?$", cell) for cell in cells)
-    presets = {match[1] for match in found if match}
-    assert len(presets) > 60
-    assert presets - {*preset_names()} == set()
+@pytest.mark.parametrize("file", sorted(path.stem for path in RESULTS.iterdir()))
+def test_commands_and_presets_of_tables_are_accepted(file: str) -> None:
+    lines = "; ".join(each for table in load(file).values() for each in commands(table))
+    for line in {*lines.split("; ")} - {""}:
+        program, name, *words = shlex.split(line)
+        flags = [word for word in words if word.startswith("--")]
+        assert len({*flags}) == len(flags), line
+        if program == "dgltrees":
+            command = COMMANDS[name]
+            command = command[words.pop(0)] if isinstance(command, Mapping) else command
+            given = arguments(command, words, name)
+            if needs_settings(command):
+                check_settings(given)
+
+
+@needs_papers
+def test_every_score_of_a_paper_has_a_number_or_a_reason() -> None:
+    rows = load("papers")["scores"]["rows"]
+    assert len({(row["table"], row["row"], row["score"]) for row in rows}) == len(rows) == 98
+    for row in rows:
+        ours = [row[key] for key in ("ours", "scaled") if row.get(key, "no data") != "no data"]
+        numbers = [row["theirs"], *(look_up(*each) for each in ours)]
+        others = [each for each in numbers if not re.fullmatch(r"[\d.]+( ± [\d.]+)?.*", each)]
+        assert not others, row
+        assert ours or row["remark"]
+
+
+def test_several_seeds_are_a_mean_and_a_standard_deviation() -> None:
+    row = {"preset": "lrt-sum-c100"}
+    assert look_up("tensor_tree_lstm", "lrt", row, "test") == "92.41 ± 0.51"
+    with pytest.raises(LookupError, match="no row of lrt in tensor_tree_lstm.yaml has"):
+        look_up("tensor_tree_lstm", "lrt", {"preset": "lrt-sum-c101"}, "test")
 
 
 @pytest.mark.filterwarnings("ignore")  # words of the samples without vectors, and the like

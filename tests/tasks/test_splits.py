@@ -22,7 +22,8 @@ def _write(path: Path, *records: tuple[Any, Any, str]) -> str:
 
 def _digits(tmp_path: Path, count: int = 50) -> str:
     """``count`` trees of digits, the digit the last one of the line number."""
-    return _write(tmp_path / "train.jsonl", *((i % 10, i % 10, f"c{i % 10}") for i in range(count)))
+    digits = [i % 10 for i in range(count)]
+    return _write(tmp_path / "train.jsonl", *((i, i, f"c{3 * i % 10}") for i in digits))
 
 
 def _values(data: LabeledTrees) -> list[int]:

@@ -53,14 +53,23 @@ def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Line
 
 
 @pytest.mark.parametrize(
-    ("task", "batch_size"), [("classify", 7), ("classify-nodes", 7), ("regress", 7), ("rank", 12)]
+    ("task", "batch_size", "reduction"),
+    [
+        ("classify", 7, "mean"),
+        ("classify-nodes", 7, "sum"),
+        ("regress", 7, "mean"),
+        ("rank", 12, "mean"),
+    ],
 )
-def test_two_processes_give_the_losses_of_one(tmp_path: Path, task: str, batch_size: int) -> None:
+def test_two_processes_give_the_losses_of_one(
+    tmp_path: Path, task: str, batch_size: int, reduction: str
+) -> None:
     """36 examples in batches of 7: the last holds one, so that a process has no part of it.
 
     Of ``rank``, batches of three groups of four trees, and a last one of one group.
     """
-    settings = with_model(quick(task, PLANS[task], batch_size=batch_size), hidden_size=5)
+    loop = {"batch_size": batch_size, "loss_reduction": reduction}
+    settings = with_model(quick(task, PLANS[task], **loop), hidden_size=5)
     assert task == "rank" or 40 - round(40 * settings.data.valid_fraction) == 36
     one, two = losses_of_one_and_two(tmp_path, settings)
     assert set(two[0]) == set(one[0])

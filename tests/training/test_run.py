@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
@@ -114,6 +116,17 @@ def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> Non
             run_points([Point("a", settings)], [0], tmp_path / name)
     assert (tmp_path / "mine" / "summary.json").read_text() == "mine"
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["summary.json"]
+
+
+def test_a_summed_loss_has_the_gradient_of_the_mean_times_the_rows(tmp_path: Path) -> None:
+    """36 examples in batches of 6: a gradient step of the sum is one of six times the rate."""
+    runs = []
+    for reduction, lr in (("mean", 0.06), ("sum", 0.01)):
+        loop = {"optimizer": "sgd", "lr": lr, "max_grad_norm": None, "batch_size": 6}
+        settings = quick("classify", loss_reduction=reduction, epochs=2, **loop)
+        train(settings, tmp_path / reduction)
+        runs.append(load_file(tmp_path / reduction / "weights.safetensors"))
+    torch.testing.assert_close(*runs)
 
 
 def test_patience_ends_training(tmp_path: Path) -> None:

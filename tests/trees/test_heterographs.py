@@ -115,6 +115,13 @@ def test_names_survive() -> None:
     assert pickle.loads(pickle.dumps(batch)).etype_names == ("a",)
 
 
+def test_data_of_a_batch_whose_graph_was_made_before() -> None:
+    batch = typed(0, 1)
+    assert not batch.graph.ndata
+    batch.ndata["h"] = torch.ones(3)
+    assert list(batch.heterograph().ndata) == ["h"]
+
+
 def hetero(**types: Any) -> Any:
     """A graph of five nodes with edges ``(src, dst)`` or ``(src, dst, edata)`` by type."""
     ends = {("node", name, "node"): each[:2] for name, each in types.items()}

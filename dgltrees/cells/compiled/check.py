@@ -305,7 +305,8 @@ def _held(function: Callable[..., Any]) -> Iterator[Any]:
         function = function.__func__
     for cell in getattr(function, "__closure__", None) or ():
         try:
-            yield cell.cell_contents
+            held = cell.cell_contents
+            yield held.__self__ if isinstance(held, MethodType) else held
         except ValueError:  # not assigned yet
             continue
 

@@ -28,6 +28,7 @@ from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns, name_of
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.summary import (
     ColumnSummary,
     ShapeSummary,
@@ -201,7 +202,7 @@ def inspect_trees(
     aside = [name for name in (target, group) if name is not None]
     without = [name for name in aside if name not in examples.columns]
     inputs: tuple[ColumnSummary, ...] = ()
-    if features is not None or set(forest.columns) - set(without):
+    if features is not None or set(forest.columns) - {*without, SHARED}:
         chosen = choose_columns(forest, features, without)
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
     leaks: list[str] = []

@@ -22,6 +22,7 @@ from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
 
 Names = Mapping[str, Vocabulary] | None
@@ -145,7 +146,7 @@ def input_examples(
             schema = names
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
-            elif missing := _missing(raw.forest, schema):
+            elif missing := _newly_missing(raw.forest, schema):
                 of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
                 warnings.warn(
                     f"the trees{of} have no column {', '.join(missing)}, which the training "
@@ -203,9 +204,12 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
         raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
-def _missing(forest: Forest, schema: Schema) -> list[str]:
-    """Return the input columns that every training tree had, and that trees do not have."""
-    return [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
+def _newly_missing(forest: Forest, schema: Schema) -> list[str]:
+    """Return the input columns that every training tree had, and that only these trees lack."""
+    lacking = {c.name for c in schema.inputs if c.name not in forest.columns and not c.optional}
+    new = sorted(lacking - schema.named_absent)
+    schema.named_absent |= lacking
+    return new
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
@@ -228,7 +232,7 @@ def check_columns_seen(
         TreeError: it has other columns.
     """
     names = {each.name for each in schema.inputs}
-    others = {*seen} - names - {*_names_aside(settings)}
+    others = {*seen} - names - {*_names_aside(settings), SHARED}
     if settings.features is None and (names - {*seen} or others):
         first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(

@@ -2,7 +2,7 @@
 
 from dgltrees.trees.builders.brackets import from_brackets, to_brackets
 from dgltrees.trees.builders.code import from_python, from_tree_sitter
-from dgltrees.trees.builders.graphs import from_dgl, from_pyg
+from dgltrees.trees.builders.graphs import from_dgl, from_pyg, to_pyg
 from dgltrees.trees.builders.markup import from_elements, from_xml
 from dgltrees.trees.builders.molecules import from_molecules
 from dgltrees.trees.builders.nested import JSON_KINDS, from_json, from_nested
@@ -38,4 +38,5 @@ __all__ = [
     "to_networkx",
     "to_nltk",
     "to_objects",
+    "to_pyg",
 ]

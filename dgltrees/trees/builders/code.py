@@ -59,7 +59,7 @@ def from_python(
             "value": lambda entry: _syntax_value(entry.node),
         },
         vocabs,
-        repeat_shared=True,  # Python's parser makes one node of all additions
+        share=False,  # Python's parser makes one node of all additions
         identity=lambda entry: id(entry.node),
         file=file,
     )

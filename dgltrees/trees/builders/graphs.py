@@ -10,17 +10,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.tables import forest_of_rows, roots_of_rows
-from dgltrees.trees.forest import Forest
-from dgltrees.trees.heterographs import are_positions, has_names, names_of_types
+from dgltrees.trees.forest import Forest, typed_batch
+from dgltrees.trees.heterographs import (
+    MAX_EDGE_TYPES,
+    NODE,
+    are_positions,
+    child_names,
+    has_names,
+    join_types,
+    names_of_types,
+    types_of,
+)
 from dgltrees.trees.segments import cumcount, locate, offsets_of
+from dgltrees.trees.shared import in_cycle
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
 
 
 def from_dgl(
@@ -28,6 +38,7 @@ def from_dgl(
     down: bool | None = None,
     pos: str | None = "pos",
     edge_columns: bool = True,
+    share: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from DGL graphs, batched or not, with one or several trees each.
@@ -45,18 +56,21 @@ def from_dgl(
             parent, as in this package.
         pos: the name of the positions of children, in edge data or in the node data of the
             children; without such data, and for None, children are in the order of their edges.
-        edge_columns: whether edge data become columns.
+        edge_columns: whether edge data become columns, in addition to the names of edge types.
+        share: whether nodes may have several parents, which are below one root; edges then go from
+            child to parent, unless ``down`` is True. The forest has a column ``shared_with``, see
+            :class:`~dgltrees.trees.forest.Forest`.
         vocabs: vocabularies of columns of ids.
 
     Returns:
         the forest.
 
     Raises:
-        TreeError: a graph has no nodes, several types of nodes, a node with two parents, a cycle,
-            or other data or edge types than another graph; node and edge data have the same name;
-            positions are not integers, or in node and edge data of a ``DGLGraph``; an argument is
-            not a graph; or see
-            :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        TreeError: a graph has no nodes, several types of nodes, a node with two parents (without
+            ``share``), a cycle, or other data or edge types than another graph; node and edge data
+            have the same name; positions are not integers, or in node and edge data of a
+            ``DGLGraph``; an argument is not a graph; or see :meth:`Forest.build
+            <dgltrees.trees.forest.Forest.build>`.
 
     Example:
         >>> import dgl
@@ -67,7 +81,7 @@ def from_dgl(
     listed = _listed(graphs, "edges", "a DGLGraph")
     named = [graph for graph in listed if not isinstance(graph, TreeBatch) and has_names(graph)]
     same = len({frozenset(graph.etypes) for graph in named}) == 1
-    names = names_of_types(named) if same else None  # DGL may have sorted them
+    names = names_of_types(list(map(types_of, named))) if same else None  # DGL may have sorted them
     batches = [
         each
         if isinstance(each, TreeBatch)
@@ -82,12 +96,12 @@ def from_dgl(
             )
         if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
             raise TreeError("expected nodes in every graph, got none", tree=number)
-    if down is None and batches:
+    if down is None and batches and not share:
         # A chain is a tree in both directions: there a batch's own roots decide.
         leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
         decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
         down = _goes_down(batches) or any(decided)
-    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos)
+    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos, share)
 
 
 def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
@@ -100,7 +114,7 @@ def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
 
 
 def from_pyg(
-    *graphs: Data | Sequence[Data],
+    *graphs: Data | HeteroData | Sequence[Data | HeteroData],
     down: bool | None = None,
     pos: str | None = "pos",
     vocabs: Mapping[str, Vocabulary] | None = None,
@@ -112,7 +126,8 @@ def from_pyg(
     such as a target ``y``, are ignored.
 
     Arguments:
-        graphs: ``Data`` or ``Batch`` objects; or a list of them.
+        graphs: ``Data``, ``HeteroData`` (with one type of nodes) or ``Batch`` objects; or a list of
+            them. The edge types of ``HeteroData`` are read as in :func:`from_dgl`.
         down: whether edges go from parent to child, see :func:`from_dgl`.
         pos: the name of the positions of children, see :func:`from_dgl`; coordinates ``(N, 3)`` of
             this name are a column.
@@ -131,26 +146,122 @@ def from_pyg(
         >>> from_pyg(Data(x=torch.ones(3, 2), edge_index=edges))
         Forest(1 tree, 3 nodes, columns: x (float32 x 2))
     """
-    listed = _listed(graphs, "is_node_attr", "a Data object")
-    single: list[Data] = [
-        data for graph in listed for data in (graph.to_data_list() if "ptr" in graph else [graph])
+    listed = _listed(graphs, "num_nodes", "a Data object")
+    single: list[Any] = [
+        data
+        for graph in listed
+        for data in (graph.to_data_list() if hasattr(graph, "to_data_list") else [graph])
     ]
-    names = {k for g in single for k, v in g.to_dict().items() if isinstance(v, Tensor)}
-    names.discard("edge_index")
-    # A value of one row may be of the node or of the graph, where a graph has one node.
-    nodes = {k for k in names if all(g.is_node_attr(k) for g in single if k in g)}
-    edges = {k for k in names if all(g.is_edge_attr(k) for g in single if k in g)}
-    batches = []
     for number, graph in enumerate(single):
         if not graph.num_nodes:
             raise TreeError("expected nodes in every graph, got none", tree=number)
+    hetero = [graph for graph in single if hasattr(graph, "edge_types")]
+    if hetero and len(hetero) < len(single):
+        raise TreeError("expected only Data or only HeteroData objects, got both")
+    batches = list(map(_of_hetero, hetero)) or _of_data(single)
+    if any(b.ndata[pos].dim() > 1 for b in batches if pos in b.ndata):
+        pos = None
+    return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs, pos=pos)
+
+
+def _of_data(graphs: Sequence[Data]) -> list[TreeBatch]:
+    """Convert ``Data`` objects."""
+    names = {k for g in graphs for k, v in g.to_dict().items() if isinstance(v, Tensor)}
+    names.discard("edge_index")
+    # A value of one row may be of the node or of the graph, where a graph has one node.
+    nodes = {k for k in names if all(g.is_node_attr(k) for g in graphs if k in g)}
+    edges = {k for k in names if all(g.is_edge_attr(k) for g in graphs if k in g)}
+    batches = []
+    for graph in graphs:
         src, dst = graph.edge_index.long().cpu()
         ndata, edata = ({k: graph[k] for k in graph.to_dict() if k in c} for c in (nodes, edges))
         sizes = torch.tensor([graph.num_nodes])
         batches.append(TreeBatch(src, dst, sizes, ndata=ndata, edata=edata))
-    if any(b.ndata[pos].dim() > 1 for b in batches if pos in b.ndata):
-        pos = None
-    return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs, pos=pos)
+    return batches
+
+
+def _of_hetero(graph: HeteroData) -> TreeBatch:
+    """Convert a ``HeteroData`` object with one type of nodes."""
+    if len(graph.node_types) != 1:
+        raise TreeError(
+            f"expected one type of nodes, got {len(graph.node_types)} "
+            f"({', '.join(graph.node_types)}); graph.to_homogeneous() makes one"
+        )
+    types = {}
+    for canonical in graph.edge_types:
+        edata = {k: v for k, v in graph[canonical].items() if isinstance(v, Tensor)}
+        src, dst = edata.pop("edge_index")
+        types[canonical[1]] = src, dst, edata
+    sizes = torch.tensor([graph.num_nodes])
+    none = torch.zeros(0, dtype=torch.int64)
+    edges = join_types(types or {"child0": (none, none, {})}, sizes)
+    return TreeBatch(
+        edges.src,
+        edges.dst,
+        sizes,
+        ndata={k: v for k, v in graph[graph.node_types[0]].items() if isinstance(v, Tensor)},
+        edata=edges.edata,
+        etype_names=edges.names,
+    )
+
+
+def to_pyg(
+    forest: Forest, tree: int = 0, *, hetero: bool = False, etype: str | None = None
+) -> Data | HeteroData:
+    """Convert a tree to a graph of PyTorch Geometric with edges from child to parent.
+
+    Columns become node attributes. Positions are the edge attribute ``pos``.
+
+    Arguments:
+        forest: the trees.
+        tree: the index of the tree.
+        hetero: whether to make a ``HeteroData`` object with named edge types, such as
+            ``("node", "child0", "node")``, the same for all trees.
+        etype: for ``hetero``, a column with a vocabulary that names the edge of each child, such as
+            ``"deprel"``; default: the position of the child.
+
+    Returns:
+        the graph, a ``Data`` or ``HeteroData`` object.
+
+    Raises:
+        IndexError: the tree does not exist.
+        TreeError: a column holds strings, or a child has no name in the column ``etype``.
+        ConfigError: the column ``etype`` does not exist or has no vocabulary, or ``hetero`` is
+            False.
+
+    Example:
+        >>> to_pyg(Forest.build([-1, 0, 0]), hetero=True).edge_types
+        [('node', 'child0', 'node'), ('node', 'child1', 'node')]
+    """
+    from torch_geometric.data import Data, HeteroData
+
+    if etype is not None and not hetero:
+        raise ConfigError(f"expected hetero=True with etype={etype!r}, got hetero=False")
+    batch = typed_batch(forest, [tree], etype)
+    index = torch.stack([batch.src, batch.dst])
+    if not hetero:
+        data = Data(edge_index=index, num_nodes=batch.num_nodes, **batch.ndata)
+        data.pos = batch.edata["pos"]
+        return data
+    graph = HeteroData()
+    graph[NODE].num_nodes = batch.num_nodes
+    graph[NODE].update(batch.ndata)
+    numbers = batch.edata["pos" if etype is None else "etype"]
+    names = batch.etype_names or child_names(max(1, 1 + int(forest.pos.max(initial=0))))
+    if len(names) > MAX_EDGE_TYPES or (numbers < 0).any():
+        node = int(batch.src[numbers.argmin()])
+        got = f"{len(names):,} types" if len(names) > MAX_EDGE_TYPES else "a node without a name"
+        raise TreeError(
+            f"expected at most {MAX_EDGE_TYPES:,} edge types and a name of every edge, got {got}; "
+            "hetero=False makes one type, with the edge attribute pos",
+            tree=tree,
+            node=node,
+        )
+    for number, name in enumerate(names):  # all, since PyG batches graphs of the same types
+        chosen = numbers == number
+        graph[NODE, name, NODE].edge_index = index[:, chosen]
+        graph[NODE, name, NODE].update({k: v[chosen] for k, v in batch.edata.items()})
+    return graph
 
 
 def _goes_down(graphs: Sequence[TreeBatch]) -> bool:
@@ -168,14 +279,16 @@ def _forest_of_edges(
     vocabs: Mapping[str, Vocabulary] | None,
     edge_columns: bool = True,
     pos: str | None = "pos",
+    share: bool = False,
 ) -> Forest:
     """Build the forest of several graphs."""
     if not graphs:
         raise TreeError("expected at least one graph, got none")
     offsets = offsets_of([graph.num_nodes for graph in graphs])
+    own = np.arange(offsets[-1])  # the node that each row stands for
 
     def error(message: str, row: int) -> TreeError:
-        graph, node = locate(offsets, row)
+        graph, node = locate(offsets, int(own[row]))
         return TreeError(message, tree=graph, node=node)
 
     src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
@@ -183,23 +296,36 @@ def _forest_of_edges(
     child, up = (dst, src) if down else (src, dst)
     for loop in np.flatnonzero(src == dst)[:1]:
         raise error("expected a tree, got an edge from the node to itself", int(src[loop]))
-    parents = np.bincount(child, minlength=int(offsets[-1]))
+    columns = _stacked([graph.ndata for graph in graphs], "node")
+    edges = _stacked([graph.edata for graph in graphs], "edge")
+    shared = np.full(len(own), -1) if share else None
+    if shared is not None:  # the edges to further parents are those of new rows
+        further = np.flatnonzero(cumcount(child) > 0)
+        again = child[further]
+        child = child.copy()
+        child[further] = len(own) + np.arange(len(again))
+        own, shared = np.append(own, again), np.append(shared, again)
+        columns = {name: values[own] for name, values in columns.items()}
+        for row in np.flatnonzero(in_cycle(own, child, up))[:1]:
+            raise error("expected a graph without cycles, got a cycle through the node", int(row))
+    parents = np.bincount(child, minlength=len(own))
     if (parents > 1).any():
         row = int(np.argmax(parents > 1))
         raise error(
             f"expected a tree, in which a node has at most one parent, got {parents[row]}; are the "
-            f"edges from {'parent to child' if down else 'child to parent'}?",
+            f"edges from {'parent to child' if down else 'child to parent'}? from_dgl with "
+            "share=True accepts shared children",
             row,
         )
     parent = np.full(len(parents), -1)
     parent[child] = up
-    columns = _stacked([graph.ndata for graph in graphs], "node")
-    edges = _stacked([graph.edata for graph in graphs], "edge")
     names = _names_of_types(graphs, edges)
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
-    for name, values in edges.items() if edge_columns else ():
+    for name, values in edges.items():
         known = name == "etype" and names is not None
+        if not (known or edge_columns):
+            continue
         if name in columns and not (known and np.array_equal(columns[name][child], values)):
             raise TreeError(f"expected one name for node or edge data, got {name!r} for both")
         if known:
@@ -210,8 +336,8 @@ def _forest_of_edges(
         floats = np.full((len(parent), *values.shape[1:]), np.nan, dtype)
         floats[child] = values
         columns[name] = floats
-    root = roots_of_rows(parent, error)
-    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs)
+    root = roots_of_rows(parent, error, lambda row: locate(offsets, row)[1])
+    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs, shared=shared)
 
 
 def _names_of_types(

@@ -68,7 +68,7 @@ def from_nested(
         lambda node: _label_and_children(node, form)[1],
         {"label": lambda node: _label_and_children(node, form)[0]},
         vocabs,
-        repeat_shared=True,
+        share=False,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dgltrees.trees.builders.objects import records
 from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.heterographs import CHILD, are_positions
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 def from_networkx(
     *graphs: networkx.DiGraph,
     names: str | None = None,
+    etype: str = "etype",
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from directed graphs: one tree each, with edges from parent to child.
@@ -30,13 +32,16 @@ def from_networkx(
     parent. The nodes are in the order of ``graph.nodes``. The position of a child is the edge
     attribute ``pos``; if no edge of a graph has it, children are in the order of
     ``graph.successors``. Node attributes become columns. Other edge attributes, such as the length
-    of a branch, become columns of the child. Types are converted as in
+    of a branch or a dependency relation, become columns of the child. The keys of a
+    ``MultiDiGraph`` are positions if they are ``child0``, ``child1``, ...; other strings become the
+    column ``etype``. Types are converted as in
     :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are ignored.
 
     Arguments:
-        graphs: ``networkx.DiGraph`` objects.
+        graphs: ``networkx.DiGraph`` or ``MultiDiGraph`` objects.
         names: the name of a column for the node objects themselves, such as strings; default: no
             such column.
+        etype: the name of the column for the keys of a ``MultiDiGraph``.
         vocabs: vocabularies to use, by attribute.
 
     Returns:
@@ -58,7 +63,7 @@ def from_networkx(
     """
     lists = NodeLists()
     for tree, graph in enumerate(graphs):
-        _add_graph(lists, graph, tree, names)
+        _add_graph(lists, graph, tree, names, etype)
         lists.offsets.append(len(lists.objects))
     lists.check_any()
     rows = lists.objects
@@ -74,9 +79,21 @@ def from_networkx(
     )
 
 
-def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> None:
+def _edges(graph: Any) -> Iterator[tuple[Any, int, Any, Any, dict[Any, Any]]]:
+    """Iterate over parent, number among its edges, child, key (or None) and attributes of edges."""
+    for up, row in graph.adjacency():
+        edges = (
+            (node, key, data)
+            for node, keyed in row.items()
+            for key, data in (keyed.items() if graph.is_multigraph() else [(None, keyed)])
+        )
+        for place, (node, key, data) in enumerate(edges):
+            yield up, place, node, key, dict(data)
+
+
+def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, etype: str) -> None:
     """Append the nodes of the ``tree``-th graph, with the attributes of each as objects."""
-    if not graph.is_directed() or graph.is_multigraph():
+    if not graph.is_directed():
         raise TreeError(
             f"expected a networkx.DiGraph with edges from parent to child, "
             f"got a {type(graph).__name__}",
@@ -98,33 +115,54 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> No
 
     for node, attributes in graph.nodes(data=True):
         add(index[node], attributes)
-    has_pos = any("pos" in data for _, _, data in graph.edges(data=True))
+    has_pos = any("pos" in data for *_, data in _edges(graph))
+    keys = {key for *_, key, _ in _edges(graph) if isinstance(key, str)}
+    by_key = bool(keys) and are_positions(list(keys))
     parent, pos = [-1] * len(index), [0] * len(index)
-    for up, row in graph.adjacency():
-        for place, (node, data) in enumerate(row.items()):
-            child, attributes = index[node], dict(data)
-            if parent[child] >= 0:
+    for up, place, node, key, attributes in _edges(graph):
+        child = index[node]
+        if up == node or parent[child] >= 0:
+            expected = "an edge to another node" if up == node else "one edge to a node"
+            got = "one from the node itself to" if up == node else "two to"
+            raise TreeError(f"expected {expected}, got {got} {node!r}", tree=tree, node=child)
+        parent[child] = index[up]
+        if by_key and not has_pos:
+            if not isinstance(key, str):
                 raise TreeError(
-                    f"expected one parent, got two for the node {node!r}", tree=tree, node=child
+                    f"expected a key such as 'child0' of every edge, got {key!r} "
+                    f"on the edge from {up!r} to {node!r}",
+                    tree=tree,
+                    node=child,
                 )
-            parent[child] = index[up]
-            if has_pos:
-                place = attributes.pop("pos", None)
-                if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
-                    raise TreeError(
-                        f"expected an integer 'pos' on every edge, got {place!r} "
-                        f"on the edge to {node!r}",
-                        tree=tree,
-                        node=child,
-                    )
-            pos[child] = int(place)
-            add(child, attributes)
+            place = int(key.removeprefix(CHILD))
+        elif has_pos:
+            place = attributes.pop("pos", None)
+            if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
+                raise TreeError(
+                    f"expected an integer 'pos' on every edge, got {place!r} "
+                    f"on the edge to {node!r}",
+                    tree=tree,
+                    node=child,
+                )
+            if by_key and key != f"{CHILD}{place}":
+                raise TreeError(
+                    f"expected 'pos' to be the position of the key {key!r}, got {place} "
+                    f"on the edge from {up!r} to {node!r}",
+                    tree=tree,
+                    node=child,
+                )
+        pos[child] = int(place)
+        if isinstance(key, str) and not by_key:
+            add(child, {etype: key})
+        add(child, attributes)
     lists.parent += parent
     lists.pos += pos
     lists.objects += rows
 
 
-def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
+def to_networkx(
+    forest: Forest, tree: int = 0, *, etype: str | None = None, multigraph: bool = False
+) -> networkx.DiGraph:
     """Convert a tree to a directed graph with edges from parent to child.
 
     The nodes are 0, 1, ... Columns become node attributes: ids become names (a missing name has no
@@ -133,12 +171,17 @@ def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
     Arguments:
         forest: the trees.
         tree: the index of the tree.
+        etype: a column that becomes an attribute of the edge to each node, such as ``"deprel"``; at
+            the root it is an attribute of the node.
+        multigraph: whether to make a ``MultiDiGraph``, whose keys are the names in the column
+            ``etype`` or, without it, ``child0``, ``child1``, ...
 
     Returns:
-        the graph.
+        the graph; :func:`from_networkx` converts back, with the same ``etype``.
 
     Raises:
         IndexError: the tree does not exist.
+        TreeError: there is no column ``etype``, or a key has no name there.
 
     Example:
         >>> from dgltrees.trees import Forest
@@ -147,11 +190,32 @@ def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
     """
     import networkx
 
+    if etype is not None and etype not in forest.columns:
+        raise TreeError(
+            f"expected etype to be a column, one of {list(forest.columns)}, got {etype!r}"
+        )
     chosen = forest[tree]
-    graph = networkx.DiGraph()
-    graph.add_nodes_from(enumerate(records(chosen)))
-    pairs = enumerate(zip(chosen.parent.tolist(), chosen.pos.tolist()))
-    graph.add_edges_from((up, node, {"pos": pos}) for node, (up, pos) in pairs if up >= 0)
+    graph = networkx.MultiDiGraph() if multigraph else networkx.DiGraph()
+    rows = list(records(chosen))
+    graph.add_nodes_from(range(len(rows)))
+    for node, (up, pos, row) in enumerate(zip(chosen.parent.tolist(), chosen.pos.tolist(), rows)):
+        if up < 0:
+            continue
+        key: Any = f"{CHILD}{pos}"
+        attributes = {"pos": pos}
+        if etype in row:
+            attributes[etype] = key = row.pop(etype)
+        if multigraph:
+            if etype is not None and not isinstance(attributes.pop(etype, None), str):
+                raise TreeError(
+                    f"expected a name in column {etype!r} of every child, got none",
+                    tree=tree,
+                    node=node,
+                )
+            graph.add_edge(up, node, key, **attributes)
+        else:
+            graph.add_edge(up, node, **attributes)
+    graph.add_nodes_from(enumerate(rows))
     return graph
 
 

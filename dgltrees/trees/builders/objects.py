@@ -17,6 +17,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.values import KINDS, shown, typed_columns
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 Getter = Callable[[Any], Any] | Hashable
@@ -33,7 +34,7 @@ def from_objects(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
-    repeat_shared: bool = False,
+    share: bool | None = None,
     source: Getter | None = None,
     file: PathLike | None = None,
 ) -> Forest:
@@ -73,13 +74,15 @@ def from_objects(
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
             of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
             except for vectors, whose length would be unknown.
-        repeat_shared: whether an object that occurs several times in a tree is a node each time,
-            instead of an error. Immutable values such as strings and tuples always are.
+        share: whether an object that occurs several times in a tree is one node with several
+            parents (True), or a node each time (False); default: neither, but an error. Immutable
+            values such as strings and tuples are a node each time.
         source: the getter of the origin of a node, for the errors: a line number or a string.
         file: the file of the objects, for the errors.
 
     Returns:
-        the forest.
+        the forest. With ``share=True`` it has a column ``shared_with``: a shared object is a node
+        below its first parent; below the others a leaf has its index there (-1 at other nodes).
 
     Raises:
         TreeError: there is no tree, a root is None, an object contains itself or occurs several
@@ -105,7 +108,7 @@ def from_objects(
         raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
     lists = NodeLists(file=file)
     try:
-        walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
+        walk(roots, _children(children), share=share, lists=lists)
         lists.check_any()
         if len(lists.objects) == len(lists.offsets) - 1:
             _warn_of_single_nodes(lists.objects)
@@ -349,7 +352,8 @@ def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dic
     """Convert a tree to nested dictionaries of its columns, the inverse of :func:`from_objects`.
 
     Ids become names, and vectors become lists. A missing name has no key, and a missing child is
-    None in the list of children. Leaves have no list.
+    None in the list of children. Leaves have no list. A shared child is one dictionary in several
+    lists.
 
     Arguments:
         forest: the trees.
@@ -371,16 +375,18 @@ def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dic
     chosen = forest[tree]
     if children in chosen.columns:
         raise ConfigError(f"children: expected another key than the columns have, got {children!r}")
-    nodes = records(chosen)
-    up, pos = chosen.parent, chosen.pos
+    nodes = records(chosen.with_columns({n: c for n, c in chosen.columns.items() if n != SHARED}))
+    up, pos, own = chosen.parent, chosen.pos, np.arange(len(nodes))
+    shared = chosen.columns.get(SHARED, own)
+    child = np.where(shared < 0, own, shared)
     widths = np.zeros(len(nodes), np.int64)
     np.maximum.at(widths, up[up >= 0], pos[up >= 0] + 1)
     for node, width in zip(nodes, widths.tolist()):
         if width:
             node[children] = [None] * width
-    for node, parent, place in zip(nodes, up.tolist(), pos.tolist()):
+    for node, parent, place in zip(child.tolist(), up.tolist(), pos.tolist()):
         if parent >= 0:
-            nodes[parent][children][place] = node
+            nodes[parent][children][place] = nodes[node]
     return nodes[int(chosen.roots[0])]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dgltrees.trees.builders.values import RowError, typed_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import depths, parents_of_depths
 from dgltrees.trees.segments import cumcount, inverse, offsets_of, run_offsets
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -46,12 +47,15 @@ def parents_of_ids(
     return np.where(known, order[place], -1), first
 
 
-def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int64]:
+def roots_of_rows(
+    parent: NDArray[np.int64], error: RowError, number: Callable[[int], int] = int
+) -> NDArray[np.int64]:
     """Find the row of the root above each row.
 
     Arguments:
         parent: ``(N,)`` the row of each row's parent, -1 at roots.
         error: makes the error to raise from a message and a row.
+        number: returns the number of a row in the error; default: the row.
 
     Returns:
         ``(N,)`` the rows of the roots.
@@ -62,7 +66,18 @@ def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int6
     cyclic = depths(parent) < 0
     if cyclic.any():
         row = int(np.argmax(cyclic))
-        raise error("expected parents that lead to a root, got a cycle at or above it", row)
+        above = row
+        for _ in range(len(parent)):
+            above = int(parent[above])  # ends in the cycle
+        cycle = [above]
+        while parent[cycle[-1]] != above and len(cycle) < 5:
+            cycle.append(int(parent[cycle[-1]]))
+        names = ", ".join(str(number(each)) for each in cycle)
+        more = "" if parent[cycle[-1]] == above else ", ..."
+        raise error(
+            f"expected parents that lead to a root, got a cycle at or above it ({names}{more})",
+            row,
+        )
     root = np.where(parent < 0, np.arange(len(parent)), parent)
     while not np.array_equal(root, root[root]):
         root = root[root]  # twice as far up
@@ -76,6 +91,7 @@ def forest_of_rows(
     *,
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
+    shared: NDArray[np.int64] | None = None,
 ) -> Forest:
     """Build a forest with a tree per root, in the order of their first rows; nodes in row order.
 
@@ -85,18 +101,29 @@ def forest_of_rows(
         pos: ``(N,)`` the positions of children, 0 at roots; default: in row order.
         columns: node data, each ``(N, ...)``.
         vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        shared: ``(N,)`` the row of the shared child that each row stands for, or -1.
 
     Returns:
         the forest.
 
     Raises:
-        TreeError: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        TreeError: a shared child is below several roots; or see :meth:`Forest.build
+            <dgltrees.trees.forest.Forest.build>`.
     """
     _, first, tree = np.unique(root, return_index=True, return_inverse=True)
     tree = inverse(np.argsort(first))[tree]
     order = np.argsort(tree, kind="stable")
     offsets = offsets_of(np.bincount(tree))
     local = inverse(order) - offsets[tree]
+    if shared is not None:
+        for row in np.flatnonzero((shared >= 0) & (tree[shared] != tree))[:1]:
+            raise TreeError(
+                "expected a shared child below one root, got parents in two trees, "
+                f"{tree[shared[row]]} and {tree[row]}",
+                tree=int(tree[shared[row]]),
+                node=int(local[shared[row]]),
+            )
+        columns = {**columns, SHARED: np.where(shared < 0, -1, local[shared])}
     if pos is None:
         pos = np.where(parent < 0, 0, cumcount(parent))
     return Forest.build(

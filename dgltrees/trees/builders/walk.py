@@ -17,6 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
@@ -39,6 +40,7 @@ class NodeLists:
         depth: the number of edges between each node and its root.
         offsets: of the trees; the number of nodes is appended when a tree is complete.
         objects: the object of each node.
+        shared: by row, the node within its tree that the row stands for; None without sharing.
         file: the file of the trees, for the errors.
     """
 
@@ -47,6 +49,7 @@ class NodeLists:
     depth: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=lambda: [0])
     objects: list[Any] = field(default_factory=list)
+    shared: dict[int, int] | None = None
     file: PathLike | None = None
 
     def error(self, message: str, row: int) -> TreeError:
@@ -66,15 +69,27 @@ class NodeLists:
     def walked(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
     ) -> Forest:
-        """Convert the lists to a forest; nothing is checked.
+        """Convert the lists to a forest; its structure is not checked.
 
         Arguments:
             columns: see :class:`~dgltrees.trees.forest.Forest`.
             vocabs: see :class:`~dgltrees.trees.forest.Forest`.
 
         Returns:
-            the forest.
+            the forest, with a column ``shared_with`` if objects may be shared.
+
+        Raises:
+            TreeError: there is another column of that name.
         """
+        if self.shared is not None:
+            if SHARED in columns:
+                raise TreeError(
+                    f"expected no column {SHARED!r} with share=True, which makes it; rename it",
+                    file=self.file,
+                )
+            column = np.full(len(self.parent), -1, np.int32)
+            column[list(self.shared)] = list(self.shared.values())
+            columns = {**columns, SHARED: column}
         return Forest.of_preorder(self.parent, self.pos, self.offsets, self.depth, columns, vocabs)
 
     def named(
@@ -147,7 +162,7 @@ def walk(
     roots: Iterable[Any],
     children_of: Callable[[Any], Iterable[Any]],
     *,
-    repeat_shared: bool = False,
+    share: bool | None = None,
     identity: Callable[[Any], int] = id,
     lists: NodeLists | None = None,
 ) -> NodeLists:
@@ -157,8 +172,9 @@ def walk(
         roots: the root object of each tree.
         children_of: returns the children of an object by position, None where one is missing. It
             may raise :class:`TreeError`, to which tree and node are added.
-        repeat_shared: whether an object that occurs several times in a tree is a node each time,
-            instead of an error. Immutable values such as strings and tuples always are.
+        share: whether an object that occurs several times in a tree is one node with several
+            parents (True), or a node each time (False); None: an error. Immutable values such as
+            strings and tuples are a node each time.
         identity: returns a number for each object that no other object has.
         lists: the lists to append the nodes to; default: new lists.
 
@@ -170,6 +186,9 @@ def walk(
             ``children_of`` raises one; the error names tree and node.
     """
     lists = NodeLists() if lists is None else lists
+    if share and lists.shared is None:
+        lists.shared = {}
+    shared = lists.shared
     objects, file = lists.objects, lists.file
     add_parent, add_pos, add_object = lists.parent.append, lists.pos.append, objects.append
     add_depth = lists.depth.append
@@ -192,7 +211,10 @@ def walk(
                 add_object(child)
                 try:
                     if first.setdefault(child_id, node) != node:
-                        _check_repeated(child, first[child_id], child_id in open_ids, repeat_shared)
+                        _check_repeated(child, first[child_id], child_id in open_ids, share)
+                        if shared is not None and not isinstance(child, _VALUES):
+                            shared[len(objects) - 1] = first[child_id]
+                            continue
                     below = children_of(child)
                 except TreeError as error:
                     raise TreeError(
@@ -209,7 +231,7 @@ def walk(
     return lists
 
 
-def _check_repeated(value: Any, first: int, is_open: bool, repeat_shared: bool) -> None:
+def _check_repeated(value: Any, first: int, is_open: bool, share: bool | None) -> None:
     """Check that an object that is the node ``first`` already may be a node again.
 
     Raises:
@@ -217,8 +239,9 @@ def _check_repeated(value: Any, first: int, is_open: bool, repeat_shared: bool) 
     """
     if is_open:
         raise TreeError("expected a tree, got an object that contains itself (a cycle)")
-    if not (repeat_shared or isinstance(value, _VALUES)):
+    if share is None and not isinstance(value, _VALUES):
         raise TreeError(
             f"expected each object once in a tree, got the {type(value).__name__} of node "
-            f"{first} again; copy it, or make it a node each time with repeat_shared=True"
+            f"{first} again; write share=True for one node with several parents, or share=False "
+            "for a node each time"
         )

@@ -111,6 +111,72 @@ def test_bad_graphs(graphs: list[Any], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def positions(*pos: Any) -> dgl.DGLGraph:
+    """Two children of node 0, and positions in node data, as the tensor authors have them."""
+    graph = dgl.graph(([1, 2], [0, 0]))
+    graph.ndata.update({"pos": torch.tensor(pos), "y": torch.tensor([1, -1, -1])})
+    return graph
+
+
+def test_positions_of_nodes() -> None:
+    for pos in ((-1, 2, 0), (0, 2, 0), (0.0, 2.0, 0.0)):
+        forest = from_dgl(positions(*pos))
+        assert forest.pos.tolist() == [0, 2, 0]
+        assert {k: v.tolist() for k, v in forest.columns.items()} == {"y": [1, -1, -1]}
+    graph = positions(0, 2, 0)
+    assert from_dgl(graph, pos=None).pos.tolist() == [0, 0, 1]
+    graph.ndata["place"] = graph.ndata.pop("pos")
+    assert from_dgl(graph, pos="place").pos.tolist() == [0, 2, 0]
+    batch = star(2).with_columns({"pos": np.array([7, 8, 9])}).batch()  # a column of this name
+    assert from_dgl(batch).columns["pos"].tolist() == [7, 8, 9]
+
+
+def both() -> dgl.DGLGraph:
+    graph = positions(0, 0, 1)
+    graph.edata["pos"] = torch.tensor([0, 1])
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (both(), "tree 0: expected positions in node or edge data, got 'pos' in both; rename one"),
+        (positions(0, 0, -1), "tree 0, node 2: expected a position from 0 as 'pos' of each child"),
+        (positions(0, 0.5, 1), "tree 0, node 1: expected a position from 0 as 'pos' of each child"),
+        (positions(0, np.nan, 1), "tree 0, node 1: expected a position from 0 as 'pos' of each"),
+        (
+            positions(0, 3, 3),
+            "tree 0, node 2: expected each child position once, got 3 twice under",
+        ),
+        (
+            positions([0], [1], [2]),
+            "expected an integer as 'pos' of each child, got int64 of shape",
+        ),
+        (
+            [dgl.graph(([1], [0])), dgl.graph(([0, 1, 2], [1, 2, 1]))],
+            "tree 1, node 0: expected parents that lead to a root, got a cycle at or "
+            "above it (1, 2)",
+        ),
+        (
+            dgl.graph(([0, 1], [0, 0])),
+            "tree 0, node 0: expected a tree, got an edge from the node to itself",
+        ),
+        (
+            dgl.heterograph({("n", "child3", "n"): ([1, 2], [0, 0])}),
+            "tree 0, node 2: expected each child position once, got 3 twice under node 0",
+        ),
+        (
+            [dgl.heterograph({("n", name, "n"): ([1], [0])}) for name in ("LEFT", "NEXT")],
+            "tree 1: expected the edge types of the first graph, LEFT, got NEXT",
+        ),
+    ],
+)
+def test_bad_positions_and_types(graph: Any, message: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        from_dgl(graph)
+    assert str(caught.value).startswith(message)
+
+
 def test_node_and_edge_data_of_one_name() -> None:
     with pytest.raises(TreeError, match="one name for node or edge data, got 'x' for both"):
         from_dgl(broken([1], [0], x=torch.ones(1)))

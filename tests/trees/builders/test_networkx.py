@@ -29,12 +29,34 @@ def graph(*edges: tuple[Any, ...], **attributes: dict[Any, Any]) -> networkx.DiG
     return digraph
 
 
+def multigraph(*edges: tuple[Any, ...]) -> networkx.MultiDiGraph:
+    digraph = networkx.MultiDiGraph()
+    digraph.add_edges_from(edges)
+    return digraph
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         (networkx.Graph([(0, 1)]), "tree 1: expected a networkx.DiGraph with edges from parent"),
-        (networkx.MultiDiGraph([(0, 1)]), "tree 1: expected a networkx.DiGraph with edges from"),
-        (graph((0, 1), (2, 1)), "tree 1, node 1: expected one parent, got two for the node 1"),
+        (graph((0, 1), (2, 1)), "tree 1, node 1: expected one edge to a node, got two to 1"),
+        (
+            graph((0, 1), (1, 1)),
+            "tree 1, node 1: expected an edge to another node, got one from the",
+        ),
+        (multigraph((0, 1, "a"), (0, 1, "b")), "tree 1, node 1: expected one edge to a node, got"),
+        (
+            multigraph((0, 1, "child3"), (0, 2, "child3")),
+            "tree 1, node 2: expected each child position once, got 3 twice under node 0",
+        ),
+        (
+            multigraph((0, 1, "child3"), (0, 2, 0)),
+            "tree 1, node 2: expected a key such as 'child0' of every edge, got 0 on the edge from",
+        ),
+        (
+            multigraph((0, 1, "child3", {"pos": 1})),
+            "tree 1, node 1: expected 'pos' to be the position of the key 'child3', got 1 on the",
+        ),
         (graph((0, 1), (2, 3)), "tree 1: expected exactly one root, got 2"),
         (graph((0, 1), (1, 0)), "tree 1: expected exactly one root, got 0"),
         (graph((0, 1), (2, 3), (3, 2)), "tree 1, node 2: expected every node below the root"),

@@ -161,15 +161,20 @@ def shared() -> Any:
 
 
 def test_shared_objects() -> None:
-    forest = from_objects([shared()], columns=["label"], repeat_shared=True)
+    forest = from_objects([shared()], columns=["label"], share=False)
     assert names_of(forest, "label") == ["a", "x", "b", "x"]
     twice = shared()["children"][1]
     assert len(from_objects([twice, twice])) == 2
     graph = {"S": ["NP", "VP", "NP"], "VP": ["NP"]}
     forest = from_objects(["S"], graph.get, {"label": str})
     assert names_of(forest, "label") == ["S", "NP", "VP", "NP", "NP"]
-    with pytest.raises(TreeError, match="node 2: expected a tree, got an object that contains"):
-        from_objects([cycle()], repeat_shared=True)
+    forest = from_objects([shared()], columns=["label"], share=True)
+    assert forest.columns["shared_with"].tolist() == [-1, -1, -1, 1]
+    for share in (True, False):
+        with pytest.raises(TreeError, match="node 2: expected a tree, got an object that contains"):
+            from_objects([cycle()], share=share)
+    with pytest.raises(TreeError, match="expected no column 'shared_with' with share=True"):
+        from_objects([{"shared_with": 1}], share=True)
 
 
 def rows(*values: Any) -> dict[str, Any]:
@@ -188,7 +193,7 @@ def rows(*values: Any) -> dict[str, Any]:
         (
             [shared()],
             "tree 0, node 3: expected each object once in a tree, got the dict of node 1 "
-            "again; copy it",
+            "again; write share=True for one node with several parents, or share=False",
         ),
         ([node("a", *"bcd")], "tree 0, node 1: expected an object or mapping to get 'children'"),
         ([{"children": "abc"}], "tree 0, node 0: expected a list of children, got 'abc' (str); "),

@@ -54,7 +54,7 @@ def initial_state(cell: RRNetCell, count: int, max_open: int) -> RRNetState:
     like, d = cell.U, cell.hidden_size
     h, c = like.new_zeros(count, d), like.new_zeros(count, d)
     stack = like.new_zeros(count, max_open, d)
-    stack_c = torch.zeros_like(stack) if cell.stack_cell else like.new_zeros(count, max_open, 0)
+    stack_c = torch.zeros_like(stack) if cell.pushes_memory else like.new_zeros(count, max_open, 0)
     return RRNetState(h, c, stack, stack_c, torch.zeros(count, dtype=torch.long))
 
 
@@ -97,7 +97,7 @@ def advance(
     W, b = cell.W.unbind(), cell.b.unbind()
     units = (value - 1 for value, _ in groups)
     wx = torch.cat([torch.addmm(b[unit], part, W[unit]) for part, unit in zip(parts, units)])
-    top_c = state.stack_c[index, top] if cell.stack_cell else c
+    top_c = state.stack_c[index, top] if cell.pushes_memory else c
     last = Step(h, c, state.stack[index, top], top_c)
     step = cell.step(x, wx, last, groups, None if mask is None else mask.index_select(0, index))
     splits = counts[Operation.SPLIT]  # they come first
@@ -106,7 +106,9 @@ def advance(
     if splits:
         index_put = Tensor.index_put_ if in_place else Tensor.index_put
         stack = index_put(stack, places, step.down[:splits])
-        stack_c = index_put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
+        stack_c = (
+            index_put(stack_c, places, step.down_c[:splits]) if cell.pushes_memory else stack_c
+        )
     change = (op == Operation.SPLIT).long() - (op == Operation.MERGE).long()
     h, c = step.h.index_select(0, back), step.c.index_select(0, back)
     return RRNetState(h, c, stack, stack_c, state.size + change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, cast
@@ -11,6 +12,7 @@ from torch import nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.initial import Init
+from dgltrees.cells.rrnet import Memory, Merge, MergeInit
 from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import Encoder
@@ -33,7 +35,13 @@ from dgltrees.settings import (
     Share,
     chosen,
 )
-from dgltrees.tasks.sequences import SEQUENCES, EncoderSettings, classifier, make_pair_head
+from dgltrees.tasks.sequences import (
+    SENTENCE_ENCODERS,
+    SEQUENCES,
+    EncoderSettings,
+    classifier,
+    make_pair_head,
+)
 from dgltrees.trees import Vocabulary
 
 
@@ -120,10 +128,20 @@ class PolicySettings:
     """Operations (split, recur, merge): those of the trees in the data (gold), of a policy network
     that is trained with the model (policy), one for each word of the vocabulary, drawn once
     (random), or only recur, which is an LSTM."""
-    merge: Literal["mlp", "average"] = "mlp"
-    """How a merge combines two states: by the paper's MLP (mlp), or by their mean (average)."""
-    stack_cell: bool = False
-    """Push the LSTM's memory on the stack too; by default only its state is pushed."""
+    merge: Merge = "one_layer"
+    """How a merge combines two states: by an MLP of one or two layers, or by their mean
+    (average)."""
+    memory: Memory = "restored"
+    """The LSTM's memory after a merge: that of the split (restored), of the last step in the
+    subtree (running), or their mean."""
+    merge_init: MergeInit = "average"
+    """Initial weights of the MLP of a merge: near the average of two states, or uniform."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect, as an average has no weights."""
+        has_none = values["merge"] == "average"
+        return {"merge_init": "with model.policy.merge average"} if has_none else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +176,8 @@ class RRNetSettings(EncoderSettings):
             inputs.size,
             self.hidden_size,
             merge=self.policy.merge,
-            stack_cell=self.policy.stack_cell,
+            memory=self.policy.memory,
+            merge_init=self.policy.merge_init,
             layer_norm=self.layer_norm,
         )
         policy: Policy | None = None
@@ -225,14 +244,22 @@ class RRNetSettings(EncoderSettings):
 class ReaderModel:
     """The settings of a model that reads symbols one by one and answers."""
 
-    parts: ClassVar[Mapping[str, Any]] = {"encoder": {"rrnet": RRNetSettings, **SEQUENCES}}
+    parts: ClassVar[Mapping[str, Any]] = {"encoder": ChainMap({**SEQUENCES}, SENTENCE_ENCODERS)}
 
     encoder: EncoderSettings | Part[Encoder] = chosen("rrnet")
-    """Encoder: a recurrent-recursive network (RRNet), one or two LSTMs, or a transformer."""
+    """Encoder: a recurrent-recursive network (RRNet), Neural Tree Indexers (NTI), one or two LSTMs,
+    or a transformer."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100
     """Size of a symbol's vector."""
+    init: Init = "kaiming"
+    """Initial weights of NTI and of a head: kaiming (normal), xavier (uniform), or uniform."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect."""
+        return {} if values["encoder"] == "nti" else {"init": "without model.encoder nti"}
 
     def symbols(self, vocab: Vocabulary) -> WordEmbedding:
         """Construct the embedding of the symbols of a small alphabet, in the column ``"word"``.
@@ -256,8 +283,11 @@ class PairReaderModel(ReaderModel):
     """Size of the hidden layer that compares two encodings."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
-    init: Init = "kaiming"
-    """Initial weights of the head: kaiming (normal), xavier (uniform), or uniform."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect: none, since the head reads ``init``."""
+        return {}
 
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
         """Construct the model, whose answer is a class of the two sequences."""

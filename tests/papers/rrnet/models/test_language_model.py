@@ -77,7 +77,7 @@ def read(model: StreamLM, words: Tensor, cuts: list[int]) -> tuple[Tensor, Tenso
 
 KINDS = {
     "policy": learner,
-    "stack_cell": lambda: learner(cell={"stack_cell": True, "merge": "average"}),
+    "running": lambda: learner(cell={"memory": "running", "merge": "average"}),
     "layer_norm": lambda: learner(cell={"layer_norm": True}),
     "words": lambda: learner(consume="recur"),
     "random": control,
@@ -123,7 +123,7 @@ def test_the_distribution_of_the_next_word_is_one_and_comes_from_the_prefix(kind
         assert_close(total, torch.ones_like(total))
 
 
-@pytest.mark.parametrize("kind", ["policy", "stack_cell", "layer_norm", "random"])
+@pytest.mark.parametrize("kind", ["policy", "running", "layer_norm", "random"])
 def test_the_graph_of_windows_equals_steps_on_the_fly(kind: str) -> None:
     model = KINDS[kind]().eval()
     words = text()
@@ -159,7 +159,7 @@ def test_sub_trees_are_open_over_windows_and_merged_in_later_ones() -> None:
     assert model.carried.state.size.tolist() == [1]
 
 
-@pytest.mark.parametrize("kind", ["policy", "stack_cell", "random", "lstm"])
+@pytest.mark.parametrize("kind", ["policy", "running", "random", "lstm"])
 def test_gradients_stop_where_a_window_begins(kind: str) -> None:
     """What is carried over is a constant: it alone comes from the window before."""
     model = KINDS[kind]()

@@ -18,8 +18,8 @@ from dgltrees.traversal import run_cell
 
 OPTIONS: list[dict[str, Any]] = [
     {},
-    {"merge": "average"},
-    {"stack_cell": True},
+    {"memory": "mean", "merge": "average"},
+    {"memory": "running", "merge": "two_layers"},
     {"layer_norm": True},
 ]
 LIMIT = 3
@@ -92,7 +92,7 @@ def test_steps_are_the_graph(options: dict[str, Any], masked: bool, rows: list[l
 
 
 def test_selected_sequences_continue_as_among_all() -> None:
-    cell = cell_of({"stack_cell": True})
+    cell = cell_of({})
     x = torch.randn(3, 3, dtype=torch.float64)
     state = advance(cell, x, torch.tensor([1, 2, 1]), initial_state(cell, 3, LIMIT))
     some = torch.tensor([2, 0])

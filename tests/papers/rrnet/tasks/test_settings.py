@@ -33,14 +33,19 @@ _POLICY = {"operations": "policy"}
         (
             "mee",
             {"encoder": "lstm", "layer_norm": True},
-            "layer_norm .* lstm, but with rrnet; leav",
+            r"layer_norm .* lstm, but with (nti, )?rrnet; leav",
         ),
-        ("mee", {"encoder": "transformer", "layer_norm": True}, "layer_norm .* but with rrnet"),
-        ("mee", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, .*, got 'nti'"),
+        ("mee", {"encoder": "transformer", "layer_norm": True}, "layer_norm .* but with .*rrnet"),
+        ("mee", {"encoder": "gru"}, "encoder to be one of .*rrnet, lstm, .*, got 'gru'"),
         (
             "mee",
             {"policy": {"agent": "dqn"}},
             "agent has no effect with model.policy.operations gold",
+        ),
+        (
+            "mee",
+            {"policy": {"merge": "average", "merge_init": "uniform"}},
+            "merge_init has no effect with model.policy.merge average",
         ),
         ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction has .*ns gold, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
@@ -54,7 +59,7 @@ _POLICY = {"operations": "policy"}
             {"policy": {**_POLICY, "agent": "reinforce", "entrpy": 1.0}},
             r"entrpy has no effect in the task mee; did you mean model\.policy\.entropy",
         ),
-        ("lrt-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),
+        ("lrt-sequence", {"encoder": "gru"}, "encoder to be one of .*rrnet, .*, got 'gru'"),
         ("ptb", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, got 'nti'"),
         (
             "ptb",
