@@ -41,6 +41,17 @@ def edges(forest: Forest) -> list[set[tuple[int, int, int]]]:
     return found
 
 
+def acyclic(tree: Forest) -> nx.MultiDiGraph:
+    """The tree as networkx has it: a shared child has edges from all its parents."""
+    graph, shared, x = nx.MultiDiGraph(), tree.columns["shared_with"], tree.columns["x"]
+    for node in np.flatnonzero(shared < 0).tolist():
+        graph.add_node(node, x=int(x[node]))
+    for node, (up, pos) in enumerate(zip(tree.parent.tolist(), tree.pos.tolist())):
+        if up >= 0:
+            graph.add_edge(up, node if shared[node] < 0 else int(shared[node]), pos=pos)
+    return graph
+
+
 @given(seed=SEEDS)
 def test_a_batch_has_an_edge_per_child_and_no_references(seed: int) -> None:
     forest = drawn(seed)
@@ -77,6 +88,7 @@ def test_selections_joins_and_files_keep_sharing(
     assert edges(pickle.loads(pickle.dumps(forest))) == every
     graphs = [to_networkx(forest, tree) for tree in range(len(forest))]
     assert edges(from_networkx(*graphs)) == every
+    assert edges(from_networkx(*map(acyclic, forest), share=True)) == every
 
 
 @given(seed=SEEDS)

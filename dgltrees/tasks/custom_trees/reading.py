@@ -206,9 +206,9 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
 
 def _newly_missing(forest: Forest, schema: Schema) -> list[str]:
     """Return the input columns that every training tree had, and that only these trees lack."""
-    lacking = {c.name for c in schema.inputs if c.name not in forest.columns and not c.optional}
-    new = sorted(lacking - schema.named_absent)
-    schema.named_absent |= lacking
+    lacking = [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
+    new = [name for name in lacking if name not in schema.named_absent]
+    schema.named_absent.update(lacking)
     return new
 
 

@@ -14,6 +14,7 @@ from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.heterographs import CHILD, are_positions
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def from_networkx(
     *graphs: networkx.DiGraph,
     names: str | None = None,
     etype: str = "etype",
+    share: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from directed graphs: one tree each, with edges from parent to child.
@@ -42,6 +44,9 @@ def from_networkx(
         names: the name of a column for the node objects themselves, such as strings; default: no
             such column.
         etype: the name of the column for the keys of a ``MultiDiGraph``.
+        share: whether a node may have several edges into it. It is a child of the first parent, and
+            a column ``shared_with`` names it below the others, see
+            :func:`~dgltrees.trees.builders.objects.from_objects`.
         vocabs: vocabularies to use, by attribute.
 
     Returns:
@@ -63,7 +68,7 @@ def from_networkx(
     """
     lists = NodeLists()
     for tree, graph in enumerate(graphs):
-        _add_graph(lists, graph, tree, names, etype)
+        _add_graph(lists, graph, tree, names, etype, share)
         lists.offsets.append(len(lists.objects))
     lists.check_any()
     rows = lists.objects
@@ -91,7 +96,9 @@ def _edges(graph: Any) -> Iterator[tuple[Any, int, Any, Any, dict[Any, Any]]]:
             yield up, place, node, key, dict(data)
 
 
-def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, etype: str) -> None:
+def _add_graph(
+    lists: NodeLists, graph: Any, tree: int, names: str | None, etype: str, share: bool
+) -> None:
     """Append the nodes of the ``tree``-th graph, with the attributes of each as objects."""
     if not graph.is_directed():
         raise TreeError(
@@ -118,13 +125,20 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, etype
     has_pos = any("pos" in data for *_, data in _edges(graph))
     keys = {key for *_, key, _ in _edges(graph) if isinstance(key, str)}
     by_key = bool(keys) and are_positions(list(keys))
-    parent, pos = [-1] * len(index), [0] * len(index)
+    parent, pos, shared = [-1] * len(index), [0] * len(index), [-1] * len(index)
     for up, place, node, key, attributes in _edges(graph):
         child = index[node]
-        if up == node or parent[child] >= 0:
+        if up == node or (parent[child] >= 0 and not share):
             expected = "an edge to another node" if up == node else "one edge to a node"
             got = "one from the node itself to" if up == node else "two to"
-            raise TreeError(f"expected {expected}, got {got} {node!r}", tree=tree, node=child)
+            cure = "" if up == node else "; share=True accepts shared children"
+            raise TreeError(f"expected {expected}, got {got} {node!r}{cure}", tree=tree, node=child)
+        if parent[child] >= 0:  # the edge to a further parent is that of a new row
+            rows.append({} if names is None else {names: node})
+            for each, value in ((shared, child), (parent, -1), (pos, 0)):
+                each.append(value)
+            child = len(rows) - 1
+            add(child, graph.nodes[node])
         parent[child] = index[up]
         if by_key and not has_pos:
             if not isinstance(key, str):
@@ -155,6 +169,8 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, etype
         if isinstance(key, str) and not by_key:
             add(child, {etype: key})
         add(child, attributes)
+    for row, target in enumerate(shared if share else []):
+        add(row, {SHARED: target})
     lists.parent += parent
     lists.pos += pos
     lists.objects += rows
