@@ -134,8 +134,9 @@ def cloze(
 ) -> None:
     """Fill blanks with the most probable candidate: cloze DIR --questions FILE --answers FILE.
 
-    A question has no answer if several candidates have the highest probability; ``ties`` is the
-    number of such questions.
+    A candidate with an unknown word is not the answer if another candidate has none. A question has
+    no answer if several candidates have the highest probability; ``ties`` is the number of such
+    questions.
 
     Arguments:
         run: the run directory of a language model.

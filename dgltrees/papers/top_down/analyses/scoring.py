@@ -6,7 +6,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from dgltrees.papers.top_down.tasks.tree_lm import Objective
 from dgltrees.training.device import OneDevice
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
-from dgltrees.trees.words import recode
+from dgltrees.trees.words import UNKNOWN, recode
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -41,6 +41,29 @@ _TIED = 1e-6
 Model = LanguageModel | JointTreeLM
 Score = Callable[[Forest], NDArray[np.float64]]
 """A function that scores the trees of a dependency forest, ``(T,)``."""
+
+
+class CandidateScores(NamedTuple):
+    """Scores of the sentences with each candidate.
+
+    Attributes:
+        log_probs: ``(Q, 5)``, the log-probabilities.
+        unknown: ``(Q, 5)``, the numbers of words that the model does not know.
+    """
+
+    log_probs: NDArray[np.float64]
+    unknown: NDArray[np.int64]
+
+    @property
+    def likeliest(self) -> NDArray[np.bool_]:
+        """The most probable candidates, ``(Q, 5)``, of those with the fewest unknown words.
+
+        The probability of an unknown word is that of thousands of rare words together. It is no
+        measure of a single one, and is not compared with that of a known word.
+        """
+        fewest = self.unknown == self.unknown.min(1, keepdims=True)
+        scores = np.where(fewest, self.log_probs, -np.inf)
+        return np.asarray(scores >= scores.max(1, keepdims=True) * (1 + _TIED))  # log P is negative
 
 
 def language_model(run: TrainedModel) -> LanguageModel:
@@ -91,16 +114,21 @@ def log_probs(
         TreeError: the forest has no such column, or is not a dependency forest.
     """
     model = model or language_model(run)
+    words = generation_forest(_known_words(run, forest))
+    return generation_log_probs(model, words, run.fabric, max_nodes=max_nodes)
+
+
+def _known_words(run: TrainedModel, forest: Forest) -> Forest:
+    """Return the trees with the words of a language model's vocabulary, and no other column."""
     lower = language_model_settings(run).lower
     coded = recode(forest, {"word": run.vocabularies["word"]}, lower=lower)
-    words = Forest(
+    return Forest(
         coded.parent,
         coded.pos,
         coded.offsets,
         {"word": coded.columns["word"]},
         {"word": coded.vocabs["word"]},
     )
-    return generation_log_probs(model, generation_forest(words), run.fabric, max_nodes=max_nodes)
 
 
 def generation_log_probs(
@@ -143,8 +171,8 @@ def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
 
 def candidate_scores(
     run: TrainedModel, questions: Sequence[Question], parser: TrainedModel | None = None
-) -> NDArray[np.float64]:
-    """Return the log-probabilities of the sentences with each candidate, ``(Q, 5)``.
+) -> CandidateScores:
+    """Return the log-probabilities and unknown words of the sentences with each candidate.
 
     For models over trees, every sentence is parsed separately.
 
@@ -160,7 +188,10 @@ def candidate_scores(
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
     if parser is not None and isinstance(language_model(run), TreeLM):
         forest = parse(parser, forest).forest
-    return log_probs(run, forest).reshape(len(questions), len(_LETTERS))
+    vocabulary, shape = run.vocabularies["word"], (len(questions), len(_LETTERS))
+    is_unknown = _known_words(run, forest).columns["word"] == vocabulary.encode([UNKNOWN])[0]
+    unknown = np.add.reduceat(is_unknown, forest.offsets[:-1], dtype=np.int64)
+    return CandidateScores(log_probs(run, forest).reshape(shape), unknown.reshape(shape))
 
 
 def _sentence(text: str) -> Sentence:
@@ -168,15 +199,11 @@ def _sentence(text: str) -> Sentence:
     return Sentence(words, [], {}, [0] * len(words), 0, {})
 
 
-def _likeliest(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which candidates are the most probable, ``(Q, 5)`` bool; ties included."""
-    return np.asarray(scores >= scores.max(1, keepdims=True) * (1 + _TIED))  # log P is negative
-
-
-def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[dict[str, Any]]:
+def answers(questions: Sequence[Question], scores: CandidateScores) -> list[dict[str, Any]]:
     """Return for each question its ``id``, the ``answer`` and the ``log_probs`` of the candidates.
 
-    If several candidates are the most probable, such as two unknown words, ``answer`` is None.
+    See :attr:`CandidateScores.likeliest`. If several candidates are the most probable, such as two
+    unknown words and no known one, ``answer`` is None.
     """
     return [
         {
@@ -184,20 +211,20 @@ def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[
             "answer": _LETTERS[int(best.argmax())] if best.sum() == 1 else None,
             "log_probs": [round(value, 6) for value in row.tolist()],
         }
-        for question, row, best in zip(questions, scores, _likeliest(scores))
+        for question, row, best in zip(questions, scores.log_probs, scores.likeliest)
     ]
 
 
-def accuracy_of(scores: NDArray[np.float64], correct: Sequence[int]) -> dict[str, Any]:
+def accuracy_of(scores: CandidateScores, correct: Sequence[int]) -> dict[str, Any]:
     """Return the ``accuracy``, and the numbers of ``questions``, ``correct`` answers and ``ties``.
 
     A tie is a question with several most probable candidates. It does not count as correct.
 
     Arguments:
-        scores: ``(Q, 5)``, the result of :func:`candidate_scores`.
+        scores: the result of :func:`candidate_scores`.
         correct: the index of the correct candidate of each question, from 0.
     """
-    best = _likeliest(scores)
+    best = scores.likeliest
     ties = best.sum(1) > 1
     hits = int((~ties & (best.argmax(1) == np.array(correct))).sum())
     return {

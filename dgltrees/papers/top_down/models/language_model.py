@@ -232,7 +232,9 @@ class NCE(nn.Module):
         L_t &= -\log P_d(w_t) - \sum_{j=1}^k \log(1 - P_d(\tilde w_{t,j}))
 
     with k noise words for each position, sampled at every call from the unigram distribution
-    :math:`P_n(w) \propto count(w)^{3/4}`. The normaliser :math:`\ln \hat Z` is learned.
+    :math:`P_n(w) \propto count(w)^{3/4}`. :math:`\hat Z` is learned, as in the
+    paper. Its logarithm would be a bad parameter: the gradient, summed over all words, fills the
+    bound of the gradient norm, and ln Z jumps by several nats at every update.
 
     Arguments:
         counts: ``(V,)``, the frequency of each word in the training data; a word with 0 is never
@@ -252,7 +254,7 @@ class NCE(nn.Module):
     ) -> None:
         super().__init__()
         self.noise = noise
-        self.log_z = nn.Parameter(torch.tensor(log_z))
+        self.Z = nn.Parameter(torch.tensor(math.exp(log_z)))
         self.power = power
         self.set_counts(counts)
 
@@ -284,7 +286,7 @@ class NCE(nn.Module):
         words = torch.cat([words.unsqueeze(1), noise], 1)  # (P, 1 + k)
         score = (F.embedding(words, output) @ h.unsqueeze(2)).squeeze(2)  # (P, 1 + k)
         noise_score = self.log_noise.to(score.dtype)[words]  # ln(k P_n)
-        ratio = score - self.log_z - noise_score
+        ratio = score - self.Z.log() - noise_score
         sign = torch.ones_like(ratio)
         sign[:, 1:] = -1
         return -F.logsigmoid(sign * ratio).sum(1)

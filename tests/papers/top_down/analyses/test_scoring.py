@@ -10,6 +10,7 @@ from dgltrees.formats import tokenize
 from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.papers.top_down.analyses.parse import parse
 from dgltrees.papers.top_down.analyses.scoring import (
+    CandidateScores,
     accuracy_of,
     answers,
     candidate_scores,
@@ -28,7 +29,7 @@ def test_each_candidate_is_a_sentence_of_its_own(
     parser: TrainedModel, tree_lm: TrainedModel, sequence_lm: TrainedModel
 ) -> None:
     for model in (tree_lm, sequence_lm):
-        scores = candidate_scores(model, QUESTIONS, parser)
+        scores = candidate_scores(model, QUESTIONS, parser).log_probs
         assert scores.shape == (2, 5)
         for row, question in zip(scores, QUESTIONS):
             for score, text in zip(row, question.sentences):
@@ -38,29 +39,35 @@ def test_each_candidate_is_a_sentence_of_its_own(
 
 
 def test_a_sequence_model_needs_no_parser(tree_lm: TrainedModel, sequence_lm: TrainedModel) -> None:
-    assert np.isfinite(candidate_scores(sequence_lm, QUESTIONS)).all()
+    assert np.isfinite(candidate_scores(sequence_lm, QUESTIONS).log_probs).all()
     with pytest.raises(ConfigError, match=r"missing a parser for the language model"):
         candidate_scores(tree_lm, QUESTIONS)
 
 
 def test_the_likeliest_is_the_answer() -> None:
-    scores = np.log(np.array([[0.1, 0.4, 0.2, 0.2, 0.1], [0.3, 0.1, 0.2, 0.2, 0.2]]))
+    log_probs = np.log(np.array([[0.1, 0.4, 0.2, 0.2, 0.1], [0.3, 0.1, 0.2, 0.2, 0.2]]))
+    scores = CandidateScores(log_probs, np.full((2, 5), 3))  # words outside the blank
     lines = answers(QUESTIONS, scores)
     assert [(line["id"], line["answer"]) for line in lines] == [("1", "b"), ("2", "a")]
-    assert lines[0]["log_probs"] == pytest.approx(scores[0].tolist(), abs=1e-6)
+    assert lines[0]["log_probs"] == pytest.approx(log_probs[0].tolist(), abs=1e-6)
     expected = {"accuracy": 0.5, "correct": 1, "ties": 0, "questions": 2}
     assert accuracy_of(scores, [1, 2]) == expected
 
 
-def test_ties_are_counted_and_have_no_answer(sequence_lm: TrainedModel) -> None:
+def test_unknown_words_lose_to_known_ones_and_tie(sequence_lm: TrainedModel) -> None:
     """Two words that the model does not know make the same sentence, in whatever order."""
-    question = Question("1", "Ada counted the _____.", ["zeppelin", "dirigible", "a", "of", "the"])
-    known = sequence_lm.vocabularies["word"]
-    assert not {"zeppelin", "dirigible"} & {*known.names}
-    scores = candidate_scores(sequence_lm, [question])
-    np.testing.assert_allclose(scores[0, 0], scores[0, 1], rtol=1e-6)
-    scores[0, 2:] = scores[0, 0] - 1
-    assert answers([question], scores)[0]["answer"] is None
+    unknown, known = ["zeppelin", "dirigible"], ["and", "the", "stars"]
+    assert not {*unknown} & {*sequence_lm.vocabularies["word"].names}
+    text = "Ada counted the _____."
+    scores = candidate_scores(sequence_lm, [Question("1", text, [*unknown, *known])])
+    np.testing.assert_allclose(*scores.log_probs[0, :2], rtol=1e-6)
+    of_question = scores.unknown[0, -1]
+    assert (scores.unknown - of_question).tolist() == [[1, 1, 0, 0, 0]]
+    scores.log_probs[0] = [-1, -1, -4, -3, -5]
+    assert accuracy_of(scores, [3]) == {"accuracy": 1.0, "correct": 1, "ties": 0, "questions": 1}
+    assert answers([Question("1", text, [])], scores)[0]["answer"] == "d"
+    scores.unknown[:] = of_question + 1
+    assert answers([Question("1", text, [])], scores)[0]["answer"] is None
     for correct in (0, 1):
         expected = {"accuracy": 0.0, "correct": 0, "ties": 1, "questions": 1}
         assert accuracy_of(scores, [correct]) == expected

@@ -152,7 +152,19 @@ def test_loss_is_the_formula() -> None:
         loss -= sum(math.log(1 - p_d(t, int(w))) for w in noise[t])
         assert_close(float(found[t].detach()), loss)
     found.sum().backward()
-    assert all(p.grad.abs().max() > 0 for p in (h, output, nce.log_z))
+    assert all(p.grad.abs().max() > 0 for p in (h, output, nce.Z))
+
+
+def test_the_normaliser_does_not_fill_the_gradient_norm() -> None:
+    """With the paper's learning rate of 1 and norm of 5, an update leaves ln Z near 9."""
+    h, output, words = world()
+    nce = NCE(torch.arange(1, V + 1))
+    nce(h, output, words).sum().mul(100).backward()
+    norm = nn.utils.clip_grad_norm_([h, output, nce.Z], 5.0)
+    assert norm > 5
+    assert abs(nce.Z.grad) < 0.01
+    torch.optim.SGD([nce.Z], lr=1.0).step()
+    assert_close(nce.Z.log(), torch.tensor(9.0), atol=1e-3, rtol=0)
 
 
 def test_fresh_noise_at_every_position_and_call() -> None:
