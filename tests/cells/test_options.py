@@ -151,7 +151,7 @@ def test_every_argument_has_a_sentence(kind: type[torch.nn.Module]) -> None:
 
 def test_a_cell_reads_the_arguments_of_its_aggregator() -> None:
     read = set(Options(TreeLSTM, {"aggregator": "hosvd", "rank": 2}, "cell"))
-    assert read == {*options_of(TreeLSTM), "rank", "label"}
+    assert read == {*options_of(TreeLSTM), "rank", "label", "bias"}
     assert set(Options(TreeLSTM, {}, "cell")) == {*options_of(TreeLSTM)}
     assert options_of(TreeLSTM)["aggregator"].choices == AGGREGATORS
 
