@@ -140,7 +140,7 @@ def label_parts(
         )
     if not columns:
         return [(str(node - forest.offsets[forest.tree_of_node[node]]),) for node in nodes]
-    texts = []
+    texts = {}
     for name in columns:
         entries = forest.columns[name]
         if entries.ndim != 1:
@@ -149,8 +149,15 @@ def label_parts(
                 f"{entries.shape}"
             )
         prefix = "" if name == "value" else f"{name} "
-        texts.append(decode_column(forest, name, entries[nodes], prefix))
-    return [tuple(filter(None, parts)) for parts in zip(*texts)]
+        texts[name] = decode_column(forest, name, entries[nodes], prefix)
+    if any(name != "etype" and _equal(texts.get("etype"), texts[name]) for name in columns):
+        del texts["etype"]  # heterograph(etype="deprel") has named the edges by this column
+    return [tuple(filter(None, parts)) for parts in zip(*texts.values())]
+
+
+def _equal(types: list[str] | None, names: list[str]) -> bool:
+    """Return whether names are those of edge types, which roots lack."""
+    return types is not None and all(kind in ("", name) for kind, name in zip(types, names))
 
 
 def shared_parts(

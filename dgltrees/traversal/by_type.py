@@ -195,6 +195,12 @@ def _reduced(
     return joined(parts)
 
 
+_NO_FIELD = (
+    "; the first frontier has no messages, whose shape comes from this field: set it in "
+    "graph.ndata before, for example to zeros"
+)
+
+
 def no_messages(functions: OfType, ndata: Data) -> dict[str, Tensor]:
     """Return the messages of no edges, for the shape of a message."""
     nodes, edges = (
@@ -203,8 +209,9 @@ def no_messages(functions: OfType, ndata: Data) -> dict[str, Tensor]:
     )
     none = torch.zeros(0, dtype=torch.long)
     with torch.no_grad():
-        view = Edges(nodes, nodes, edges, (none, none, none), name=functions.name)
-        return call(functions.message, view, 0)
+        fields = [Fields((), each.__getitem__, each) for each in (nodes, nodes, edges)]
+        view = Edges(*fields, (none, none, none), name=functions.name)
+        return call(functions.message, view, 0, _NO_FIELD)
 
 
 def merged(frames: list[dict[str, Tensor]], functions: Functions) -> dict[str, Tensor]:

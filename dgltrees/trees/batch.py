@@ -287,7 +287,10 @@ class TreeBatch:
             2
         """
         if by not in (None, "type"):
-            raise ConfigError(f'expected by="type" or no argument, got {by!r}')
+            raise ConfigError(
+                f'expected by="type" or no argument, got {by!r}; '
+                "forest.heterograph(etype=...) names edges by a column"
+            )
         now = self.with_data(self.ndata)  # the graph of this batch may have earlier data
         return to_heterograph(now.graph, self.etype_names, single=by == "type")
 

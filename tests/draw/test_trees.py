@@ -11,6 +11,7 @@ from dgltrees.draw import draw
 from dgltrees.draw.trees import MAX_INDENT
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.builders import from_brackets
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from tests.draw.examples import OPERATORS, listops
@@ -206,3 +207,6 @@ def test_edge_types_have_colours_and_a_legend() -> None:
     assert 'class="legend"' not in draw(listops()).svg
     pytest.importorskip("dgl", reason="needs DGL")
     assert draw(forest.heterograph(etype="etype")).svg == picture
+    plan = from_brackets("(join (scan 1) sort)")  # the column that names the edges is shown once
+    graph = plan.heterograph(etype="label")
+    assert draw(graph, vocabs=plan.vocabs).text == draw(plan).text

@@ -214,6 +214,11 @@ MISTAKES = [
     (good, {**BOTH, "A": PAIR[0]}, "sum", {}, "expected (message, reduce) for edge type 'A', got"),
     (good, BOTH, "prod", {}, "sum, max, min, mean, stack or a function of a list of tensors"),
     (good, BOTH, None, {}, "as cross reducer, after the functions by edge type, got None"),
+    (
+        good,
+        {"A": PAIR, "B": (lambda edges: {"m": 2 * edges.src["x"]}, PAIR[1])},
+        *("sum", {}, "reads a missing field 'x'; the fields are ['h']; the first frontier has"),
+    ),
     (good, BOTH, "sum", {"reverse": True}, "reverse the edges: dgl.reverse(graph)"),
     (good, BOTH, "sum", {"slots": 2}, "functions by edge type without reverse, group_by and slots"),
     (good, BOTH, "sum", {"backend": "x"}, "expected backend to be one of levels, dgl, got 'x'"),

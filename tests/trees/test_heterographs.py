@@ -177,7 +177,8 @@ def typed(*numbers: int) -> TreeBatch:
         ),
         (
             lambda: star(1).heterograph(by="etype"),  # type: ignore[arg-type]
-            "expected by=\"type\" or no argument, got 'etype'",
+            "expected by=\"type\" or no argument, got 'etype'; forest.heterograph(etype=...) names "
+            "edges by a column",
         ),
         (
             lambda: star(1).heterograph(etype="op"),
