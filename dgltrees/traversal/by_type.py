@@ -209,8 +209,8 @@ def no_messages(functions: OfType, ndata: Data) -> dict[str, Tensor]:
     )
     none = torch.zeros(0, dtype=torch.long)
     with torch.no_grad():
-        fields = [Fields((), each.__getitem__, each) for each in (nodes, nodes, edges)]
-        view = Edges(*fields, (none, none, none), name=functions.name)
+        ends, data = (Fields((), each.__getitem__, each) for each in (nodes, edges))
+        view = Edges(ends, ends, data, (none, none, none), name=functions.name)
         return call(functions.message, view, 0, _NO_FIELD)
 
 
