@@ -159,7 +159,7 @@ class TreeBatch:
         """Make a batch from a DGL graph with one type of nodes, batched or not.
 
         The edge types of a heterograph become numbers in ``edata["etype"]``, with their names in
-        :attr:`etype_names`; those of ``child0``, ``child1``, ... become ``edata["pos"]`` too. The
+        ``etype_names``; those of ``child0``, ``child1``, ... become ``edata["pos"]`` too. The
         messages in a mailbox are in the order of ``edata["pos"]`` or, if that is missing, of edge
         types. :meth:`heterograph` converts back.
 
@@ -265,7 +265,7 @@ class TreeBatch:
     def heterograph(self, by: Literal["type"] | None = None) -> DGLGraph:
         """Make a DGL graph with named edge types, ``("node", NAME, "node")``.
 
-        The names are :attr:`etype_names` or, if that is None, ``child0``, ``child1``, ..., the
+        The names are ``etype_names`` or, if that is None, ``child0``, ``child1``, ..., the
         positions of the children. The types are in the order of their numbers, so
         ``dgl.to_homogeneous`` writes ``edata["etype"]`` as ``edata[dgl.ETYPE]``. All node and edge
         data are carried, and the graph is batched. :meth:`from_graph` converts back.
