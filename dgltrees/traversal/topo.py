@@ -156,8 +156,8 @@ def prop_nodes_topo(
         TreeError: the graph has a cycle or several node types; its tensors are on several devices;
             or, with ``slots``, a position is out of range.
         ConfigError: the backend does not exist or has no checkpoints; a cell is passed together
-            with another function or with ``reverse``; or an edge type is unknown or has no
-            functions.
+            with another function or with ``reverse``; an edge type is unknown or has no functions;
+            or ``reverse`` is a function.
 
     Example:
         >>> import torch
@@ -185,6 +185,10 @@ def prop_nodes_topo(
         >>> graph.ndata["below"][0]
         tensor([ 3., 50.])
     """
+    if callable(reverse):
+        raise ConfigError(
+            "expected reverse to be True or False, got a function; write apply_node_func=function"
+        )
     if isinstance(message_func, Mapping):
         if reverse or group_by is not None or slots is not None:
             raise ConfigError(

@@ -450,7 +450,13 @@ def test_shared_dictionaries_are_one_node(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="tree 0: expected each object once .* share=True"):
         TreeRegressor(**QUICK).fit(trees, y)
     options = {**QUICK, "settings": {**QUICK["settings"], "model.sibling_positions": False}}
+    many: dict[str, Any] = {"rows": 1.0}
+    for _ in range(40):  # a tree of 2^40 nodes
+        many = {"rows": 0.0, "children": [many, many]}
     model = TreeRegressor(share=True, readout="root", **options).fit(trees, y)
+    assert np.isfinite(model.predict([many])).all()
+    with pytest.raises(TreeError, match="share=True"):
+        TreeRegressor(**options).fit([many] * 20, range(20))
     assert model.feature_names_in_.tolist() == ["rows"]
     forest = Forest.from_objects(trees, share=True)
     assert forest.batch().num_nodes == 100

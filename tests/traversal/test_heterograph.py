@@ -220,6 +220,7 @@ MISTAKES = [
         *("sum", {}, "reads a missing field 'x'; the fields are ['h']; the first frontier has"),
     ),
     (good, BOTH, "sum", {"reverse": True}, "reverse the edges: dgl.reverse(graph)"),
+    (good, BOTH, "sum", {"reverse": len}, "got a function; write apply_node_func=function"),
     (good, BOTH, "sum", {"slots": 2}, "functions by edge type without reverse, group_by and slots"),
     (good, BOTH, "sum", {"backend": "x"}, "expected backend to be one of levels, dgl, got 'x'"),
     (list, BOTH, "sum", {}, "expected a DGLGraph with one node type for functions by edge type"),

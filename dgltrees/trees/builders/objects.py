@@ -235,10 +235,12 @@ def nested_lists(
     repeated: set[tuple[str, str]] = set()
     for record in records:
         stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
+        visited: set[tuple[tuple[str, ...], int]] = set()  # an object may have several parents
         while stack:
             place, value = stack.pop()
-            if not isinstance(value, Mapping):
+            if not isinstance(value, Mapping) or (place, id(value)) in visited:
                 continue
+            visited.add((place, id(value)))
             path = ".".join(place)
             for key, member in value.items():
                 if isinstance(member, (list, tuple)):
@@ -258,12 +260,14 @@ def nested_lists(
 
 
 def _nodes_below(members: Sequence[Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the objects in lists under one key."""
+    """Return the objects in lists under one key, each once."""
     nodes: list[Mapping[str, Any]] = []
+    visited: set[int] = set()
     stack = [members]
     while stack:
         for node in stack.pop():
-            if isinstance(node, Mapping):
+            if isinstance(node, Mapping) and id(node) not in visited:
+                visited.add(id(node))
                 nodes.append(node)
                 children = node.get(key)
                 if isinstance(children, (list, tuple)):
