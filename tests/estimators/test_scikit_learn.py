@@ -93,7 +93,9 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     loaded = load(tmp_path / "model")
     path = tmp_path / "new.jsonl"
     path.write_text("".join(json.dumps({"plan": plan}) + "\n" for plan in [*PLANS, *others]))
-    unknown = "the nodes of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', such"
+    unknown = (
+        "the nodes of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', su"
+    )
     with pytest.warns(UserWarning, match=unknown):
         assert len([*loaded.predict(path)]) == 63
     assert len([*loaded.predict(path)]) == 63
@@ -196,7 +198,11 @@ def test_wrong_weights_of_classes_are_named(weight: Any) -> None:
         (TreeRegressor, np.full(60, np.nan), "missing target 'target' of all training trees; add"),
         (TreeClassifier, [None] * 60, "missing target 'target' of all training trees; add it"),
         (TreeClassifier, ["slow"] * 60, "two classes in the target 'target', got one class, slow"),
-        (TreeRegressor, np.c_[SECONDS, SECONDS * np.nan], "'target_1' of all training trees; leave"),
+        (
+            TreeRegressor,
+            np.c_[SECONDS, SECONDS * np.nan],
+            "'target_1' of all training trees; leave",
+        ),
         (TreeClassifier, np.c_[SLOW, [None] * 60], "missing target 'target_1' of all training tr"),
     ],
 )
