@@ -1,7 +1,7 @@
 """Models of trees by scikit-learn's conventions: fit, predict, score, save."""
 
-from dgltrees.estimators.base import Trees
 from dgltrees.estimators.classifier import TreeClassifier, TreeEncoder
+from dgltrees.estimators.inputs import Trees
 from dgltrees.estimators.ranker import TreeRanker
 from dgltrees.estimators.regressor import TreeRegressor
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -23,8 +23,8 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
+from dgltrees.estimators.inputs import Trees, as_examples, target_columns, with_targets
 from dgltrees.formats.format import RecordLayout, complete_layout
-from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
@@ -38,21 +38,7 @@ from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import TrainedModel, load
-from dgltrees.trees import Forest, LabeledTrees, TreePairs
-from dgltrees.trees.columns import name_of
-
-Trees = (
-    Forest
-    | LabeledTrees
-    | TreePairs
-    | Sequence[Forest]
-    | Sequence[LabeledTrees]
-    | Sequence[TreePairs]
-    | Sequence[dict[str, Any]]
-)
-"""A forest, the trees that :func:`~dgltrees.read` returned, or pairs of trees; a sequence of these,
-as scikit-learn's splits return; or a sequence of nested dictionaries, also as a Series of pandas or
-as an array or table with one column."""
+from dgltrees.trees import LabeledTrees
 
 _FILE = "estimator.json"
 _OF_FILES = tuple(
@@ -261,7 +247,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if sample_weight is None:
             return None
-        weights = np.asarray(sample_weight, np.float64)
+        try:
+            weights = np.asarray(sample_weight, np.float64)
+        except (TypeError, ValueError):
+            raise ConfigError(
+                f"expected sample_weight to be numbers, got {sample_weight!r:.60}"
+            ) from None
         count = len(cast(Any, y))
         if weights.shape != (count,):
             raise ConfigError(
@@ -280,7 +271,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self, X: Trees, y: ArrayLike, *, layout: RecordLayout | None = None
     ) -> LabeledTrees:
         """Return trees with their targets."""
-        return with_targets(self._trees(X, layout), _columns(y))
+        return with_targets(self._trees(X, layout), target_columns(y))
 
     def _train(
         self,
@@ -397,7 +388,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             layout: of nested dictionaries; by default that of the fitted run.
 
         Raises:
-            TreeError: see :func:`as_examples`.
+            TreeError: see :func:`~dgltrees.estimators.inputs.as_examples`.
         """
         trees = listed(X)
         if not is_records(trees):
@@ -606,7 +597,7 @@ def _continued(settings: Settings, start: TrainedModel) -> Settings:
     """Return the settings of a fit that continues from a model.
 
     Raises:
-        ConfigError: the settings of the model have changed.
+        ConfigError: the settings of the model have changed, or it has learned a constant.
     """
     before = start.settings.model
     for name, value in settings.model.items():
@@ -615,75 +606,10 @@ def _continued(settings: Settings, start: TrainedModel) -> Settings:
                 f"expected {called(f'model.{name}')} to be {before.get(name)!r} with warm_start, "
                 f"as in the last fit, got {value!r}; set warm_start=False"
             )
-    return settings.replace("model", **before)
-
-
-def as_examples(X: Trees) -> LabeledTrees:
-    """Return trees, or pairs of trees, as one data set without targets.
-
-    Raises:
-        TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
-    """
-    if isinstance(X, (Forest, LabeledTrees, TreePairs)):
-        parts = [X]
-    elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
-        parts = list(X)
-    else:
-        got, cure = f"{type(X).__name__} {X!r:.40}", ""
-        if isinstance(X, (list, tuple, np.ndarray)):
-            got = f"an empty {type(X).__name__}"
-            cure = "; give at least one tree"
-        elif isinstance(X, dict):
-            got, cure = f"a single dictionary {X!r:.40}", "; wrap it in a list: [tree]"
-        elif isinstance(X, (str, PurePath)):
-            cure = f"; dgltrees.read({str(X)!r}) has the trees of a file"
-        raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}{cure}")
-    wrong = [each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))]
-    if wrong:
-        raise TreeError(
-            f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__}; "
-            "Forest.from_objects makes a forest of objects"
+    deviation = start.model.state_dict().get("head.deviation")
+    if deviation is not None and not deviation.all():
+        raise ConfigError(
+            "expected a last fit on different targets with warm_start, to continue with their "
+            "scale, got one on equal targets; set warm_start=False"
         )
-    examples = gather(map(_single, parts))
-    if not len(examples):
-        raise TreeError("expected at least one tree, got none")
-    return examples
-
-
-def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
-    """Return trees without example columns."""
-    if isinstance(trees, LabeledTrees):
-        return replace(trees, columns={})
-    return trees.examples() if isinstance(trees, TreePairs) else LabeledTrees(trees)
-
-
-def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
-    names = [str(name) for name in getattr(y, "columns", [])]
-    if y is None:
-        raise TreeError("missing targets y")
-    values = np.asarray(y)
-    if values.ndim == 1:
-        if isinstance(y, (list, tuple)) and any(name_of(value) is None for value in y):
-            values = np.array(y, object)  # NumPy turns NaN among strings into a string
-        return {"target": values}
-    if values.ndim != 2 or not values.shape[1]:
-        raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
-    names = names or [f"target_{k}" for k in range(values.shape[1])]
-    return {name: values[:, k] for k, name in enumerate(names)}
-
-
-def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
-    """Return the examples with targets by name.
-
-    Raises:
-        TreeError: the number of targets is not that of the examples.
-    """
-    unit = "tree" if examples.arity == 1 else "pair"
-    for values in targets.values():
-        if len(values) != len(examples):
-            raise TreeError(
-                f"expected a target per {unit}, got {len(values)} targets for {len(examples)} "
-                f"{unit}s"
-            )
-    return replace(examples, columns=targets)
+    return settings.replace("model", **before)

@@ -12,7 +12,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
+from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.inputs import Trees
 from dgltrees.models.encoder import Encoder
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.trees.columns import name_of

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name, with_targets
+from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.inputs import Trees, with_targets
 from dgltrees.formats.format import RecordLayout
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import LabeledTrees

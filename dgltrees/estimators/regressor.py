@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from dgltrees.estimators.base import TreeEstimator, Trees, parameters_by_name
+from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.inputs import Trees
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]

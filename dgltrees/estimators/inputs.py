@@ -1,0 +1,100 @@
+"""What estimators take: trees in any container, and their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.formats.lines import gather
+from dgltrees.trees import Forest, LabeledTrees, TreePairs
+from dgltrees.trees.columns import name_of
+
+Trees = (
+    Forest
+    | LabeledTrees
+    | TreePairs
+    | Sequence[Forest]
+    | Sequence[LabeledTrees]
+    | Sequence[TreePairs]
+    | Sequence[dict[str, Any]]
+)
+"""A forest, the trees that :func:`~dgltrees.read` returned, or pairs of trees; a sequence of these,
+as scikit-learn's splits return; or a sequence of nested dictionaries, also as a Series of pandas or
+as an array or table with one column."""
+
+
+def as_examples(X: Trees) -> LabeledTrees:
+    """Return trees, or pairs of trees, as one data set without targets.
+
+    Raises:
+        TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
+    """
+    if isinstance(X, (Forest, LabeledTrees, TreePairs)):
+        parts = [X]
+    elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
+        parts = list(X)
+    else:
+        got, cure = f"{type(X).__name__} {X!r:.40}", ""
+        if isinstance(X, (list, tuple, np.ndarray)):
+            got = f"an empty {type(X).__name__}"
+            cure = "; give at least one tree"
+        elif isinstance(X, dict):
+            got, cure = f"a single dictionary {X!r:.40}", "; wrap it in a list: [tree]"
+        elif isinstance(X, (str, PurePath)):
+            cure = f"; dgltrees.read({str(X)!r}) has the trees of a file"
+        raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}{cure}")
+    wrong = [each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))]
+    if wrong:
+        raise TreeError(
+            f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__}; "
+            "Forest.from_objects makes a forest of objects"
+        )
+    examples = gather(map(_single, parts))
+    if not len(examples):
+        raise TreeError("expected at least one tree, got none")
+    return examples
+
+
+def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
+    """Return trees without example columns."""
+    if isinstance(trees, LabeledTrees):
+        return replace(trees, columns={})
+    return trees.examples() if isinstance(trees, TreePairs) else LabeledTrees(trees)
+
+
+def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
+    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
+    names = [str(name) for name in getattr(y, "columns", [])]
+    if y is None:
+        raise TreeError("missing targets y")
+    values = np.asarray(y)
+    if values.ndim == 1:
+        if isinstance(y, (list, tuple)) and any(name_of(value) is None for value in y):
+            values = np.array(y, object)  # NumPy turns NaN among strings into a string
+        return {"target": values}
+    if values.ndim != 2 or not values.shape[1]:
+        raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
+    names = names or [f"target_{k}" for k in range(values.shape[1])]
+    return {name: values[:, k] for k, name in enumerate(names)}
+
+
+def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
+    """Return the examples with targets by name.
+
+    Raises:
+        TreeError: the number of targets is not that of the examples.
+    """
+    unit = "tree" if examples.arity == 1 else "pair"
+    for values in targets.values():
+        if len(values) != len(examples):
+            raise TreeError(
+                f"expected a target per {unit}, got {len(values)} targets for {len(examples)} "
+                f"{unit}s"
+            )
+    return replace(examples, columns=targets)
