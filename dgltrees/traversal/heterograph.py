@@ -13,12 +13,15 @@ from torch import Tensor
 
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, run_by_type
+from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, no_messages, run_by_type
 from dgltrees.traversal.functions import is_builtin, message_function, reduce_function
-from dgltrees.traversal.levels import Update
+from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import topological_levels, tree_in_errors
+from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import Wrapped
-from dgltrees.traversal.states import check_shape
+from dgltrees.traversal.states import Data, check_shape
+from dgltrees.traversal.views import Nodes
+from dgltrees.traversal.ways import Traversal, general_states
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import owner, within
 
@@ -35,6 +38,7 @@ def run_heterograph(
     cross_reducer: Any,
     update: Update | None,
     backend: str,
+    compile: bool,
     activation_checkpointing: bool,
 ) -> dict[str, Tensor]:
     """Traverse a graph with one node type in topological order, with functions by edge type.
@@ -66,6 +70,10 @@ def run_heterograph(
         time = 1 + topological_levels(batch)
     if backend == "dgl":
         return _run_dgl(graph, time, pairs, cross_reducer, update)
+    if compile and not activation_checkpointing:
+        states = _compiled(batch, graph, list(pairs.values()), cross_reducer, update)
+        if states is not None:
+            return states
     sizes = np.array([len(ids) for ids, _ in ends])
     edges = src.numpy(), dst.numpy(), owner(sizes), within(sizes)
     types = [
@@ -75,6 +83,46 @@ def run_heterograph(
     by_type = Functions(types, list(pairs), cross_reducer, update)
     with tree_in_errors(batch):
         return run_by_type(time, edges, dict(graph.ndata), by_type, activation_checkpointing)
+
+
+def _compiled(
+    batch: TreeBatch,
+    graph: DGLGraph,
+    pairs: list[tuple[Any, Any]],
+    cross_reducer: Any,
+    update: Update | None,
+) -> dict[str, Tensor] | None:
+    """Run types with the same message and a sum as one type in compiled code, if possible."""
+    (message, reduce), *others = pairs
+    same = all(_same(m, message) and _same(r, reduce) for m, r in others)
+    columns = [dict(graph.edges[name].data) for name in graph.canonical_etypes]
+    same = same and all(each.keys() == columns[0].keys() for each in columns)
+    sums = is_builtin(reduce) and reduce.name == cross_reducer == "sum"
+    if update is None or not (same and sums):
+        return None
+    mail, out, send = reduce.msg_field, reduce.out_field, message_function(message)
+    edata = {name: torch.cat([each[name] for each in columns]) for name in columns[0]}
+    of_type = OfType(graph.canonical_etypes[0], send, reduce_function(reduce), edata)
+    like, fields = no_messages(of_type, dict(graph.ndata))[mail], dict(graph.ndata)
+    fields[out] = like.new_zeros(batch.num_nodes, *like.shape[1:])  # of nodes without messages
+
+    def total(nodes: Nodes) -> dict[str, Tensor]:
+        return {out: nodes.mailbox[mail].sum(1)}
+
+    def both(nodes: Nodes) -> dict[str, Tensor]:
+        return {out: nodes.data[out], **update(nodes)}
+
+    def generic(batch: TreeBatch, ndata: Data, edata: Data) -> dict[str, Tensor]:
+        return run(make_schedule(batch), ndata, edata, *functions)
+
+    functions = send, total, both
+    traversal = Traversal(*functions, None, None, None, generic)
+    return general_states(traversal, batch, fields, edata)
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Return whether two functions are equal; built-in ones by their arguments."""
+    return bool(first == second) or (is_builtin(first) and vars(first) == vars(second))
 
 
 def _by_number(

@@ -148,8 +148,9 @@ def prop_nodes_topo(
         backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
             traversal, with time proportional to nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        compile, activation_checkpointing: see :func:`run_cell`. Functions by edge type are not
-            compiled.
+        compile, activation_checkpointing: see :func:`run_cell`. Functions by edge type are compiled
+            only if all types have the same message function and ``fn.sum``, the cross reducer is
+            ``"sum"``, and there is an ``apply_node_func``.
 
     Raises:
         TreeError: the graph has a cycle or several node types; its tensors are on several devices;
@@ -197,7 +198,7 @@ def prop_nodes_topo(
         _check_backend(backend, activation_checkpointing)
         by_type = message_func, reduce_func, apply_node_func
         typed = graph.heterograph() if isinstance(graph, TreeBatch) else graph
-        states = run_heterograph(typed, *by_type, backend, activation_checkpointing)
+        states = run_heterograph(typed, *by_type, backend, compile, activation_checkpointing)
         write(graph, states)
         return
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)

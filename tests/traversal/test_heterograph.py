@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees import ConfigError, Forest, TreeError, prop_nodes_topo
+from dgltrees import ConfigError, Forest, TreeError, compile_report, prop_nodes_topo
 from dgltrees._dgl import dgl
+from dgltrees.cells.compiled.kernels import available
+from tests.cells.compiled.interpreter import compiling
 from tests.traversal.test_topo import D, gradients
 from tests.worlds import acyclic_graphs
 
@@ -127,13 +129,9 @@ def results(run: Any, graph: Any, arguments: Any, seed: int, extreme: bool) -> A
     return fields, [] if extreme else gradients(total, [*inputs, *weights])
 
 
-@given(
-    cross=st.sampled_from(["sum", "max", "min", "mean", "stack", own_cross]),
-    world=acyclic_graphs(),
-    seed=st.integers(0, 99),
-    extreme=st.booleans(),
-)
-@settings(max_examples=40)
+@pytest.mark.parametrize("cross", ["sum", "max", "min", "mean", "stack", own_cross])
+@given(world=acyclic_graphs(), seed=st.integers(0, 99), extreme=st.booleans())
+@settings(max_examples=12)
 def test_every_backend_equals_multi_update_all_on_each_frontier(
     cross: Any, world: tuple[int, np.ndarray, np.ndarray], seed: int, extreme: bool
 ) -> None:
@@ -256,3 +254,32 @@ def test_mistakes(make: Any, functions: Any, cross: Any, options: Any, text: str
     with pytest.raises((ConfigError, TreeError), match=re.escape(text)) as error:
         prop_nodes_topo(make(), functions, cross, **options)
     assert "\n" not in str(error.value)
+
+
+class Summing(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.u = torch.nn.Linear(D, D).double()
+
+    def update(self, nodes: Any) -> dict[str, Tensor]:
+        return {"h": torch.tanh(nodes.data["x"] + self.u(nodes.data["s"]))}
+
+
+@pytest.mark.skipif(not available(), reason="no numba")
+def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
+    rng, cell = np.random.default_rng(0), Summing()
+    src = np.arange(1, 60)
+    graph = typed((60, src, rng.integers(0, src)), rng)
+    functions = {name: (fn.copy_u("h", "m"), fn.sum("m", "s")) for name in "ABC"}
+    found = []
+    for options in ({}, {"compile": False}, {"backend": "dgl"}):
+        x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D).requires_grad_()
+        with graph.local_scope(), compiling():
+            graph.ndata.update(x=x, h=torch.zeros_like(x))
+            prop_nodes_topo(graph, functions, "sum", apply_node_func=cell.update, **options)
+            fields = dict(graph.ndata)
+        both = torch.cat([fields["h"], fields["s"]])
+        found.append((fields, gradients(both, [x, cell.u.weight])))
+    assert compile_report(cell) == "Summing is compiled"
+    for other in found[1:]:
+        torch.testing.assert_close(found[0], other)
