@@ -54,6 +54,13 @@ class Ensemble:
         of_members = [member.run_.outputs(each) for member, each in zip(self.members, data)]
         return mean_outputs(of_members, logarithms=predicts_logarithms(self.settings))
 
+    def predict_nodes(self, data: Sequence[LabeledTrees]) -> list[NDArray[Any]]:
+        """Return the predicted numbers of the nodes of each tree; see ``TrainedModel``."""
+        each = [member.run_.predict_nodes(part) for member, part in zip(self.members, data)]
+        columns = [{"prediction": np.concatenate(trees)} for trees in each]
+        means = mean_outputs(columns, logarithms=predicts_logarithms(self.settings))["prediction"]
+        return np.split(means, data[0].forest.offsets[1:-1])
+
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
         """Return the metrics of the predictions; the loss is the mean of the members' losses."""
         metrics: dict[str, Any] = self.task.report(
@@ -103,8 +110,9 @@ def member_folder(path: PathLike, k: int) -> Path:
 
 
 def predicts_logarithms(settings: Settings) -> bool:
-    """Return whether a model predicts the logarithms of its targets."""
-    return bool(settings.model.get("log_target"))
+    """Return whether predictions are averaged as logarithms."""
+    additive = settings.model.get("additive")  # whose sums over nodes are averaged
+    return bool(settings.model.get("log_target")) and not additive
 
 
 def mean_outputs(

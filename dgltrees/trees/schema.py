@@ -37,6 +37,7 @@ class Schema(Mapping[str, Vocabulary]):
         vocabs: the vocabularies by column; ``"target"`` has the classes.
         inputs: the input columns of the model.
         targets: the names of the columns that it predicts.
+        node_target: the name of the node column that it predicts in addition.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Schema(Mapping[str, Vocabulary]):
         vocabs: Mapping[str, Vocabulary],
         inputs: Sequence[Column] = (),
         targets: Sequence[str] = (),
+        node_target: str | None = None,
     ) -> None:
+        self.node_target = node_target
         self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
         self.reported = {"unknown"}  # what no warning names (again): absent columns, unknown names
 
@@ -73,7 +76,8 @@ class Schema(Mapping[str, Vocabulary]):
             a dictionary for :meth:`from_dict`.
         """
         inputs = [asdict(each) for each in self.inputs]
-        return {"inputs": inputs, "targets": list(self.targets)}
+        more = {} if self.node_target is None else {"node_target": self.node_target}
+        return {"inputs": inputs, "targets": list(self.targets), **more}
 
     @classmethod
     def from_dict(cls, vocabs: Mapping[str, Vocabulary], values: Mapping[str, Any]) -> Schema:
@@ -90,7 +94,8 @@ class Schema(Mapping[str, Vocabulary]):
             Column(str(c["name"]), str(c["kind"]), int(c["size"]), bool(c["optional"]))
             for c in values["inputs"]
         ]
-        return cls(vocabs, inputs, [str(name) for name in values["targets"]])
+        targets = [str(name) for name in values["targets"]]
+        return cls(vocabs, inputs, targets, values.get("node_target"))
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
         """Encode the columns of a forest for a model; others but ``shared_with`` are dropped.

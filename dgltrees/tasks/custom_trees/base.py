@@ -19,6 +19,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import Encoder
+from dgltrees.models.node_targets import NodeNumberTargets, WithNodes
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
@@ -348,6 +349,9 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
     )
     encoder = model.part("encoder")(inputs=inputs)
     readout, size = _readout(model, encoder)
+    if head is NodeNumberTargets:
+        readout = WithNodes(readout)
+        sizes["node_size"] = None if schema.node_target is None else encoder.size
     dropout = model["head_dropout"]
     targets = model.of(head, size=size, hidden=model["head_hidden_sizes"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)
