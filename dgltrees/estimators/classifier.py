@@ -34,6 +34,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """
 
     _preset = "classify"
+    classes_: NDArray[Any]
 
     @parameters_by_name
     def __init__(
@@ -103,7 +104,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self._set_classes(values)
         return self
 
-    def partial_fit(
+    def partial_fit(  # type: ignore[override]
         self,
         X: Trees,
         y: ArrayLike,
@@ -131,10 +132,11 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         more: dict[str, Any] = {}
         values = None if classes is None else np.unique(np.asarray(classes))
         if hasattr(self, "run_"):
-            if values is not None and values.tolist() != self.classes_.tolist():
+            before: list[Any] = self.classes_.tolist()
+            if values is not None and values.tolist() != before:
                 raise ConfigError(
-                    f"expected the classes of the first call, {self.classes_.tolist()!r:.60}, got "
-                    f"classes {values.tolist()!r:.60}; leave them out"
+                    f"expected the classes of the first call, {before!r:.60}, got classes "
+                    f"{values.tolist()!r:.60}; leave them out"
                 )
         elif values is not None:
             self.classes_ = values
