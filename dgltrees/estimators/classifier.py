@@ -68,6 +68,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         validation: tuple[Trees, ArrayLike] | None = None,
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
         out: PathLike | None = None,
@@ -79,6 +80,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
             sample_weight: weights of the trees in the loss, which then determines the best epoch;
                 trees of weight 0 are left out.
+            groups: the group of each tree; see :meth:`TreeEstimator.fit
+                <dgltrees.estimators.base.TreeEstimator.fit>`.
             validation: trees and classes that decide when to stop and which epoch is the best.
             on_epoch: a function that is called with the metrics of each epoch; an exception from it
                 stops the training, such as Optuna's ``TrialPruned``.
@@ -98,7 +101,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             >>> model.classes_, model.predict_proba(trees[:1]).shape
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
-        super().fit(X, y, sample_weight, validation=validation, on_epoch=on_epoch, out=out)
+        more: dict[str, Any] = {"validation": validation, "on_epoch": on_epoch, "out": out}
+        super().fit(X, y, sample_weight, groups=groups, **more)
         several = np.ndim(y) == 2 and np.shape(y)[1] > 1
         values = np.array([False, True]) if several else np.unique(np.asarray(y))
         self._set_classes(values)
@@ -154,9 +158,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        before = self.classes_.tolist() if self.warm_start and hasattr(self, "classes_") else []
+        before = self.classes_.tolist() if hasattr(self, "classes_") else []
         by_name = {name_of(value): value for value in [*before, *values.tolist()]}
-        self.classes_ = np.array([by_name[name] for name in names])
+        self.classes_ = np.array([by_name.get(name, name) for name in names])
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of the trees whose class is predicted correctly.
