@@ -314,14 +314,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         Arguments:
             X: the trees.
             y: their targets.
-            options: ``sample_weight``, or ``groups`` for a ranker.
+            options: those of :meth:`fit`, such as ``sample_weight``, or ``groups`` for a ranker.
 
         Returns:
             the estimator itself.
 
         Raises:
             TreeError: see :meth:`fit`.
-            ConfigError: see :meth:`fit`.
+            ConfigError: there is an ``ensemble``; or see :meth:`fit`.
 
         Example:
             >>> from dgltrees import TreeRegressor
@@ -335,6 +335,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _one_pass(self, X: Trees, y: ArrayLike, more: Mapping[str, Any], **options: Any) -> Any:
         """Call :meth:`fit` for one epoch with the settings ``more``, from the current weights."""
+        if self.ensemble is not None:
+            raise ConfigError(
+                f"expected ensemble=None for partial_fit, got {self.ensemble!r}: the members would "
+                "continue on trees of other folds"
+            )
         given = self.get_params(deep=False)
         settings = {**self._more_settings(), **_ONE_PASS, **more}
         once: dict[str, Any] = {"epochs": None, "validation_fraction": None, "warm_start": True}

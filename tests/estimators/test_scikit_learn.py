@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,13 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
         "that training did not have, .* data.min_freq times; they count as <unk>: "
         "2 of 2 in column 'Node Type', such as 'Custom Scan'$"
     )
-    for fitted in (model, TreeRegressor.load(tmp_path / "model")):
-        with pytest.warns(UserWarning, match=absent), pytest.warns(UserWarning, match=unknown):
+    several = TreeRegressor(ensemble=2, **TINY).fit(PLANS, SECONDS)  # a fold has other categories
+    for fitted in (model, TreeRegressor.load(tmp_path / "model"), several):
+        with pytest.warns(UserWarning) as caught:
             fitted.predict(others[:1])
+        assert len(caught) == 2
+        for pattern, warning in zip((absent, unknown), caught):
+            assert re.search(pattern, str(warning.message))
         fitted.predict(others)  # warnings are errors
         fitted.evaluate(others, [1.0, 2.0, 3.0])
     loaded = load(tmp_path / "model")
@@ -293,6 +298,8 @@ def test_partial_fits_take_one_pass_each(tmp_path: Path) -> None:
         np.testing.assert_array_equal(partial.predict(PLANS), fitted.predict(PLANS))
         assert partial.run_.metadata["examples"]["train"] == 30
     assert repr(partial.get_params()) == parameters
+    with pytest.raises(ConfigError, match="expected ensemble=None for partial_fit, got 2: the"):
+        TreeRegressor(ensemble=2).partial_fit(PLANS, SECONDS)
     partial.save(tmp_path / "model")
     before = partial.predict(PLANS)
     loaded = TreeRegressor.load(tmp_path / "model").partial_fit(PLANS[:9], SECONDS[:9])
