@@ -88,7 +88,7 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     )
     several = TreeRegressor(ensemble=2, **TINY).fit(PLANS, SECONDS)  # a fold has other categories
     for fitted in (model, TreeRegressor.load(tmp_path / "model"), several):
-        with pytest.warns(UserWarning) as caught:
+        with pytest.warns(UserWarning, match="have") as caught:
             fitted.predict(others[:1])
         assert len(caught) == 2
         for pattern, warning in zip((absent, unknown), caught):
