@@ -197,7 +197,7 @@ def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
         features.schema_ = Schema.from_dict(vocabs, values["schema"])
         features.frequent_ = {n: np.array(i, np.int64) for n, i in values["frequent"].items()}
         features.feature_names_out_ = np.array(values["names"], object)
-        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
         expected, shares = arrays.pop("predictions"), values["shares"]
         version = values["scikit-learn"]
         more = {name: values[name] for name in ("classes", "logarithms", "seed")}
@@ -250,7 +250,10 @@ def blend_members(
     y, weights = np.ravel(data.columns["target"]), task.weights(data)
     weights = np.ones(len(y)) if weights is None else weights
     features = FlatFeatures(features=settings.data.features)
-    more = {"classes": len(data.targets), "logarithms": predicts_logarithms(settings)}
+    more: dict[str, Any] = {
+        "classes": len(data.targets),
+        "logarithms": predicts_logarithms(settings),
+    }
     flats, of_folds = [], []
     for k, member in enumerate(members):
         rows, others = np.flatnonzero(folds != k), trees.select(np.flatnonzero(folds == k))

@@ -42,17 +42,16 @@ class Ensemble:
         self.members, first = members, members[0].run_
         self.settings = first.settings.replace("training", seed=seed)
         self.task, self.vocabularies, self.metadata = first.task, first.vocabularies, first.metadata
+        reported: set[str] = set()  # one warning of new trees for all members
+        for member in members:
+            member.run_.vocabularies.reported = reported
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ensemble, (self.members, self.settings.training.seed)
 
     def examples(self, trees: LabeledTrees, *, labeled: bool = True) -> list[LabeledTrees]:
         """Return the trees, encoded for each member, whose vocabularies differ."""
-        first, *others = (member.run_ for member in self.members)
-        data = [first.examples(trees, labeled=labeled)]
-        with warnings.catch_warnings():  # those of the first are enough
-            warnings.simplefilter("ignore")
-            return data + [run.examples(trees, labeled=labeled) for run in others]
+        return [member.run_.examples(trees, labeled=labeled) for member in self.members]
 
     def outputs(self, data: Sequence[LabeledTrees]) -> dict[str, NDArray[Any]]:
         """Return the output columns, from the trees as encoded for each member."""
@@ -266,7 +265,6 @@ def _out_of_fold(
         with warnings.catch_warnings():  # which are about new trees of users
             warnings.simplefilter("ignore")
             held_out.append(predict(trees.select(np.flatnonzero(folds == k))))
-        member.run_.vocabularies.reported.clear()
     predictions = np.full((len(folds), *held_out[0].shape[1:]), np.nan)
     for k, values in enumerate(held_out):
         predictions[folds == k] = values

@@ -90,8 +90,8 @@ def test_a_blend_is_the_weighted_mean_of_its_models(
     for copy in (type(model).load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(getattr(copy, method)(PLANS), predicted)
         assert copy.blend_weights_ == model.blend_weights_
-    predict = getattr(kinds[0], method)
-    monkeypatch.setattr(kinds[0], method, lambda *given: predict(*given)[::-1])  # another version
+    predict = getattr(kinds[1], method)
+    monkeypatch.setattr(kinds[1], method, lambda *given: predict(*given)[::-1])  # another version
     with pytest.raises(ConfigError, match="fitted with scikit-learn .* learns another model; ins"):
         type(model).load(tmp_path / "model")
 
