@@ -53,6 +53,8 @@ class Explanation:
             the unit of the prediction; the sum is ``prediction - baseline``. It is 0 at leaves that
             stand for a shared child, which has the contribution. Of an additive model, ``(N, 1)``
             what each node contributes to the sum that is the prediction; the baseline is then 0.
+        share: the weight of the network in the prediction of a blend, whose other models are not
+            explained.
     """
 
     examples: LabeledTrees
@@ -63,6 +65,7 @@ class Explanation:
     column_names: tuple[str, ...]
     columns: NDArray[np.float64]
     _occlude: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+    share: float = 1.0
 
     @property
     def forest(self) -> Forest:
@@ -145,9 +148,15 @@ class Explanation:
         )
         if self.column_names == _ADDITIVE:
             origin = ", the sum of the contributions of its nodes"
+        part = ""
+        if self.share < 1:
+            part = (
+                f"\nThis explains the networks, whose weight in the blend is {self.share:.2f}. "
+                "Boosting and extra trees have the rest."
+            )
         return (
             f"predicted {self.target}{of}: {self.prediction:.4g}{origin}\n"
-            f"The number at a node is {number}."
+            f"The number at a node is {number}.{part}"
         )
 
     @property
