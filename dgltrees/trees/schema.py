@@ -205,7 +205,7 @@ class Schema(Mapping[str, Vocabulary]):
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words and punctuation of a text in lower case; names with parts are split.
+    """Return the words and punctuation of a string in lower case; names with parts are split.
 
     Example:
         >>> words_of("Index Scan using x_pkey: getUserName")

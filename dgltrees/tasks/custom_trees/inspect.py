@@ -214,7 +214,7 @@ def inspect_trees(
         leaks = [*dict.fromkeys(after + equal_to(known, examples, names))]
     left_out = [*dict.fromkeys([*leaks, *_identifiers(forest, inputs)])]
     left_out = left_out if len(left_out) < len(inputs) else leaks
-    used_features = _without(features, left_out, inputs)
+    others = _without(features, left_out, inputs)
     shapes = summarize_shapes(forest)
     used = (*inputs, *(column for column in tree_columns if column.name == target))
     path = str(source) if form else "FILE"
@@ -234,9 +234,7 @@ def inspect_trees(
             *_leak_warnings(leaks),
             *_split_warnings(examples, [each.name for each in inputs], {target, group}),
         ),
-        _command(
-            path, format, given, target, group, _without(features, left_out, inputs), examples
-        ),
+        _command(path, format, given, target, group, others, examples),
         _example(forest, inputs),
     )
 
