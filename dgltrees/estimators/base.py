@@ -247,7 +247,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if sample_weight is None:
             return None
-        weights = np.asarray(sample_weight, np.float64)
+        try:
+            weights = np.asarray(sample_weight, np.float64)
+        except (TypeError, ValueError):
+            raise ConfigError(
+                f"expected sample_weight to be numbers, got {sample_weight!r:.60}"
+            ) from None
         count = len(cast(Any, y))
         if weights.shape != (count,):
             raise ConfigError(
@@ -592,7 +597,7 @@ def _continued(settings: Settings, start: TrainedModel) -> Settings:
     """Return the settings of a fit that continues from a model.
 
     Raises:
-        ConfigError: the settings of the model have changed.
+        ConfigError: the settings of the model have changed, or it has learned a constant.
     """
     before = start.settings.model
     for name, value in settings.model.items():
@@ -601,4 +606,10 @@ def _continued(settings: Settings, start: TrainedModel) -> Settings:
                 f"expected {called(f'model.{name}')} to be {before.get(name)!r} with warm_start, "
                 f"as in the last fit, got {value!r}; set warm_start=False"
             )
+    deviation = start.model.state_dict().get("head.deviation")
+    if deviation is not None and not deviation.all():
+        raise ConfigError(
+            "expected a last fit on different targets with warm_start, to continue with their "
+            "scale, got one on equal targets; set warm_start=False"
+        )
     return settings.replace("model", **before)

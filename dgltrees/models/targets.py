@@ -229,7 +229,7 @@ class NumberTargets(TargetHead):
     """One or several numbers.
 
     The MLP predicts standardised targets: minus their mean, divided by their standard deviation in
-    training.
+    training. If all training targets are equal, the prediction is their value.
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
@@ -307,8 +307,9 @@ class NumberTargets(TargetHead):
             self.zero.copy_(torch.from_numpy(positive / 2))
         y = self._scale_in(torch.from_numpy(targets)).numpy()
         mean, deviation = np.nanmean(y, 0), np.nanstd(y, 0)
-        self.mean.copy_(torch.from_numpy(mean))
-        self.deviation.copy_(torch.from_numpy(np.where(deviation > 0, deviation, 1.0)))
+        constant = np.nanmin(y, 0) == np.nanmax(y, 0)
+        self.mean.copy_(torch.from_numpy(np.where(constant, np.nanmin(y, 0), mean)))
+        self.deviation.copy_(torch.from_numpy(np.where(constant, 0.0, deviation)))
 
     def _scale_in(self, y: Tensor) -> Tensor:
         return torch.log(torch.where(y == 0, self.zero.double(), y)) if self.log_target else y
@@ -318,7 +319,8 @@ class NumberTargets(TargetHead):
         if self.objective == "ordinal":
             p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
             steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
-            return (p * steps).sum(-1) + self.lowest.double()
+            values = (p * steps).sum(-1) + self.lowest.double()
+            return torch.where(self.deviation > 0, values, self.mean.double())
         y = outputs.double() * self.deviation.double() + self.mean.double()
         return torch.exp(y) if self.log_target else y
 
@@ -329,7 +331,8 @@ class NumberTargets(TargetHead):
         if self.objective == "ordinal":
             loss = self._divergence(outputs, targets)
         else:
-            scaled = (self._scale_in(targets) - self.mean.double()) / self.deviation.double()
+            deviation = torch.where(self.deviation > 0, self.deviation, 1.0).double()
+            scaled = (self._scale_in(targets) - self.mean.double()) / deviation
             error = outputs - scaled.nan_to_num(0.0).to(outputs)
             loss = self._of_error(error)
         return (loss * known).sum(1) / known.sum(1).clamp(min=1)

@@ -100,6 +100,7 @@ class TrainedModel:
         self.settings, self.vocabularies, self.model = settings, vocabularies, model
         self.task: Task = settings.task
         self.fabric, self.metadata, self._directory = fabric, metadata, directory
+        vocabularies.reported.clear()  # each model warns once of new trees
 
     @property
     def directory(self) -> RunDirectory:

@@ -46,7 +46,7 @@ class Schema(Mapping[str, Vocabulary]):
         targets: Sequence[str] = (),
     ) -> None:
         self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
-        self.named_absent: set[str] = set()  # columns that a warning has said other trees lack
+        self.reported = {"unknown"}  # what no warning names (again): absent columns, unknown names
 
     def __getitem__(self, name: str) -> Vocabulary:
         return self.vocabs[name]
@@ -133,6 +133,31 @@ class Schema(Mapping[str, Vocabulary]):
             columns[NUMBERS] = np.concatenate(parts, 1)
             self._check_range(forest, columns[NUMBERS])
         return forest.with_columns(columns, vocabs)
+
+    def unknown_categories(self, forest: Forest) -> list[str]:
+        """Describe the categories of a forest that the model has not learned, by column.
+
+        Arguments:
+            forest: the trees, with all their columns.
+
+        Returns:
+            a phrase per column, such as ``3 of 40 in column 'Table', such as 'x'``.
+        """
+        found = []
+        for each in self.inputs:
+            if each.kind != "category" or self.vocabs[each.name].unknown is None:
+                continue
+            names, row = _distinct_names(forest, each)
+            counts = np.bincount(row, minlength=len(names))
+            known = self.vocabs[each.name]
+            new = [i for i, name in enumerate(names) if name is not None and name not in known]
+            if new:
+                most = names[max(new, key=counts.__getitem__)]
+                found.append(
+                    f"{counts[new].sum():,} of {len(row):,} in column {each.name!r}, such as "
+                    f"{most!r:.40}"
+                )
+        return found
 
     def _encoded(
         self, texts: Sequence[str | None], column: Column, read_texts: TextReader | None

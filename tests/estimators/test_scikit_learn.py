@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from dgltrees import ConfigError, TreeClassifier, TreeEncoder, TreeError, TreeRegressor
+from dgltrees import ConfigError, TreeClassifier, TreeEncoder, TreeError, TreeRegressor, load
 from dgltrees.metrics import neg_median_q_error, q_errors
 from tests.training.samples import PLANS_FILE
 
@@ -75,15 +75,35 @@ def test_weights_of_trees_and_classes() -> None:
     assert np.isfinite(scores).all()
 
 
-def test_a_column_that_new_trees_lack_is_named_once() -> None:
+def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) -> None:
     model = TreeRegressor(**TINY).fit(PLANS, SECONDS)
-    leaf = {"Node Type": "Seq Scan", "Table": "orders", "Plan Rows": 9, "Plan Width": 4}
-    for name in ("Plan Rows", "Plan Width"):
-        some = [{key: value for key, value in leaf.items() if key != name}]
-        with pytest.warns(UserWarning, match=f"the trees have no column {name}, which"):
-            model.predict(some)
-        model.predict(some)  # warnings are errors
-    model.predict([{"Node Type": "Seq Scan", "Table": "orders"}])
+    model.save(tmp_path / "model")
+    leaf = {"Node Type": "Custom Scan", "Plan Rows": 9}
+    others = [dict(leaf, Plans=[leaf]), dict(leaf, Table="t1"), dict(leaf, Table="t2")]
+    absent = "^the trees have no column Plan Width, Table, which the training trees have"
+    unknown = (
+        "that training did not have, .* data.min_freq times; they count as <unk>: "
+        "2 of 2 in column 'Node Type', such as 'Custom Scan'$"
+    )
+    for fitted in (model, TreeRegressor.load(tmp_path / "model")):
+        with pytest.warns(UserWarning, match=absent), pytest.warns(UserWarning, match=unknown):
+            fitted.predict(others[:1])
+        fitted.predict(others)  # warnings are errors
+        fitted.evaluate(others, [1.0, 2.0, 3.0])
+    loaded = load(tmp_path / "model")
+    path = tmp_path / "new.jsonl"
+    path.write_text("".join(json.dumps({"plan": plan}) + "\n" for plan in [*PLANS, *others]))
+    unknown = (
+        "the nodes of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', su"
+    )
+    with pytest.warns(UserWarning, match=unknown):
+        assert len([*loaded.predict(path)]) == 63
+    assert len([*loaded.predict(path)]) == 63
+
+
+def test_a_fit_and_its_validation_do_not_report_unknown_categories() -> None:
+    new = [{**plan, "Node Type": "Custom Scan"} for plan in PLANS[:5]]
+    TreeRegressor(**TINY).fit(PLANS, SECONDS, validation=(new, SECONDS[:5]))
 
 
 def test_the_importance_of_columns_by_permutations() -> None:
@@ -158,6 +178,7 @@ def test_the_median_q_error_is_a_scorer() -> None:
         (np.zeros(60), "one of them above 0, got only zeros"),
         (np.append(np.ones(59), -1.0), "of at least 0, .*, got -1.0"),
         (np.append(np.ones(59), np.nan), "finite numbers .*, got nan"),
+        (["heavy"] * 60, r"numbers, got \['heavy', "),
     ],
 )
 def test_wrong_weights_are_named(weights: Any, message: str) -> None:
@@ -169,6 +190,41 @@ def test_wrong_weights_are_named(weights: Any, message: str) -> None:
 def test_wrong_weights_of_classes_are_named(weight: Any) -> None:
     with pytest.raises(ConfigError, match="cannot use class_weight .*'class_weight'|are not in cl"):
         TreeClassifier(class_weight=weight, **TINY).fit(PLANS, SLOW)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "message"),
+    [
+        (TreeRegressor, np.full(60, np.nan), "missing target 'target' of all training trees; add"),
+        (TreeClassifier, [None] * 60, "missing target 'target' of all training trees; add it"),
+        (TreeClassifier, ["slow"] * 60, "two classes in the target 'target', got one class, slow"),
+        (
+            TreeRegressor,
+            np.c_[SECONDS, SECONDS * np.nan],
+            "'target_1' of all training trees; leave",
+        ),
+        (TreeClassifier, np.c_[SLOW, [None] * 60], "missing target 'target_1' of all training tr"),
+    ],
+)
+def test_targets_without_information_are_named(estimator: Any, y: Any, message: str) -> None:
+    with pytest.raises(TreeError, match=message):
+        estimator(**TINY).fit(PLANS, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"log_target": True},
+        {"objective": "quantile", "settings": {"model.quantile": 0.9, "data.baselines": False}},
+        {"objective": "ordinal"},
+    ],
+)
+def test_a_constant_target_is_predicted(options: dict[str, Any]) -> None:
+    model = TreeRegressor(**{**TINY, **options}).fit(PLANS, np.full(60, 0.3))
+    np.testing.assert_allclose(model.predict(PLANS), 0.3, rtol=1e-12)
+    with pytest.raises(ConfigError, match="last fit on different targets with warm_start"):
+        model.set_params(warm_start=True).fit(PLANS, SECONDS)
 
 
 def test_random_states_of_torch_and_numpy_are_left_as_they_were() -> None:
@@ -213,7 +269,8 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
     loaded = TreeRegressor.load(tmp_path / "model")
     before = loaded.predict(PLANS)
     new = [{**plan, "Node Type": "Custom Scan"} for plan in PLANS[40:]]
-    loaded.fit(new, SECONDS[40:])
+    with pytest.warns(UserWarning, match="20 of 104 in column 'Node Type', such as 'Custom Scan'"):
+        loaded.fit(new, SECONDS[40:])
     assert loaded.run_.vocabularies["Node Type"] == first["Node Type"]
     assert not np.array_equal(loaded.predict(PLANS), before)
     loaded.fit(PLANS[:1], SECONDS[:1])  # most names do not occur in it

@@ -199,7 +199,8 @@ class CustomTreesTask(Task):
                 if "file" in raw.columns and "label" in values and missing.all():
                     cure = "label is the name of a subfolder; name the folder above this one"
                 wanted = ", ".join(map(repr, values))
-                message = f"missing target {wanted} of a training tree; {cure}"
+                trees = "all training trees" if missing.all() else "a training tree"
+                message = f"missing target {wanted} of {trees}; {cure}"
                 raise error(message, int(missing.argmax()))
         if not labeled:  # predictions have the place of each tree
             found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
@@ -266,7 +267,12 @@ class CustomTreesTask(Task):
         inputs = cast(Encoder, model.encoder).input
         if NUMBERS in data.forest.columns:
             cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
-        cast(TargetHead, model.head).learn_scale(self.targets(data))
+        targets = self.targets(data)
+        known = self.is_labeled(targets).reshape(len(targets), -1).any(0)
+        if not known.all():
+            name = data.target_names[int(known.argmin())]
+            raise TreeError(f"missing target {name!r} of all training trees; leave it out")
+        cast(TargetHead, model.head).learn_scale(targets)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """Return the parameters of the input, the readout and the head."""

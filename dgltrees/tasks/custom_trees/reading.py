@@ -146,13 +146,8 @@ def input_examples(
             schema = names
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
-            elif missing := _newly_missing(raw.forest, schema):
-                of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
-                warnings.warn(
-                    f"the trees{of} have no column {', '.join(missing)}, which the training "
-                    "trees have; its values are treated as missing",
-                    stacklevel=2,
-                )
+            else:
+                _report(raw.forest, schema, file)
         else:
             _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
@@ -204,12 +199,26 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
         raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
-def _newly_missing(forest: Forest, schema: Schema) -> list[str]:
-    """Return the input columns that every training tree had, and that only these trees lack."""
-    lacking = [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
-    new = [name for name in lacking if name not in schema.named_absent]
-    schema.named_absent.update(lacking)
-    return new
+def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
+    """Warn once per model of absent columns, and once of categories that it has not learned."""
+    of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
+    absent = [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
+    if absent and "absent" not in schema.reported:
+        schema.reported.add("absent")
+        warnings.warn(
+            f"the trees{of} have no column {', '.join(absent)}, which the training trees have; "
+            "its values are treated as missing",
+            stacklevel=3,
+        )
+    if "unknown" in schema.reported:
+        return
+    if unknown := schema.unknown_categories(forest):
+        schema.reported.add("unknown")
+        warnings.warn(
+            f"the nodes{of} have categories that training did not have, or fewer than "
+            f"data.min_freq times; they count as {UNKNOWN}: {'; '.join(unknown)}",
+            stacklevel=3,
+        )
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
