@@ -23,6 +23,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
+from dgltrees.estimators.drift import TrainingStatistics
 from dgltrees.estimators.inputs import Trees, as_examples, target_columns, with_targets
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
@@ -40,7 +41,7 @@ from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import LabeledTrees
 
-_FILE = "estimator.json"
+_FILE, _STATISTICS = "estimator.json", "statistics.safetensors"
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
 )
@@ -323,6 +324,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **options))
+            self._statistics = TrainingStatistics.of(self.run_, splits)
         return self
 
     def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
@@ -429,7 +431,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """Return the output columns of the model for trees without targets."""
         run = self._fitted()
-        return run.outputs(run.examples(self._trees(X), labeled=False))
+        data = run.examples(self._trees(X), labeled=False)
+        with self._statistics.compared(run, data):
+            return run.outputs(data)
 
     def _fitted(self) -> TrainedModel:
         if not hasattr(self, "run_"):
@@ -454,7 +458,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         run = self._fitted()
         data = run.examples(self._labeled(X, y, **options))
-        return run.task.report(data, run.outputs(data), run.metadata["majority"])
+        with self._statistics.compared(run, data):
+            return run.task.report(data, run.outputs(data), run.metadata["majority"])
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
         """Return the vector of each tree.
@@ -548,6 +553,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
+            self._statistics.save(folder / _STATISTICS)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             if is_saved:
@@ -586,6 +592,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
         estimator = cls(**parameters)
         estimator._open(folder.path)
+        estimator._statistics = TrainingStatistics.load(folder / _STATISTICS)
         estimator._restore(values)
         return estimator
 

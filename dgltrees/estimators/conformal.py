@@ -102,7 +102,9 @@ def _rank(coverage: float, count: int) -> int:
         ConfigError: see :func:`intervals`.
     """
     if not (isinstance(coverage, numbers.Real) and 0 < coverage < 1):
-        raise ConfigError(f"expected coverage between 0 and 1, got {coverage!r}; write coverage=0.9")
+        raise ConfigError(
+            f"expected coverage between 0 and 1, got {coverage!r}; write coverage=0.9"
+        )
     least = math.ceil(round(coverage / (1 - coverage), 6))
     if count < least:
         raise ConfigError(

@@ -39,6 +39,7 @@ LEVEL = 0.01
 
 _REASONS = 4  # share the level equally, whatever the number of columns
 _VECTORS = 200  # of training trees that are kept, and of validation trees
+_SIDES = ("below", "above")
 _FAR = 0.9  # the share of validation trees that are nearer than a tree that is far
 
 Test = tuple[NDArray[np.bool_], NDArray[np.int64] | int, int, Sequence[str]]
@@ -158,7 +159,9 @@ class TrainingStatistics:
             numbers, (low, high) = np.asarray(columns[NUMBERS]), values["numbers"]
             outside = np.concatenate([numbers < low, numbers > high], 1)
             names = [each.name for each in run.vocabularies.numbers for _ in range(each.size)]
-            texts = [f"have {name} {side} its range" for side in ("below", "above") for name in names]
+            texts = [
+                f"have {name} {side} its range" for side in ("below", "above") for name in names
+            ]
             yield np.logical_or.reduceat(outside, first), 0, count, texts
         if vectors is not None:
             distances = values["distances"]
@@ -185,9 +188,7 @@ def _unknown_id(vocab: Vocabulary) -> int:
     return int(vocab.encode([vocab.unknown])[0])
 
 
-def _alone(
-    ids: NDArray[Any], units: NDArray[np.int64], vocab: Vocabulary, least: int
-) -> int:
+def _alone(ids: NDArray[Any], units: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
     """Return the number of units with a category that is unknown, or would be without the unit.
 
     Arguments:

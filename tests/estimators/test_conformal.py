@@ -74,7 +74,7 @@ def test_the_coverage_of_exchangeable_trees_is_the_nominal_one() -> None:
 @pytest.mark.parametrize(
     ("coverage", "message"),
     [
-        (1.5, "expected coverage between 0 and 1, got 1.5; write coverage=0.9"),
+        (1.5, "expected coverage between 0 and 1, got 1.5; write 0.9"),
         (0, "between 0 and 1, got 0;"),
         (90, "got 90;"),
         (float("nan"), "got nan;"),

@@ -93,9 +93,7 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     loaded = load(tmp_path / "model")
     path = tmp_path / "new.jsonl"
     path.write_text("".join(json.dumps({"plan": plan}) + "\n" for plan in [*PLANS, *others]))
-    unknown = (
-        "the nodes of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', su"
-    )
+    unknown = "the nodes of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', su"
     with pytest.warns(UserWarning, match=unknown):
         assert len([*loaded.predict(path)]) == 63
     assert len([*loaded.predict(path)]) == 63
