@@ -24,6 +24,14 @@ from sklearn.utils import Bunch, check_random_state
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
 from dgltrees.estimators.drift import TrainingStatistics
+from dgltrees.estimators.ensemble import (
+    OF_MEMBERS,
+    Ensemble,
+    fit_members,
+    member_folder,
+    plain_members,
+    restore_members,
+)
 from dgltrees.estimators.inputs import Trees, as_examples, target_columns, with_targets
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
@@ -126,9 +134,19 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
         warm_start: continue from the last fit, or from a loaded model, with its columns, classes,
             scales and weights; the trees may be new ones.
+        ensemble: the number K of networks whose predictions are averaged. The trees are divided
+            into K folds, and each network is trained without one of them; default: one network.
+        blend: average the networks of ``ensemble`` with scikit-learn's boosting and extra trees on
+            flat features, by weights from predictions for trees that the models have not seen.
 
     Attributes:
-        run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`.
+        run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`; with
+            ``ensemble``, all runs as one.
+        members_: with ``ensemble``, the K fitted estimators.
+        folds_: with ``ensemble``, ``(n_trees,)``, the fold of each tree.
+        out_of_fold_: with ``ensemble``, the prediction for each tree, or its probabilities, of the
+            member that has not seen it.
+        targets_: with ``ensemble``, the target of each tree, a number or the index of its class.
         history_: the metrics of each epoch.
         result_: the metrics of the best epoch, and those of baselines without trees.
         n_features_in_: the number of input columns.
@@ -185,6 +203,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,
         warm_start: bool = False,
+        ensemble: int | None = None,
+        blend: bool = False,
     ) -> None:
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
         self.readout, self.objective, self.features = readout, objective, features
@@ -192,7 +212,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self.batch_size, self.lr, self.random_state = batch_size, lr, random_state
         self.children_key, self.share = children_key, share
         self.compile, self.settings, self.progress = compile, settings, progress
-        self.warm_start = warm_start
+        self.warm_start, self.ensemble, self.blend = warm_start, ensemble, blend
 
     def fit(
         self,
@@ -200,6 +220,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         validation: tuple[Trees, ArrayLike] | None = None,
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
         out: PathLike | None = None,
@@ -212,6 +233,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             y: their targets, one per tree or pair, or a row of several.
             sample_weight: weights of the trees in the loss, which then determines the best epoch;
                 trees of weight 0 are left out.
+            groups: the group of each tree, such as its template or file. Trees of one group are
+                together in a fold of ``ensemble``, or in the part that is held out for early
+                stopping.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
                 training, as Optuna's ``TrialPruned`` does. An interrupt (Ctrl-C) ends it with the
@@ -236,8 +260,43 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
         raw = self._labeled(X, y, layout=layout)
-        weigh = partial(self._weights, y, sample_weight)
-        return self._train(raw, [*raw.columns], valid, on_epoch, out, layout, weigh)
+        targets, columns = [*raw.columns], partial(self._tree_columns, y, sample_weight, groups)
+        if self.ensemble is not None or self.blend:
+            return fit_members(
+                self,
+                raw,
+                targets,
+                y,
+                layout,
+                columns,
+                {"sample_weight": sample_weight, "groups": groups},
+                validation=validation,
+                on_epoch=on_epoch,
+                out=out,
+            )
+        return self._train(raw, targets, valid, on_epoch, out, layout, columns)
+
+    def _tree_columns(
+        self, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of the trees for the training: ``weight``, ``group``, or neither.
+
+        Raises:
+            ConfigError: see :meth:`_weights`; groups are not one per tree, or there is only one.
+        """
+        columns: dict[str, NDArray[Any]] = {}
+        if (weights := self._weights(y, sample_weight)) is not None:
+            columns["weight"] = weights
+        if groups is not None:
+            count, names = len(cast(Any, y)), np.asarray(groups)
+            if names.shape != (count,):
+                raise ConfigError(
+                    f"expected groups to be one per tree, ({count},), got the shape {names.shape}"
+                )
+            columns["group"] = np.unique(names.astype(str), return_inverse=True)[1]
+            if not columns["group"].any():
+                raise ConfigError(f"expected at least two groups, got only {names.tolist()[0]!r}")
+        return columns
 
     def _weights(self, y: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
         """Return the weights of trees; None if all are equal.
@@ -282,10 +341,17 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         on_epoch: Callable[[dict[str, Any]], None] | None,
         out: PathLike | None,
         layout: RecordLayout,
-        weigh: Callable[[], NDArray[np.float64] | None] = lambda: None,
+        columns: Callable[[], dict[str, NDArray[Any]]] = dict,
     ) -> Any:
         """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
         start = self.run_ if self.warm_start and hasattr(self, "run_") else None
+        if isinstance(start, Ensemble):
+            raise ConfigError(
+                f"expected one network to continue with warm_start, got {len(start.members)}; set "
+                "warm_start=False"
+            )
+        for name in OF_MEMBERS & vars(self).keys():  # of an earlier fit
+            delattr(self, name)
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:
             if self.progress:
@@ -293,8 +359,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if on_epoch is not None:
                 on_epoch(line)
 
-        arguments = {setting: name for name, setting in self._settings_of.items()}
-        with settings_called({**arguments, "data.target": "y", "data.group": "groups"}):
+        with self._names_of_settings():
             settings = self._settings(targets, layout, pairs=raw.arity > 1)
             task = cast(CustomTreesTask, settings.task)
             names = None
@@ -304,9 +369,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             known = task.is_labeled(task.targets(learned)).reshape(len(learned), -1).any(1)
             if not known.all():  # which the schema of another fit allows
                 raise TreeError("missing target; add it", tree=int(known.argmin()))
-            if (weights := weigh()) is not None:
-                learned = replace(learned, columns={**learned.columns, "weight": weights})
-                learned = learned.select(weights > 0)
+            of_trees = columns()
+            learned = replace(learned, columns={**learned.columns, **of_trees})
+            if "weight" in of_trees:
+                learned = learned.select(of_trees["weight"] > 0)
                 if settings.training.monitor is None:  # other metrics have no weights
                     settings = settings.replace("training", monitor="loss")
             if valid is not None:  # read by the schema of training
@@ -326,6 +392,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._take(*train_in_memory(settings, splits, **options))
             self._statistics = TrainingStatistics.of(self.run_, splits)
         return self
+
+    def _names_of_settings(self) -> Any:
+        """Return a context in which errors call settings by the arguments of the estimator."""
+        names = {setting: name for name, setting in self._settings_of.items()}
+        return settings_called({**names, "data.target": "y", "data.group": "groups"})
 
     def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
         """Merge the settings of the preset, the arguments and ``settings``; the last one wins."""
@@ -410,7 +481,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(
-        self, run: TrainedModel, history: list[dict[str, Any]], result: dict[str, Any]
+        self, run: TrainedModel | Ensemble, history: list[dict[str, Any]], result: dict[str, Any]
     ) -> None:
         """Set the fitted attributes."""
         self.run_, self.history_, self.result_ = run, history, result
@@ -431,11 +502,29 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """Return the output columns of the model for trees without targets."""
         run = self._fitted()
-        data = run.examples(self._trees(X), labeled=False)
-        with self._statistics.compared(run, data):
-            return run.outputs(data)
+        return self._compared(run.examples(self._trees(X), labeled=False), run.outputs)
 
-    def _fitted(self) -> TrainedModel:
+    def _outputs_of_folds(self, X: Trees, method: str) -> list[Mapping[str, NDArray[Any]]]:
+        """Return the output columns for trees of the models without each fold.
+
+        Raises:
+            ConfigError: the estimator has no ensemble, which its method needs.
+        """
+        run = self._fitted()
+        if not isinstance(run, Ensemble):
+            raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
+        return self._compared(run.examples(self._trees(X), labeled=False), run.outputs_of_folds)
+
+    def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
+        """Return the result of a function of encoded trees; warn if they differ from training."""
+        first, trees = (
+            (self, data) if not hasattr(self, "members_") else (self.members_[0], data[0])
+        )
+        with first._statistics.compared(first.run_, trees):
+            return predict(data)
+
+    def _fitted(self) -> Any:
+        """Return the trained run, or an :class:`~dgltrees.estimators.ensemble.Ensemble`."""
         if not hasattr(self, "run_"):
             raise NotFittedError(
                 f"expected a fitted {type(self).__name__}, got one that is not; call fit first"
@@ -458,8 +547,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """
         run = self._fitted()
         data = run.examples(self._labeled(X, y, **options))
-        with self._statistics.compared(run, data):
-            return run.task.report(data, run.outputs(data), run.metadata["majority"])
+        metrics: dict[str, Any] = self._compared(data, run.report)
+        return metrics
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
         """Return the vector of each tree.
@@ -471,7 +560,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             ``(n_trees, hidden_size)``; for pairs ``(n_pairs, 2 * hidden_size)``.
         """
         run = self._fitted()
-        return run.encode(run.examples(self._trees(X), labeled=False))
+        return np.asarray(run.encode(run.examples(self._trees(X), labeled=False)))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
         """Explain a prediction by the contributions of nodes and columns.
@@ -553,7 +642,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
-            self._statistics.save(folder / _STATISTICS)
+            if not hasattr(self, "members_"):  # which have theirs
+                self._statistics.save(folder / _STATISTICS)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             if is_saved:
@@ -565,7 +655,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         parameters = self.get_params()
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = self.run_.settings.training.seed
-        return {"parameters": plain(parameters)}
+        members = plain_members(self) if self.ensemble is not None else {}
+        return {"parameters": plain(parameters), **members}
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
@@ -591,8 +682,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         if name != cls.__name__:
             raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
         estimator = cls(**parameters)
-        estimator._open(folder.path)
-        estimator._statistics = TrainingStatistics.load(folder / _STATISTICS)
+        if "members" in values:
+            places = (member_folder(path, k) for k in range(values["members"]))
+            restore_members(estimator, [cls.load(place) for place in places], values)
+        else:
+            estimator._open(folder.path)
+            estimator._statistics = TrainingStatistics.load(folder / _STATISTICS)
         estimator._restore(values)
         return estimator
 

@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.conformal import class_sets
 from dgltrees.estimators.inputs import Trees
 from dgltrees.models.encoder import Encoder
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
@@ -67,6 +68,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         validation: tuple[Trees, ArrayLike] | None = None,
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
         out: PathLike | None = None,
@@ -78,6 +80,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
             sample_weight: weights of the trees in the loss, which then determines the best epoch;
                 trees of weight 0 are left out.
+            groups: the group of each tree; see :meth:`TreeEstimator.fit
+                <dgltrees.estimators.base.TreeEstimator.fit>`.
             validation: trees and classes that decide when to stop and which epoch is the best.
             on_epoch: a function that is called with the metrics of each epoch; an exception from it
                 stops the training, such as Optuna's ``TrialPruned``.
@@ -97,7 +101,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             >>> model.classes_, model.predict_proba(trees[:1]).shape
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
-        super().fit(X, y, sample_weight, validation=validation, on_epoch=on_epoch, out=out)
+        more: dict[str, Any] = {"validation": validation, "on_epoch": on_epoch, "out": out}
+        super().fit(X, y, sample_weight, groups=groups, **more)
         several = np.ndim(y) == 2 and np.shape(y)[1] > 1
         values = np.array([False, True]) if several else np.unique(np.asarray(y))
         self._set_classes(values)
@@ -109,9 +114,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        before = self.classes_.tolist() if self.warm_start and hasattr(self, "classes_") else []
+        before = self.classes_.tolist() if hasattr(self, "classes_") else []
         by_name = {name_of(value): value for value in [*before, *values.tolist()]}
-        self.classes_ = np.array([by_name[name] for name in names])
+        self.classes_ = np.array([by_name.get(name, name) for name in names])
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of the trees whose class is predicted correctly.
@@ -158,6 +163,36 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         schema = self.run_.vocabularies
         count = len(schema["target"]) or len(schema.targets)
         return np.stack([outputs[f"probability_{k}"] for k in range(count)], 1)
+
+    def predict_set(self, X: Trees, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes of a tree that contain the right one with a given probability.
+
+        It needs ``ensemble``, whose probabilities for trees that a member has not seen determine
+        the size of the sets (CV+, :func:`~dgltrees.estimators.conformal.class_sets`). A set may be
+        empty if the classifier is right more often than ``coverage``: no class is likely enough.
+
+        Arguments:
+            X: the trees.
+            coverage: the probability, such as 0.9, for trees from the distribution of training.
+
+        Returns:
+            ``(n_trees, n_classes)``, in the order of ``classes_``, whether a class is in the set.
+
+        Raises:
+            ConfigError: there is no ensemble, the targets are several labels, coverage is not
+                between 0 and 1, or there are too few training trees for it.
+        """
+        if not self._fitted().vocabularies["target"].names:
+            raise ConfigError(
+                "expected one class per tree for predict_set, got several labels; fit a classifier "
+                "for each label"
+            )
+        outputs = self._outputs_of_folds(X, "predict_set")
+        names = [f"probability_{k}" for k in range(len(self.classes_))]
+        p = np.stack([np.stack([each[name] for name in names], 1) for each in outputs], 1)
+        errors = 1 - np.take_along_axis(self.out_of_fold_, self.targets_[:, None], 1)[:, 0]
+        known = ~np.isnan(errors)  # unknown after an interrupt
+        return class_sets(p, errors[known], self.folds_[known], coverage)
 
     def _plain(self) -> dict[str, Any]:
         return {**super()._plain(), "classes": self.classes_.tolist()}

@@ -43,7 +43,7 @@ _SIDES = ("below", "above")
 _FAR = 0.9  # the share of validation trees that are nearer than a tree that is far
 
 Test = tuple[NDArray[np.bool_], NDArray[np.int64] | int, int, Sequence[str]]
-"""Whether each tree is rare, ``(T, tests)``, r and n, and a text per test."""
+"""Whether each tree is rare, ``(T, tests)``, r and n, and the end of the reason of each test."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class TrainingStatistics:
             warnings.warn(
                 "the trees differ from the training trees, so that predictions may be less "
                 f"accurate: {reasons}",
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def reasons(

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.ensemble import fit_members
 from dgltrees.estimators.inputs import Trees, with_targets
 from dgltrees.formats.format import RecordLayout
 from dgltrees.tasks.custom_trees.settings import RankData
@@ -83,6 +84,13 @@ class TreeRanker(TreeEstimator):
         layout = self._layout(X)
         valid = None if validation is None else self._labeled(*validation, layout=layout)
         raw = self._labeled(X, y, groups, layout=layout)
+        if self.blend:
+            raise ConfigError(
+                "expected blend=False for a ranker, got True: its scores have no unit; leave it out"
+            )
+        if self.ensemble is not None:
+            more: dict[str, Any] = {"validation": validation, "on_epoch": on_epoch, "out": out}
+            return fit_members(self, raw, ["target"], y, layout, dict, {"groups": groups}, **more)
         return self._train(raw, ["target"], valid, on_epoch, out, layout)
 
     def predict(self, X: Trees) -> NDArray[np.float64]:

@@ -137,6 +137,7 @@ class Trainer:
         self._announces = bar is not False and fabric.is_global_zero
         self._times: list[float] = []  # the ends of the first steps
         self._best: dict[str, Tensor] = {}
+        self.interrupted = False
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
         if run is not None:
@@ -164,6 +165,7 @@ class Trainer:
             except KeyboardInterrupt:
                 if not self._best:
                     raise
+                self.interrupted = True
                 warnings.warn(
                     f"the training was interrupted in epoch {self.progress.epoch + 1} of "
                     f"{self.settings.epochs}; the model is that of epoch "

@@ -380,6 +380,8 @@ def _result(
     prefix = "valid_"
     valid = {k[len(prefix) :]: v for k, v in best.items() if k.startswith(prefix)}
     result = {"best_epoch": progress.best_epoch, "parameters": parameters, "valid": valid}
+    if trainer.interrupted:
+        result["interrupted"] = True
     last = splits.valid if test is None else test
     if last is not None and (test is not None or on_outputs is not None):
         trainer.load_best()

@@ -349,7 +349,10 @@ class TrainedModel:
         Returns:
             The metrics of the task by name; those of numbers are in the unit of the target.
         """
-        data = self.test_examples(test, dir)
+        return self.report(self.test_examples(test, dir))
+
+    def report(self, data: LabeledTrees) -> dict[str, Any]:
+        """Return the metrics of the task on examples, by name."""
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
     def predict(

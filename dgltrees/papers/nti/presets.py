@@ -20,12 +20,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     # the same, tree matching                        snli-matching-global        ...-tree
     # the same, full tree matching                   snli-fullmatching-global
     "snli": {
-        "about": ("NTI-SLSTM of Table 1 (Munkhdalai and Yu, EACL 2017): 82.4 % of SNLI's test "
-                  "pairs. As in the paper:\nfixed GloVe 840B vectors, zero for unknown words, "
-                  'Adam, L2 as weight decay. The paper\'s "input\ndropouts" are dropout on leaves, '
-                  "on the children of every node and on attention vectors; its\n"
-                  '"output" is the MLP. Initial values and gradient clipping are those of the '
-                  "authors' code."),
+        "about": ("NTI-SLSTM of Table 1 (Munkhdalai and Yu, EACL 2017). As in the paper: fixed "
+                  "GloVe 840B vectors, zero for\nunknown words, Adam, L2 as weight decay. The "
+                  'paper\'s "input dropouts" are dropout on leaves, on the\nchildren of every '
+                  'node and on attention vectors; its "output" is the MLP. Initial values and '
+                  "gradient\nclipping are those of the authors' code."),
         "task": "nli", "paper": "Munkhdalai and Yu 2017, Table 1",
         "data": {"train": "snli/snli_1.0_train.jsonl", "valid": "snli/snli_1.0_dev.jsonl",
                  **_GLOVE},
@@ -34,19 +33,18 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {**_LOOP, "batch_size": 32, "epochs": 90, "patience": None},
     },
     "snli-slstm-lstm": {
-        "about": "NTI-SLSTM-LSTM of Table 1: 83.4 % of SNLI's test pairs.",
+        "about": "NTI-SLSTM-LSTM of Table 1.",
         "base": "snli", "model": {"leaves": "lstm"},
     },
     "snli-slstm-node-global": {
-        "about": "NTI-SLSTM node-by-node global attention of Table 1: 84.2 % of SNLI's test pairs.",
+        "about": "NTI-SLSTM node-by-node global attention of Table 1.",
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
         "model": {"interaction": "node_by_node", "attention": "global", "input_dropout": 0.15,
                   "dropout": 0.15, "attention_dropout": 0.15, "head_dropout": 0.15},
         "training": {"lr": 0.0003, "weight_decay": 0.00001, "epochs": 40},
     },
     "snli-slstm-lstm-node-global": {
-        "about": ("NTI-SLSTM-LSTM node-by-node global attention of Table 1: 85.9 % of SNLI's "
-                  "test pairs."),
+        "about": "NTI-SLSTM-LSTM node-by-node global attention of Table 1.",
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
         "model": {"leaves": "lstm", "interaction": "node_by_node", "attention": "global",
                   "input_dropout": 0.1, "dropout": 0.1, "attention_dropout": 0.1,
@@ -54,8 +52,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {"lr": 0.0003, "weight_decay": 0.00001, "epochs": 10},
     },
     "snli-matching-global": {
-        "about": ("Tree matching NTI-SLSTM-LSTM global attention of Table 1: 87.1 % of SNLI's "
-                  "test pairs."),
+        "about": "Tree matching NTI-SLSTM-LSTM global attention of Table 1.",
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
         "model": {"leaves": "lstm", "interaction": "matching", "attention": "global",
                   "input_dropout": 0.2, "dropout": 0.2, "attention_dropout": 0.2,
@@ -63,23 +60,22 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {"lr": 0.0003, "weight_decay": 0.00003, "epochs": 20},
     },
     "snli-fullmatching-global": {
-        "about": ("Full tree matching NTI-SLSTM-LSTM global attention of Table 1: 87.3 % of "
-                  "SNLI's test pairs."),
+        "about": "Full tree matching NTI-SLSTM-LSTM global attention of Table 1.",
         "base": "snli-matching-global",
         "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
         "model": {"interaction": "full_matching"},
     },
     **{
         f"snli-{name}-tree": {
-            "about": f"{network} tree attention of Table 1: {accuracy} % of SNLI's test pairs.",
+            "about": f"{network} tree attention of Table 1.",
             "base": f"snli-{name}-global",
             "paper": "Munkhdalai and Yu 2017, Table 1 (tree attention)",
             "model": {"attention": "tree"},
         }
-        for name, network, accuracy in (
-            ("slstm-node", "NTI-SLSTM node-by-node", 84.3),
-            ("slstm-lstm-node", "NTI-SLSTM-LSTM node-by-node", 85.7),
-            ("matching", "Tree matching NTI-SLSTM-LSTM", 86.4),
+        for name, network in (
+            ("slstm-node", "NTI-SLSTM node-by-node"),
+            ("slstm-lstm-node", "NTI-SLSTM-LSTM node-by-node"),
+            ("matching", "Tree matching NTI-SLSTM-LSTM"),
         )
     },
     "snli-fullmatching-tree": {
@@ -89,7 +85,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "snli-lstm": {
         "about": ("A sequential LSTM instead of NTI-SLSTM, with the same sizes; Table 1's "
-                  '"LSTMs encoders", 80.6 %.'),
+                  '"LSTMs encoders".'),
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (LSTM encoders)",
         "model": {"encoder": "lstm"},
     },
@@ -123,9 +119,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # Table 2
     "wikiqa": {
-        "about": ("NTI of Table 2 (Munkhdalai and Yu, EACL 2017), MAP 0.6742 and MRR 0.6884 on "
-                  "WikiQA's test questions.\nNTI-ANF-LSTM encodes questions, NTI-SLSTM-LSTM "
-                  "sentences. Fixed GloVe 840B vectors, zero for\nunknown words."),
+        "about": ("NTI of Table 2 (Munkhdalai and Yu, EACL 2017) on WikiQA. NTI-ANF-LSTM encodes "
+                  "questions, NTI-SLSTM-LSTM\nsentences. Fixed GloVe 840B vectors, zero for "
+                  "unknown words."),
         "task": "wikiqa", "paper": "Munkhdalai and Yu 2017, Table 2",
         "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
                  **_GLOVE},
@@ -155,9 +151,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     # NTI-SLSTM       sst-phrases-slstm  ...-binary
     # NTI-SLSTM-LSTM  sst-phrases        ...-binary
     "sst-phrases": {
-        "about": ("NTI-SLSTM-LSTM of Table 3 (Munkhdalai and Yu, EACL 2017), five classes: 53.1 "
-                  "% of SST's test\nsentences. Trained on all phrases, with fixed GloVe 840B "
-                  "vectors, zero for unknown words."),
+        "about": ("NTI-SLSTM-LSTM of Table 3 (Munkhdalai and Yu, EACL 2017), five classes. Trained "
+                  "on all phrases, with fixed\nGloVe 840B vectors, zero for unknown words."),
         "task": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
         "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", **_GLOVE},
         "model": {"encoder": "nti", "cell": "nti_lstm", "leaves": "lstm", **_SIZES,
@@ -165,18 +160,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "training": {**_LOOP, "batch_size": 64, "epochs": 10, "patience": None},
     },
     "sst-phrases-binary": {
-        "about": ("NTI-SLSTM-LSTM of Table 3, positive and negative: 89.3 % of SST's test "
-                  "sentences."),
+        "about": "NTI-SLSTM-LSTM of Table 3, positive and negative.",
         "base": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (two classes)",
         "data": {"binary": True}, "model": {"head_dropout": 0.2},
     },
     "sst-phrases-slstm": {
-        "about": "NTI-SLSTM of Table 3, five classes: 50.5 % of SST's test sentences.",
+        "about": "NTI-SLSTM of Table 3, five classes.",
         "base": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
         "model": {"leaves": "identity"},
     },
     "sst-phrases-slstm-binary": {
-        "about": "NTI-SLSTM of Table 3, positive and negative: 87.8 % of SST's test sentences.",
+        "about": "NTI-SLSTM of Table 3, positive and negative.",
         "base": "sst-phrases-slstm", "paper": "Munkhdalai and Yu 2017, Table 3 (two classes)",
         "data": {"binary": True},
         "model": {"input_dropout": 0.1, "dropout": 0.1, "head_dropout": 0.2},

@@ -36,8 +36,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": ("The recurrent-recursive network of Table 2, whose policy learns from the "
                   "answers by REINFORCE."),
         "base": "mee", "paper": "Jacob et al. 2018, Table 2 (unsupervised)",
-        # An entropy bonus keeps operations random for too long: after two epochs 39.2 % of the
-        # validation expressions are right without, 21.1 % with 0.02.
+        # An entropy bonus keeps operations random for too long (docs/results/papers.md).
         "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0}},
     },
     "mee-random": {

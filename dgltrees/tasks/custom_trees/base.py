@@ -242,6 +242,11 @@ class CustomTreesTask(Task):
         targets = self.targets(data)
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
+    def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
+        """Return the group of each example: the column ``group``, or by default each its own."""
+        groups = data.columns.get("group", np.arange(len(data)))
+        return np.asarray(np.unique(groups, return_inverse=True)[1])
+
     def weights(self, data: LabeledTrees) -> NDArray[np.float64] | None:
         """Return the column ``weight`` of the examples, scaled to the mean 1, if there is one."""
         weights = data.columns.get("weight")

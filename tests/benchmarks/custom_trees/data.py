@@ -156,7 +156,8 @@ def python_bug(folder: Path) -> Task:
     The functions are those of Python's standard library; ``folder`` is not read.
     """
     rng = random.Random(0)
-    sources, y = [], []
+    sources: list[ast.AST] = []
+    y = []
     functions = _functions(["asyncio", "email", "http", "idlelib", "json", "logging", "unittest"])
     rng.shuffle(functions)
     for function, _ in functions:
@@ -289,15 +290,16 @@ def _poj(folder: Path, name: str, *, classes: int, programs: int) -> Task:
 
 def _functions(packages: Sequence[str]) -> list[tuple[ast.AST, str]]:
     """Return the functions of packages of the standard library with 20 to 400 nodes."""
-    library, found = Path(sysconfig.get_path("stdlib")), []
+    library = Path(sysconfig.get_path("stdlib"))
+    found: list[tuple[ast.AST, str]] = []
     for package in packages:
         for path in sorted((library / package).rglob("*.py")):
             if "test" in path.parts or "tests" in path.parts:
                 continue
+            functions = (ast.FunctionDef, ast.AsyncFunctionDef)
             for node in ast.walk(ast.parse(path.read_bytes())):
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    if 20 <= sum(1 for _ in ast.walk(node)) <= 400:
-                        found.append((node, package))
+                if isinstance(node, functions) and 20 <= sum(1 for _ in ast.walk(node)) <= 400:
+                    found.append((node, package))
     return found
 
 

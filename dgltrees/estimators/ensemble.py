@@ -1,0 +1,352 @@
+"""Ensembles: networks that are trained on folds of the trees, and averaged."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import _safe_indexing, check_random_state
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.formats.format import RecordLayout
+from dgltrees.settings.layers import Settings
+from dgltrees.tasks.task import Columns
+from dgltrees.trees import LabeledTrees
+
+OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_", "targets_"})
+"""The fitted attributes of an estimator with members."""
+
+
+class Ensemble:
+    """Networks that predict together; it has the methods of a trained model that estimators use.
+
+    A predicted number is the mean of the members' numbers, or of their logarithms with
+    ``log_target``, and a probability is the mean of their probabilities.
+
+    Arguments:
+        members: the fitted estimators, whose models have the same targets.
+        seed: the seed from which those of the members were drawn.
+    """
+
+    def __init__(self, members: Sequence[Any], seed: int) -> None:
+        self.members, first = members, members[0].run_
+        self.settings = first.settings.replace("training", seed=seed)
+        self.task, self.vocabularies, self.metadata = first.task, first.vocabularies, first.metadata
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ensemble, (self.members, self.settings.training.seed)
+
+    def examples(self, trees: LabeledTrees, *, labeled: bool = True) -> list[LabeledTrees]:
+        """Return the trees, encoded for each member, whose vocabularies differ."""
+        return [member.run_.examples(trees, labeled=labeled) for member in self.members]
+
+    def outputs(self, data: Sequence[LabeledTrees]) -> dict[str, NDArray[Any]]:
+        """Return the output columns, from the trees as encoded for each member."""
+        of_members = self.outputs_of_folds(data)
+        return mean_outputs(of_members, logarithms=predicts_logarithms(self.settings))
+
+    def outputs_of_folds(self, data: Sequence[LabeledTrees]) -> list[Columns]:
+        """Return the output columns of the models that have not seen each fold."""
+        return [member.run_.outputs(each) for member, each in zip(self.members, data)]
+
+    def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
+        """Return the metrics of the predictions; the loss is the mean of the members' losses."""
+        metrics: dict[str, Any] = self.task.report(
+            data[0], self.outputs(data), self.metadata["majority"]
+        )
+        return metrics
+
+    def encode(self, data: Sequence[LabeledTrees]) -> NDArray[np.float32]:
+        """Raise ConfigError: the vectors of different networks have no mean."""
+        raise ConfigError(
+            f"expected one network to encode trees, got an ensemble of {len(data)}; use one of "
+            "them, members_[0].encode(X)"
+        )
+
+    def explain(
+        self, data: Sequence[LabeledTrees], example: int, *, target: str | None = None, **more: Any
+    ) -> Any:
+        """Return the mean of the members' explanations of one example.
+
+        Arguments:
+            data: the trees as encoded for each member.
+            example: the index of the tree or pair.
+            target: what is explained; default: the class that the ensemble predicts.
+            more: see :func:`dgltrees.analyses.explain.explain`.
+        """
+        names = self.vocabularies["target"].names
+        if target is None and names:
+            self.members[0].run_.explain(data[0], example, **more)  # checks the example
+            one = [part.select([example]) for part in data]
+            target = names[int(self.outputs(one)["prediction"][0])]
+        return _mean_explanation(
+            [
+                member.run_.explain(part, example, target=target, **more)
+                for member, part in zip(self.members, data)
+            ]
+        )
+
+    def save(self, path: PathLike, *_: Any) -> None:
+        """Write each member to a folder in ``path``."""
+        for k, member in enumerate(self.members):
+            member.save(member_folder(path, k))
+
+
+def member_folder(path: PathLike, k: int) -> Path:
+    """Return the folder of member k in the folder of its ensemble."""
+    return Path(path) / f"member-{k}"
+
+
+def predicts_logarithms(settings: Settings) -> bool:
+    """Return whether a model predicts the logarithms of its targets."""
+    return bool(settings.model.get("log_target"))
+
+
+def mean_outputs(
+    of_members: Sequence[Columns], *, logarithms: bool, weights: Sequence[float] | None = None
+) -> dict[str, NDArray[Any]]:
+    """Return the weighted mean of the output columns of several models.
+
+    Arguments:
+        of_members: the columns of each model.
+        logarithms: use the mean of the logarithms of predicted numbers.
+        weights: the weight of each model, with sum 1; default: equal weights.
+    """
+    mixed: dict[str, NDArray[Any]] = {}
+    for name in of_members[0]:
+        values = np.stack([np.asarray(each[name], np.float64) for each in of_members])
+        logs = logarithms and name.startswith("prediction")
+        mean = np.average(np.log(values) if logs else values, 0, weights)
+        mixed[name] = np.exp(mean) if logs else mean
+    if "probability" in mixed:  # of one of several classes
+        p = np.stack([mixed[name] for name in mixed if name.startswith("probability_")], 1)
+        mixed.update(prediction=p.argmax(1), probability=p.max(1))
+    for name in mixed:
+        if (of_flag := name.replace("prediction_", "probability_")) in mixed and of_flag != name:
+            mixed[name] = (mixed[of_flag] > 0.5).astype(np.int64)
+    return mixed
+
+
+def _mean_explanation(each: Sequence[Any]) -> Any:
+    """Return the mean of explanations of the same tree and target."""
+    first = each[0]
+
+    def mean(values: Callable[[Any], Any]) -> Any:
+        return np.mean([values(one) for one in each], 0)
+
+    def table(one: Any) -> NDArray[np.float64]:  # members may order the columns by other kinds
+        order = [one.column_names.index(name) for name in first.column_names]
+        return np.asarray(one.columns[:, order])
+
+    return replace(
+        first,
+        prediction=float(mean(lambda one: one.prediction)),
+        baseline=float(mean(lambda one: one.baseline)),
+        columns=mean(table),
+        _occlude=lambda masks: mean(lambda one: one._occlude(masks)),
+    )
+
+
+def fit_members(
+    estimator: Any,
+    trees: LabeledTrees,
+    targets: list[str],
+    y: ArrayLike,
+    layout: RecordLayout,
+    columns: Callable[[], Mapping[str, NDArray[Any]]],
+    arguments: Mapping[str, Any],
+    *,
+    validation: tuple[Any, ...] | None,
+    on_epoch: Callable[[dict[str, Any]], None] | None,
+    out: PathLike | None,
+) -> Any:
+    """Fit the members of an estimator, each on all folds but one.
+
+    Arguments:
+        estimator: the estimator with ``ensemble``; gets the fitted attributes.
+        trees: all trees, with their targets.
+        targets: the names of the targets.
+        y: the targets as the user gave them.
+        layout: the layout of the dictionaries that the trees were.
+        columns: returns checked columns of the trees, such as ``group``.
+        arguments: arguments of ``fit`` with a value per tree, which are divided like the trees.
+        validation, on_epoch, out: those of ``fit``.
+
+    Returns:
+        the estimator.
+
+    Raises:
+        ConfigError: an argument cannot be used with ``ensemble``.
+        TreeError: there are too few trees, groups or members of a class; or see ``fit``.
+    """
+    count = _checked_count(estimator)
+    seed = estimator.random_state
+    if not isinstance(seed, numbers.Integral):
+        seed = check_random_state(seed).randint(2**31 - 1)
+    seed = int(seed)
+    single = clone(estimator).set_params(ensemble=None, blend=False, random_state=seed)
+    with estimator._names_of_settings():
+        settings = single._settings(targets, layout, pairs=trees.arity > 1)
+        learned = settings.task.examples(trees, settings.data, None)
+    learned = replace(learned, columns={**learned.columns, **columns()})
+    classes = learned.targets.names
+    random = np.random.RandomState(seed % 2**32)
+    folds = _folds(count, settings.task.groups(learned), learned, random)
+
+    more = {"data.baselines": False, **({"data.classes": list(classes)} if classes else {})}
+    more |= {"data.tree_path": layout.tree_path} if layout.tree_path is not None else {}
+    single.set_params(settings={**more, **single._more_settings()})
+    if single.children_key is None:
+        single.set_params(children_key=layout.children_key)
+    given = {name: values for name, values in arguments.items() if values is not None}
+    members: list[Any] = []
+    held_out: list[NDArray[Any]] = []
+    for k, drawn in enumerate(random.randint(2**31 - 1, size=count).tolist()):
+        rows, others = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+        member = clone(single).set_params(random_state=drawn)
+        if classes:  # one that occurs in one fold alone is a class of all members
+            member.classes_ = np.unique(np.asarray(y))
+        try:
+            member.fit(
+                trees.select(rows),
+                _safe_indexing(y, rows),
+                **{name: _safe_indexing(values, rows) for name, values in given.items()},
+                validation=validation,
+                on_epoch=None if on_epoch is None else _with_member(on_epoch, k),
+                out=None if out is None else member_folder(out, k),
+            )
+        except KeyboardInterrupt:
+            if not members:
+                raise
+            _warn_of_interrupt(k, count)
+            break
+        members.append(member)
+        predict = getattr(member, "predict_proba", member.predict)
+        with warnings.catch_warnings():  # trees of other groups may differ
+            warnings.filterwarnings("ignore", "the trees differ from the training trees")
+            held_out.append(predict(trees.select(others)))
+        if member.result_.get("interrupted") and k + 1 < count:
+            _warn_of_interrupt(k + 1, count)
+            break
+    estimator.members_, estimator.folds_ = members, folds
+    estimator.targets_ = settings.task.targets(learned)
+    estimator.out_of_fold_ = np.full((len(folds), *held_out[0].shape[1:]), np.nan)
+    for k, predictions in enumerate(held_out):
+        estimator.out_of_fold_[folds == k] = predictions
+    _take_members(estimator, members, seed)
+    return estimator
+
+
+def restore_members(estimator: Any, members: Sequence[Any], values: Mapping[str, Any]) -> None:
+    """Set the fitted attributes of an ensemble that was saved.
+
+    Arguments:
+        estimator: the estimator.
+        members: its members.
+        values: those of :func:`plain_members`.
+    """
+    estimator.members_ = [*members]
+    estimator.folds_ = np.array(values["folds"], np.int64)
+    estimator.out_of_fold_ = np.array(values["out_of_fold"], np.float64)
+    estimator.targets_ = np.array(values["targets"])
+    _take_members(estimator, members, values["seed"])
+
+
+def _take_members(estimator: Any, members: Sequence[Any], seed: int) -> None:
+    """Set the fitted attributes that estimators without members have too."""
+    history = [{"member": k, **line} for k, each in enumerate(members) for line in each.history_]
+    result = {"members": [each.result_ for each in members]}
+    estimator._take(Ensemble(members, seed), history, result)
+
+
+def plain_members(estimator: Any) -> dict[str, Any]:
+    """Return the fitted attributes of an ensemble as JSON values."""
+    return {
+        "members": len(estimator.members_),
+        "folds": estimator.folds_.tolist(),
+        "out_of_fold": estimator.out_of_fold_.tolist(),
+        "targets": estimator.targets_.tolist(),
+        "seed": estimator.run_.settings.training.seed,
+    }
+
+
+def _with_member(
+    on_epoch: Callable[[dict[str, Any]], None], k: int
+) -> Callable[[dict[str, Any]], None]:
+    return lambda line: on_epoch({"member": k, **line})
+
+
+def _warn_of_interrupt(trained: int, count: int) -> None:
+    warnings.warn(
+        f"the training of the ensemble was interrupted; it has {trained} of {count} members, and "
+        "out_of_fold_ is NaN for the trees of the other folds",
+        stacklevel=4,
+    )
+
+
+def _checked_count(estimator: Any) -> int:
+    """Return the number of members.
+
+    Raises:
+        ConfigError: it is not an integer of at least 2, or cannot be used with other arguments.
+    """
+    count = estimator.ensemble
+    if count is None:
+        raise ConfigError("expected ensemble with blend=True, got None; write ensemble=5")
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 2:
+        raise ConfigError(
+            f"expected ensemble to be an integer of at least 2, got {count!r}; leave it out for "
+            "one network"
+        )
+    if estimator.warm_start:
+        raise ConfigError(
+            f"expected warm_start=False with ensemble={count}, got True: the members would "
+            "continue on trees of other folds"
+        )
+    return int(count)
+
+
+def _folds(
+    count: int, groups: NDArray[np.int64], data: LabeledTrees, random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Return the fold of each example, ``(E,)``.
+
+    Raises:
+        ConfigError: there are fewer examples, groups or members of a class than folds.
+    """
+    classes = np.asarray(data.columns["target"]) if data.targets.names else None
+    grouped = int(groups.max()) + 1 < len(groups)
+    what, smallest = ("groups" if grouped else "trees"), int(groups.max()) + 1
+    if classes is not None and not grouped:
+        sizes = np.bincount(classes)
+        smallest, rarest = int(sizes.min()), data.targets.names[int(sizes.argmin())]
+        what = f"trees of the class {rarest!r}"
+    if smallest < count:
+        raise ConfigError(
+            f"expected at least {count} {what} with ensemble={count}, got {smallest}; decrease "
+            "ensemble"
+        )
+    options: dict[str, Any] = {"n_splits": count, "shuffle": True, "random_state": random}
+    if grouped:
+        divide = GroupKFold(count) if classes is None else StratifiedGroupKFold(**options)
+    else:
+        divide = KFold(**options) if classes is None else StratifiedKFold(**options)
+    folds = np.zeros(len(groups), np.int64)
+    parts = divide.split(folds, classes, groups if grouped else None)
+    for k, (rest, others) in enumerate(parts):
+        folds[others] = k
+        if grouped and len(np.unique(groups[rest])) < 2:  # to learn from one, and stop by another
+            raise ConfigError(
+                f"expected two groups or more outside of each fold with ensemble={count}, got one "
+                f"outside of fold {k}; give more groups, or increase ensemble"
+            )
+    return folds
