@@ -61,7 +61,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Arguments:
             X: the trees, or pairs of trees, as an estimator takes them.
-            y: not read.
+            y: has no effect.
 
         Returns:
             the transformer itself.
@@ -101,7 +101,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return flat_features(self._examples(X, self.schema_), self.frequent_)[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features, such as ``sum rows``; the argument is not read."""
+        """Return the names of the features, such as ``sum rows``; the argument has no effect."""
         check_is_fitted(self)
         return self.feature_names_out_
 
