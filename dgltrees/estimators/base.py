@@ -390,7 +390,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **options))
-            self._statistics = TrainingStatistics.of(self.run_, splits)
+            self._statistics = TrainingStatistics.of(cast(TrainedModel, self.run_), splits)
         return self
 
     def _names_of_settings(self) -> Any:
@@ -502,7 +502,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """Return the output columns of the model for trees without targets."""
         run = self._fitted()
-        return self._compared(run.examples(self._trees(X), labeled=False), run.outputs)
+        data = run.examples(self._trees(X), labeled=False)
+        outputs: Mapping[str, NDArray[Any]] = self._compared(data, run.outputs)
+        return outputs
 
     def _outputs_of_folds(self, X: Trees, method: str) -> list[Mapping[str, NDArray[Any]]]:
         """Return the output columns for trees of the models without each fold.
@@ -513,14 +515,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         if not isinstance(run, Ensemble):
             raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
-        return self._compared(run.examples(self._trees(X), labeled=False), run.outputs_of_folds)
+        data = run.examples(self._trees(X), labeled=False)
+        outputs: list[Mapping[str, NDArray[Any]]] = self._compared(data, run.outputs_of_folds)
+        return outputs
 
     def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
         """Return the result of a function of encoded trees; warn if they differ from training."""
-        first, trees = (
-            (self, data) if not hasattr(self, "members_") else (self.members_[0], data[0])
-        )
-        with first._statistics.compared(first.run_, trees):
+        first: Any = self.members_[0] if hasattr(self, "members_") else self
+        with first._statistics.compared(first.run_, data if first is self else data[0]):
             return predict(data)
 
     def _fitted(self) -> Any:

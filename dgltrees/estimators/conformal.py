@@ -95,7 +95,7 @@ def class_sets(
     return smaller < rank
 
 
-def _rank(coverage: float, count: int) -> int:
+def _rank(coverage: Any, count: int) -> int:
     """Return the rank among the values of ``count`` training trees that a quantile has.
 
     Raises:

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from dgltrees._files import PathLike
 from dgltrees.tasks.custom_trees.ranks import RankTask
 from dgltrees.tasks.splits import Splits
 from dgltrees.training.files import read_tensors, write_tensors
@@ -87,12 +87,12 @@ class TrainingStatistics:
             values["distances"] = np.sort(_distances(held_out, vectors))
         return cls(values)
 
-    def save(self, path: PathLike) -> None:
+    def save(self, path: Path) -> None:
         """Write the statistics to a file of tensors."""
         write_tensors(path, {name: torch.from_numpy(v) for name, v in self.values.items()}, {})
 
     @classmethod
-    def load(cls, path: PathLike) -> TrainingStatistics:
+    def load(cls, path: Path) -> TrainingStatistics:
         """Read the file of :meth:`save`."""
         return cls({name: tensor.numpy() for name, tensor in read_tensors(path)[0].items()})
 
