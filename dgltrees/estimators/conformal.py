@@ -101,14 +101,15 @@ def _rank(coverage: Any, count: int) -> int:
     Raises:
         ConfigError: see :func:`intervals`.
     """
-    if not (isinstance(coverage, numbers.Real) and 0 < coverage < 1):
+    level = float(coverage) if isinstance(coverage, numbers.Real) else math.nan
+    if not 0 < level < 1:
         raise ConfigError(
             f"expected coverage between 0 and 1, got {coverage!r}; write coverage=0.9"
         )
-    least = math.ceil(round(coverage / (1 - coverage), 6))
+    least = math.ceil(round(level / (1 - level), 6))
     if count < least:
         raise ConfigError(
-            f"expected at least {least} training trees for coverage={coverage:g}, got {count}; "
+            f"expected at least {least} training trees for coverage={level:g}, got {count}; "
             "reduce coverage"
         )
-    return math.ceil(round(coverage * (count + 1), 6))
+    return math.ceil(round(level * (count + 1), 6))

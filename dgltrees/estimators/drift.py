@@ -89,7 +89,8 @@ class TrainingStatistics:
 
     def save(self, path: Path) -> None:
         """Write the statistics to a file of tensors."""
-        write_tensors(path, {name: torch.from_numpy(v) for name, v in self.values.items()}, {})
+        arrays = {name: values for name, values in self.values.items() if values.size}
+        write_tensors(path, {name: torch.from_numpy(v) for name, v in arrays.items()}, {})
 
     @classmethod
     def load(cls, path: Path) -> TrainingStatistics:
