@@ -49,6 +49,8 @@ class Explanation:
         columns: ``(N, C)`` the contribution of each column of each node by integrated gradients, in
             the unit of the prediction; the sum is ``prediction - baseline``. It is 0 at leaves that
             stand for a shared child, which has the contribution.
+        share: the weight of the network in the prediction of a blend, whose other models are not
+            explained.
     """
 
     examples: LabeledTrees
@@ -59,6 +61,7 @@ class Explanation:
     column_names: tuple[str, ...]
     columns: NDArray[np.float64]
     _occlude: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+    share: float = 1.0
 
     @property
     def forest(self) -> Forest:
@@ -135,10 +138,16 @@ class Explanation:
             number = "the decrease of the prediction if the node and its descendants have no input"
         elif by != "nodes":
             number = f"the contribution of its {by} to the prediction; a negative one lowers it"
+        part = ""
+        if self.share < 1:
+            part = (
+                f"\nThis explains the networks, whose weight in the blend is {self.share:.2f}. "
+                "Boosting and extra trees have the rest."
+            )
         return (
             f"predicted {self.target}{of}: {self.prediction:.4g}; {self.baseline:.4g} if all nodes "
             f"were empty; the nodes contribute about the difference, {self.nodes.sum():+.4g}\n"
-            f"The number at a node is {number}."
+            f"The number at a node is {number}.{part}"
         )
 
     @property

@@ -23,6 +23,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
+from dgltrees.estimators.blend import with_flat_models
 from dgltrees.estimators.drift import TrainingStatistics
 from dgltrees.estimators.ensemble import (
     OF_MEMBERS,
@@ -155,6 +156,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         out_of_fold_: with ``ensemble``, the prediction for each tree, or its probabilities, of the
             member that has not seen it.
         targets_: with ``ensemble``, the target of each tree, a number or the index of its class.
+        blend_weights_: with ``blend``, the weights of ``networks``, ``boosting`` and
+            ``extra_trees``.
         history_: the metrics of each epoch.
         result_: the metrics of the best epoch, and those of baselines without trees.
         n_features_in_: the number of input columns.
@@ -529,7 +532,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _open(self, folder: PathLike) -> None:
         """Load the trained run of a directory."""
-        run = load(folder)
+        run = with_flat_models(load(folder), folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(

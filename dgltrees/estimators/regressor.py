@@ -11,8 +11,8 @@ from sklearn.base import RegressorMixin
 
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
 from dgltrees.estimators.conformal import intervals
-from dgltrees.estimators.ensemble import predicts_logarithms
 from dgltrees.estimators.inputs import Trees
+from dgltrees.estimators.means import predicts_logarithms
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
