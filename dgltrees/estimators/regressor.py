@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.conformal import intervals
 from dgltrees.estimators.inputs import Trees
+from dgltrees.estimators.means import predicts_logarithms
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
@@ -94,6 +96,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         columns = [outputs[f"prediction_{k}"] for k in range(len(names))]
         return columns[0] if len(columns) == 1 else np.stack(columns, 1)
 
+<<<<<<< HEAD
     def predict_nodes(self, X: Trees) -> list[NDArray[np.float64]]:
         """Return the predicted number of each node, in the unit of the node target.
 
@@ -125,3 +128,42 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
                 run.examples(self._trees(X), labeled=False)
             )
         return nodes
+=======
+    def predict_interval(self, X: Trees, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Return an interval that contains the target of a tree with a given probability.
+
+        It needs ``ensemble``, whose predictions for trees that a member has not seen determine the
+        width (CV+, :func:`~dgltrees.estimators.conformal.intervals`). With ``log_target`` the width
+        is a factor. With ``groups`` in :meth:`fit` it is the width for trees of new groups.
+
+        Arguments:
+            X: the trees.
+            coverage: the probability, such as 0.9, for trees from the distribution of training.
+
+        Returns:
+            ``(n_trees, 2)``, the lower and the upper bounds in the unit of the target; for several
+            targets ``(n_trees, n_targets, 2)``, with the probability for each of them.
+
+        Raises:
+            ConfigError: there is no ensemble, coverage is not between 0 and 1, or there are too few
+                training trees for it.
+        """
+        outputs = self._outputs_of_folds(X, "predict_interval")
+        logs, targets = predicts_logarithms(self.run_.settings), self.targets_
+        bounds = []
+        for k, y in enumerate(targets.T):
+            held_out = self.out_of_fold_.reshape(targets.shape)[:, k]
+            known = ~np.isnan(y + held_out)  # unknown after an interrupt, or one of several targets
+            y, held_out, folds = y[known], held_out[known], self.folds_[known]
+            predictions = np.stack([each[f"prediction_{k}"] for each in outputs], 1)
+            if logs:  # where 0 is half the smallest positive target, as in training
+                zero, with_zero = y[y > 0].min() / 2, not y.all()
+                y, held_out = np.log(np.where(y > 0, y, zero)), np.log(held_out)
+                found = np.exp(intervals(np.log(predictions), abs(y - held_out), folds, coverage))
+                if with_zero:
+                    found[found <= zero] = 0.0
+            else:
+                found = intervals(predictions, abs(y - held_out), folds, coverage)
+            bounds.append(found)
+        return bounds[0] if len(bounds) == 1 else np.stack(bounds, 1)
+>>>>>>> main

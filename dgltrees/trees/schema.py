@@ -26,7 +26,8 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 
 _TEXT_WORDS = 32
 """The number of words after which a string is cut off."""
-_WORD = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -176,7 +177,7 @@ class Schema(Mapping[str, Vocabulary]):
                 return vocab.encode(texts)
             table = np.full((len(texts), _TEXT_WORDS), -1, np.int32)
             for row, text in enumerate(texts):
-                words = _WORD.findall((text or "").lower())[:_TEXT_WORDS]
+                words = words_of(text or "")[:_TEXT_WORDS]
                 table[row, : len(words)] = vocab.encode(words)
             return table
         except TreeError as error:
@@ -206,6 +207,16 @@ class Schema(Mapping[str, Vocabulary]):
             tree=tree,
             node=node,
         )
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words and punctuation of a string in lower case; names with parts are split.
+
+    Example:
+        >>> words_of("Index Scan using x_pkey: getUserName")
+        ['index', 'scan', 'using', 'x', 'pkey', ':', 'get', 'user', 'name']
+    """
+    return _WORD.findall(_CAMEL.sub(" ", text).lower())
 
 
 def _distinct_names(

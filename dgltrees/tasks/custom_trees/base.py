@@ -190,7 +190,7 @@ class CustomTreesTask(Task):
                 text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
                 raise TreeError(text, file=file)
         if names is None and settings.features is None:
-            _warn_of_leaks(raw, inputs, {} if self.nodes else values)
+            _warn_of_leaks(raw, inputs, {} if self.nodes else values, [*values])
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:
@@ -294,13 +294,19 @@ class CustomTreesTask(Task):
 
 
 def _warn_of_leaks(
-    raw: LabeledTrees, inputs: Sequence[Column], values: Mapping[str, NDArray[Any] | None]
+    raw: LabeledTrees,
+    inputs: Sequence[Column],
+    values: Mapping[str, NDArray[Any] | None],
+    targets: Sequence[str],
 ) -> None:
     """Warn of columns that are measured with the target, or nearly equal to it."""
     columns = [each.name for each in inputs]
     answers = {name: each for name, each in values.items() if each is not None}
     for names, what in (
-        (measured(columns), "look measured with the target, so new trees do not have them"),
+        (
+            measured(raw.forest, columns, targets),
+            "look measured with the target, so new trees do not have them",
+        ),
         (equal_to(answers, raw, columns), "are nearly equal to the target at the roots"),
     ):
         if names:
