@@ -24,8 +24,8 @@ def losses(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> NDArr
         p = predicted[np.arange(len(y)), np.searchsorted(np.unique(task.y), y)]
         return np.asarray(-np.log(np.clip(p, _LEAST, 1.0)))
     if task.kind == "logs":
-        return np.square(np.log(y) - np.log(np.maximum(predicted, 1e-9)))
-    return np.square(y - predicted)
+        return np.asarray(np.square(np.log(y) - np.log(np.maximum(predicted, 1e-9))))
+    return np.asarray(np.square(y - predicted))
 
 
 def total(task_kind: str, each: NDArray[np.float64]) -> float:
