@@ -20,7 +20,7 @@ import numpy as np
 
 from tests.benchmarks.custom_trees.data import TASKS, Rows, Task, folder_of
 from tests.benchmarks.custom_trees.models import FLAT, OURS, fit_predict
-from tests.benchmarks.custom_trees.report import losses, scores, table
+from tests.benchmarks.custom_trees.report import losses, measures, rows, scores, table
 
 MODELS = (*FLAT, *OURS)
 
@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folds", type=int, help="measure only the first folds of each task")
     parser.add_argument("--models", nargs="+", default=MODELS, help=", ".join(MODELS))
     parser.add_argument("--away", action="store_true", help="measure the part kept away")
+    parser.add_argument("--yaml", action="store_true", help="print rows of datasets/results")
     options = parser.parse_args(arguments)
     for wanted, known, what in ((options.tasks, TASKS, "task"), (options.models, MODELS, "model")):
         for name in wanted:
@@ -48,7 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for part, train, test in _parts(task, away=options.away, folds=options.folds):
             for model in options.models:
                 _measure(out, task, part, model, train, test)
-    print(table(read_lines(out)))
+    lines, part = read_lines(out), "away" if options.away else "folds"
+    if options.yaml:
+        print("\n".join([*rows(lines, part), *measures(lines, part)]))
+    else:
+        print(table(lines))
 
 
 def _parts(task: Task, *, away: bool, folds: int | None) -> Iterator[tuple[str, Rows, Rows]]:
