@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start gpu fuzz kills results clean
+.PHONY: install demo test check deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills results clean
 
 install: $(VENV)/.with-test
 
@@ -110,6 +110,12 @@ bench: install
 # Imports, first fits and predictions, in seconds, next to torch and scikit-learn alone.
 bench-start: install
 	$(BIN)/python -m tests.benchmarks.start
+
+# Our estimators next to flat features on nine tasks, whose files are in the folder DGLTREES_DATA;
+# LightGBM and tree-sitter's C++ take part. Hours on one core; it continues where it stopped.
+custom-trees: install
+	$(BIN)/python -m pip install --quiet lightgbm tree-sitter-cpp
+	$(BIN)/python -m tests.benchmarks.custom_trees
 
 # On a machine with CUDA: the laws of every cell there, then nodes a second beside torch's LSTM and
 # the CPU. Without one the laws say that they are skipped, and the table stops in a line.

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation
     from dgltrees.cells.compiled.way import compile_report
     from dgltrees.errors import ConfigError, TreeError
-    from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
+    from dgltrees.estimators import (
+        FlatFeatures,
+        TreeClassifier,
+        TreeEncoder,
+        TreeRanker,
+        TreeRegressor,
+    )
     from dgltrees.formats import read
     from dgltrees.formats.synthetic.plans import load_plans
     from dgltrees.tasks.custom_trees.inspect import inspect_trees
@@ -39,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BatchSampler",
     "ConfigError",
+    "FlatFeatures",
     "Forest",
     "LabeledTrees",
     "TrainedModel",
@@ -71,7 +78,13 @@ __all__ = [
 _MODULES = {
     "dgltrees.cells.compiled.way": ("compile_report",),
     "dgltrees.errors": ("ConfigError", "TreeError"),
-    "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
+    "dgltrees.estimators": (
+        "FlatFeatures",
+        "TreeClassifier",
+        "TreeEncoder",
+        "TreeRanker",
+        "TreeRegressor",
+    ),
     "dgltrees.formats": ("read",),
     "dgltrees.formats.synthetic.plans": ("load_plans",),
     "dgltrees.tasks.custom_trees.inspect": ("inspect_trees",),

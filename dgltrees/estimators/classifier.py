@@ -34,6 +34,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """
 
     _preset = "classify"
+    classes_: NDArray[Any]
 
     @parameters_by_name
     def __init__(
@@ -106,6 +107,50 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         values = np.array([False, True]) if several else np.unique(np.asarray(y))
         self._set_classes(values)
         return self
+
+    def partial_fit(  # type: ignore[override]
+        self,
+        X: Trees,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Any:
+        """Take one pass over trees, from the current weights.
+
+        The first call learns columns, categories and scales from its trees, and later calls keep
+        them; see :meth:`TreeRegressor.partial_fit <dgltrees.TreeRegressor.partial_fit>`.
+
+        Arguments:
+            X: the trees.
+            y: their classes; or ``(n_trees, n_labels)`` of 0 and 1.
+            classes: all classes, also those of later calls; needed in the first call, unless there
+                are several labels.
+            sample_weight: weights of the trees in the loss.
+
+        Returns:
+            the estimator itself.
+
+        Raises:
+            ConfigError: the first call lacks ``classes``, or a later one has other classes.
+        """
+        more: dict[str, Any] = {}
+        values = None if classes is None else np.unique(np.asarray(classes))
+        if hasattr(self, "run_"):
+            before: list[Any] = self.classes_.tolist()
+            if values is not None and values.tolist() != before:
+                raise ConfigError(
+                    f"expected the classes of the first call, {before!r:.60}, got classes "
+                    f"{values.tolist()!r:.60}; leave them out"
+                )
+        elif values is not None:
+            self.classes_ = values
+            more["data.classes"] = [name_of(value) for value in values.tolist()]
+        elif np.ndim(y) == 1:
+            raise ConfigError(
+                "missing classes in the first call of partial_fit; give all classes, also those "
+                "of later trees"
+            )
+        return self._one_pass(X, y, more, sample_weight=sample_weight)
 
     def _set_classes(self, values: NDArray[Any]) -> None:
         """Set the classes of the user, in the order of the model."""

@@ -41,6 +41,9 @@ class Ensemble:
         self.members, first = members, members[0].run_
         self.settings = first.settings.replace("training", seed=seed)
         self.task, self.vocabularies, self.metadata = first.task, first.vocabularies, first.metadata
+        reported: set[str] = set()  # one warning of new trees for all members
+        for member in members:
+            member.run_.vocabularies.reported = reported
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ensemble, (self.members, self.settings.training.seed)
@@ -226,6 +229,7 @@ def fit_members(
             _warn_of_interrupt(k, count)
             break
         members.append(member)
+        member.run_.vocabularies.reported = {"absent", "unknown"}  # no warnings of its own fold
         predict = getattr(member, "predict_proba", member.predict)
         held_out.append(predict(trees.select(others)))
         if member.result_.get("interrupted") and k + 1 < count:

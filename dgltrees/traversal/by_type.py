@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from dgltrees.traversal.frontiers import Ints, TypeCall, frontier_schedule
 from dgltrees.traversal.functions import (
     BuiltinReduce,
     Message,
@@ -18,7 +19,7 @@ from dgltrees.traversal.functions import (
     check_fields,
 )
 from dgltrees.traversal.levels import NO_MAIL, Part, Update, Work, joined, run_work
-from dgltrees.traversal.schedule import Schedule, TypeCall
+from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
 
@@ -61,7 +62,8 @@ class Functions:
 
 
 def run_by_type(
-    schedule: Schedule,
+    time: Ints,
+    edges: tuple[Ints, Ints, Ints, Ints],
     ndata: Mapping[str, Tensor],
     functions: Functions,
     activation_checkpointing: bool = False,
@@ -69,7 +71,7 @@ def run_by_type(
     """Run functions over frontiers and return the fields of all nodes.
 
     Arguments:
-        schedule: a schedule of :func:`~dgltrees.traversal.frontiers.frontier_schedule`.
+        time, edges: see :func:`~dgltrees.traversal.frontiers.frontier_schedule`.
         ndata: the fields of the nodes.
         functions: the functions.
         activation_checkpointing: see :func:`~dgltrees.traversal.levels.run`.
@@ -80,9 +82,10 @@ def run_by_type(
     Raises:
         TreeError: a field has another number of rows, or the tensors are on several devices.
     """
-    check_fields("node", ndata, len(schedule.back))
+    check_fields("node", ndata, len(time))
     device = check_device(ndata, *(each.edata for each in functions.types))
-    work = _Work(schedule.to(device), ndata, functions)
+    schedule, calls = frontier_schedule(time, *edges)
+    work = _Work(schedule.to(device), calls, ndata, functions)
     return run_work(work, activation_checkpointing=activation_checkpointing)
 
 
@@ -94,27 +97,20 @@ class _Work(Work):
     returns zeros.
     """
 
-    def __init__(self, schedule: Schedule, ndata: Data, functions: Functions) -> None:
+    def __init__(
+        self, schedule: Schedule, calls: list[list[TypeCall]], ndata: Data, functions: Functions
+    ) -> None:
         first = functions.types[0]
         super().__init__(schedule, ndata, {}, (first.message, first.reduce, functions.update), None)
-        self.by_type, self.type_calls = functions, schedule.calls or []
-        flat = [one for calls in self.type_calls for one in calls]
-        rows = schedule.inner[:0] if schedule.rows is None else schedule.rows
-        self.rows = iter(rows.split_with_sizes([one.nodes for one in flat]))
-        ids: dict[int, list[Tensor]] = {each: [] for each in functions.order}
-        self.calls_of: list[list[tuple[TypeCall, Tensor, int]]] = []
-        for (_, _, edges), calls in zip(self.ends, self.type_calls):
-            self.calls_of.append([])
-            for one, part in zip(calls, edges.split_with_sizes([one.edges for one in calls])):
-                self.calls_of[-1].append((one, next(self.rows), len(ids[one.type])))
+        self.by_type, self.type_calls = functions, calls
+        ids: list[list[Tensor]] = [[schedule.edges[:0]] for _ in functions.types]
+        for (_, _, edges), here in zip(self.ends, calls):
+            for one, part in zip(here, edges.split_with_sizes([one.edges for one in here])):
                 ids[one.type].append(part)
-        self.type_edata = {
-            kind: Pieces(
-                gathered(functions.types[kind].edata, torch.cat(parts)), [len(p) for p in parts]
-            )
-            for kind, parts in ids.items()
-            if parts
-        }
+        self.type_edata = [
+            Pieces(gathered(each.edata, torch.cat(parts)), [len(part) for part in parts[1:]])
+            for each, parts in zip(functions.types, ids)
+        ]
         self.empty: dict[int, dict[str, Tensor]] = {}
 
     def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
@@ -139,23 +135,27 @@ class _Work(Work):
         self, index: int, edges: Edges, before: Fields, like: Data
     ) -> list[dict[str, Tensor]]:
         """Return the reduced fields of each type, in the order of the user."""
-        calls, nodes = self.calls_of[index], self.schedule.levels[index].nodes
-        sizes = [one.edges for one, _, _ in calls]
+        calls, nodes = self.type_calls[index], self.schedule.levels[index].nodes
+        sizes = [one.edges for one in calls]
         src, dst = Pieces(edges.src, sizes), Pieces(edges.dst, sizes)
         ends = list(zip(*(each.split_with_sizes(sizes) for each in edges.edges())))
         frames: dict[int, dict[str, Tensor]] = {}
-        for number, (one, rows, piece) in enumerate(calls):
+        for number, one in enumerate(calls):
             name, message, reduce, _ = self.by_type.types[one.type]
-            data = self.type_edata[one.type].fields(piece)
+            data = self.type_edata[one.type].fields(one.number)
             view = Edges(src.fields(number), dst.fields(number), data, ends[number], name=name)
             messages = call(message, view, one.edges)
-            frame = _reduced(reduce, one, messages, before, self.level_ids[index], rows)
-            if not one.full:
-                empty = reduce.empty if isinstance(reduce, BuiltinReduce) else 0.0
-                for field, x in frame.items():
-                    padded = x.new_full((nodes, *x.shape[1:]), empty)
-                    frame[field] = padded.index_copy(0, rows, x)
-            frames[one.type] = frame
+            ids = self.level_ids[index]
+            if one.rows is None:
+                frames[one.type] = _reduced(reduce, one, messages, before, ids)
+                continue
+            rows = one.rows.to(ids.device)
+            here = gathered(before, rows), ids.index_select(0, rows)
+            empty = reduce.empty if isinstance(reduce, BuiltinReduce) else 0.0
+            frames[one.type] = {
+                field: x.new_full((nodes, *x.shape[1:]), empty).index_copy(0, rows, x)
+                for field, x in _reduced(reduce, one, messages, *here).items()
+            }
         for kind, of_type in enumerate(self.by_type.types):
             if kind not in frames and isinstance(of_type.reduce, BuiltinReduce):
                 if kind not in self.empty:
@@ -174,18 +174,11 @@ def _with_zeros(fields: Fields, like: Data, rows: int) -> Fields:
 
 
 def _reduced(
-    reduce: Reduce,
-    one: TypeCall,
-    messages: dict[str, Tensor],
-    before: Fields,
-    ids: Tensor,
-    rows: Tensor,
+    reduce: Reduce, one: TypeCall, messages: dict[str, Tensor], before: Fields, ids: Tensor
 ) -> dict[str, Tensor]:
     """Reduce the messages of one type, bucket by bucket of equal numbers of messages."""
     nodes, edges = ([bucket[i] for bucket in one.buckets] for i in (0, 1))
-    mail = Pieces(messages, edges)
-    data = Pieces(before if one.full else gathered(before, rows), nodes)
-    here = (ids if one.full else ids.index_select(0, rows)).split_with_sizes(nodes)
+    mail, data, here = Pieces(messages, edges), Pieces(before, nodes), ids.split_with_sizes(nodes)
     parts = []
     for number, count in enumerate(nodes):
         mailbox = Mailbox()

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from dgltrees.traversal.plan import plan_sends
-from dgltrees.traversal.schedule import Level, Schedule, TypeCall
-from dgltrees.trees.segments import owner, ranges, run_offsets, starts, within
+from dgltrees.traversal.plan import Calls, Slots, assembled, plan_sends
+from dgltrees.traversal.schedule import Schedule
+from dgltrees.trees.segments import run_offsets, within
 
 Ints = NDArray[np.int64]
 
 
-def frontier_schedule(time: Ints, src: Ints, dst: Ints, kind: Ints, ids: Ints) -> Schedule:
+class TypeCall(NamedTuple):
+    """The receivers of messages along the edges of one type in one level.
+
+    Attributes:
+        type: the number of the type.
+        number: the number of the call among those of the type.
+        buckets: the number of nodes and of their edges for each call of the reduce function.
+        rows: the rows of the nodes in their level, or None for all nodes of the level.
+    """
+
+    type: int
+    number: int
+    buckets: list[tuple[int, int]]
+    rows: Tensor | None
+
+    @property
+    def edges(self) -> int:
+        """Return the number of edges."""
+        return sum(edges for _, edges in self.buckets)
+
+
+def frontier_schedule(
+    time: Ints, src: Ints, dst: Ints, kind: Ints, ids: Ints
+) -> tuple[Schedule, list[list[TypeCall]]]:
     """Compute the schedule of a traversal in which no node is in two frontiers.
 
     Level 0 has the fields from before the traversal: of nodes in no frontier, and of nodes that
@@ -29,7 +55,7 @@ def frontier_schedule(time: Ints, src: Ints, dst: Ints, kind: Ints, ids: Ints) -
         kind, ids: ``(E,)`` the type of each edge, and its number for the functions.
 
     Returns:
-        the schedule, on the CPU.
+        the schedule, and the calls of each level in the order of its edges, on the CPU.
     """
     count, size = len(time), int(time.max(initial=0)) + 1
     initial = time == 0
@@ -54,36 +80,21 @@ def frontier_schedule(time: Ints, src: Ints, dst: Ints, kind: Ints, ids: Ints) -
     edges = np.bincount(level, minlength=size)
     sends = plan_sends(producer, level, sources, leaf_sizes + nodes, edges)
     first = run_offsets(level, kind, dst)[:-1]  # the first edge of each type into each node
-    return Schedule(
-        levels=[
-            Level(n, e, [(n, e)] if n else [], [None] if n else [], *rest)
-            for n, e, *rest in zip(
-                nodes.tolist(),
-                edges.tolist(),
-                sends.producers,
-                sends.in_order.tolist(),
-                [False] * size,
-                sends.consumers,
-                sends.send_sizes,
-            )
-        ],
-        leaves=torch.from_numpy(leaves),
+    schedule = assembled(
+        (leaf_sizes, nodes, edges),
+        sends,
+        Calls(
+            [[(n, e)] if n else [] for n, e in zip(nodes.tolist(), edges.tolist())],
+            [[None] if n else [] for n in nodes.tolist()],
+        ),
+        Slots(None, None, np.zeros(size, np.bool_)),
+        {"leaves": leaves, "inner": inner, "back": back},
+        {"edges": ids[order], "src": src, "dst": dst},
         leaf_groups=None,
         leaf_rows=None,
-        leaf_sizes=leaf_sizes.tolist(),
-        inner=torch.from_numpy(inner),
-        edges=torch.from_numpy(ids[order]),
-        src=torch.from_numpy(src),
-        dst=torch.from_numpy(dst),
-        back=torch.from_numpy(back),
-        gather=torch.from_numpy(sends.gather),
-        send=None if sends.send is None else torch.from_numpy(sends.send),
-        slots=None,
-        mask=None,
         initial=False,
-        calls=_calls(level[first], kind[first], messages[first], row[dst[first]], nodes),
-        rows=torch.from_numpy(row[dst[first]]),
     )
+    return schedule, _calls(level[first], kind[first], messages[first], row[dst[first]], nodes)
 
 
 def _calls(
@@ -91,51 +102,39 @@ def _calls(
 ) -> list[list[TypeCall]]:
     """Cut the receivers of each type, sorted by level, type and number of messages, into calls."""
     calls: list[list[TypeCall]] = [[] for _ in nodes]
+    numbers: Counter[int] = Counter()
     for begin, end in pairwise(run_offsets(level, kind).tolist()):
-        number = int(level[begin])
+        at, of_type = int(level[begin]), int(kind[begin])
         degrees, counts = np.unique(messages[begin:end], return_counts=True)
         buckets = list(zip(counts.tolist(), (counts * degrees).tolist()))
-        full = np.array_equal(rows[begin:end], np.arange(nodes[number]))
-        calls[number].append(TypeCall(int(kind[begin]), buckets, full))
+        here = rows[begin:end]
+        every = np.array_equal(here, np.arange(nodes[at]))
+        receivers = None if every else torch.from_numpy(here)
+        calls[at].append(TypeCall(of_type, numbers[of_type], buckets, receivers))
+        numbers[of_type] += 1
     return calls
 
 
-def into_nodes(frontiers: Sequence[Ints], dst: Ints, num_nodes: int) -> Iterator[tuple[Ints, Ints]]:
+def runs(
+    nodes: Sequence[Ints], edges: Sequence[Ints], num_nodes: int
+) -> Iterator[tuple[Ints, Ints]]:
     """Iterate over the longest runs of frontiers without a node that occurs again.
 
     Arguments:
-        frontiers: the nodes of each frontier.
-        dst: ``(E,)`` the node that each edge enters.
-        num_nodes: the number of nodes.
+        nodes: the nodes of each frontier.
+        edges: the edges into them, frontier by frontier.
+        num_nodes: the number of nodes of the graph.
 
     Returns:
-        for each run, ``time`` of :func:`frontier_schedule`, and all edges into its nodes.
+        for each run, ``time`` of :func:`frontier_schedule`, and its edges.
     """
-    edges, degree = np.argsort(dst, kind="stable"), np.bincount(dst, minlength=num_nodes)
-    first = starts(degree)
-    for run, time in _runs(frontiers, num_nodes):
-        nodes = np.concatenate(frontiers[run])
-        yield time, edges[ranges(first[nodes], degree[nodes])]
-
-
-def along_edges(
-    frontiers: Sequence[Ints], dst: Ints, num_nodes: int
-) -> Iterator[tuple[Ints, Ints]]:
-    """Do the same as :func:`into_nodes` for frontiers of edges."""
-    for run, time in _runs([dst[edges] for edges in frontiers], num_nodes):
-        yield time, np.concatenate(frontiers[run])
-
-
-def _runs(frontiers: Sequence[Ints], num_nodes: int) -> Iterator[tuple[slice, Ints]]:
-    """Cut frontiers where a node occurs again; iterate over the runs, with times of nodes."""
-    last, begin = np.full(num_nodes, -1), 0
-    for number in range(len(frontiers) + 1):
-        ends = number == len(frontiers)
-        if (ends and number > begin) or (not ends and (last[frontiers[number]] >= begin).any()):
-            run, time = slice(begin, number), np.zeros(num_nodes, np.int64)
-            sizes = np.array([len(frontier) for frontier in frontiers[run]])
-            time[np.concatenate(frontiers[run])] = 1 + owner(sizes)
-            yield run, time
-            begin = number
-        if not ends:
-            last[frontiers[number]] = number
+    last, begins = np.full(num_nodes, -1), [0]
+    for number, frontier in enumerate(nodes):
+        if (last[frontier] >= begins[-1]).any():
+            begins.append(number)
+        last[frontier] = number
+    for begin, end in pairwise([*begins, len(nodes)] if nodes else []):
+        time = np.zeros(num_nodes, np.int64)
+        for number, frontier in enumerate(nodes[begin:end], 1):
+            time[frontier] = number
+        yield time, np.concatenate(edges[begin:end])

@@ -14,7 +14,6 @@ from torch import Tensor
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, no_messages, run_by_type
-from dgltrees.traversal.frontiers import frontier_schedule
 from dgltrees.traversal.functions import is_builtin, message_function, reduce_function
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import topological_levels, tree_in_errors
@@ -76,14 +75,14 @@ def run_heterograph(
         if states is not None:
             return states
     sizes = np.array([len(ids) for ids, _ in ends])
-    schedule = frontier_schedule(time, src.numpy(), dst.numpy(), owner(sizes), within(sizes))
+    edges = src.numpy(), dst.numpy(), owner(sizes), within(sizes)
     types = [
         OfType(name, message_function(m), reduce_function(r), dict(graph.edges[name].data))
         for name, (m, r) in ((name, pairs[number]) for number, name in enumerate(names))
     ]
     by_type = Functions(types, list(pairs), cross_reducer, update)
     with tree_in_errors(batch):
-        return run_by_type(schedule, dict(graph.ndata), by_type, activation_checkpointing)
+        return run_by_type(time, edges, dict(graph.ndata), by_type, activation_checkpointing)
 
 
 def _compiled(

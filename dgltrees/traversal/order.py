@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.order import depths
+from dgltrees.trees.order import cycle_error, depths
 from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
 
 Ints = NDArray[np.int64]
@@ -124,45 +124,6 @@ def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
 
 def _refuse_cycle(batch: TreeBatch, broken: NDArray[np.bool_]) -> None:
     if broken.any():
-        cycle = cycle_of(batch.src.numpy(), batch.dst.numpy(), broken)
-        tree, _ = locate(offsets_of(batch.sizes), cycle[0])
-        offset = int(offsets_of(batch.sizes)[tree])
-        raise node_error(
-            batch,
-            cycle[0],
-            f"expected a graph without cycles, got {_described(cycle, offset)}",
-        )
-
-
-def cycle_of(src: Ints, dst: Ints, broken: NDArray[np.bool_]) -> list[int]:
-    """Return the nodes of a cycle in the direction of its edges, from the smallest.
-
-    Arguments:
-        src, dst: the ends of the edges.
-        broken: ``(N,)``, the nodes on cycles, and all nodes after them or all before them.
-    """
-    inside = broken[src] & broken[dst]
-    other = np.full(len(broken), -1)
-    for near, far in ((dst, src), (src, dst)):
-        other[near[inside]] = far[inside]
-        if (other[broken] >= 0).all():
-            break
-    backwards = near is dst
-    at, path = int(np.argmax(broken)), dict[int, None]()
-    while at not in path:
-        path[at] = None
-        at = int(other[at])
-    nodes = list(path)[list(path).index(at) :]
-    first = nodes.index(min(nodes))
-    nodes = [*nodes[first:], *nodes[:first]]
-    return [nodes[0], *reversed(nodes[1:])] if backwards else nodes
-
-
-def _described(cycle: list[int], offset: int) -> str:
-    """Describe a cycle by the numbers of its nodes within their tree."""
-    if len(cycle) == 1:
-        return "an edge from this node to itself; remove it, as with dgl.remove_self_loop(graph)"
-    shown = [str(node - offset) for node in (cycle if len(cycle) < 9 else cycle[:8])]
-    more = [] if len(cycle) < 9 else [f"({len(cycle) - 8} more)"]
-    path = " -> ".join([*shown, *more, shown[0]])
-    return f"the cycle {path}; remove one of its edges"
+        src, dst = batch.src.numpy(), batch.dst.numpy()
+        inside = broken[src] & broken[dst]
+        raise cycle_error(src[inside], dst[inside], offsets_of(batch.sizes))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -92,7 +93,7 @@ def make_schedule(
     src, dst = src[edges], dst[edges]
     edge_sizes = np.bincount(level[dst], minlength=size)
     sends = plan_sends(level[src], level[dst], row[src], leaf_sizes + inner_sizes, edge_sizes)
-    filled = _Slots(None, None, np.zeros(size, np.bool_))
+    filled = Slots(None, None, np.zeros(size, np.bool_))
     if slots is not None:
         place = check_positions(batch, slots, pos)[edges]
         slot_of_edge = (back[dst] - len(leaves)) * slots + place
@@ -100,39 +101,62 @@ def make_schedule(
     calls = _calls(
         level[inner], bucket[inner], None if value is None else value[inner], degree[inner], size
     )
-    return Schedule(
-        levels=[
-            Level(*numbers)
-            for numbers in zip(
-                inner_sizes.tolist(),
-                edge_sizes.tolist(),
-                calls.buckets,
-                calls.groups,
-                sends.producers,
-                sends.in_order.tolist(),
-                filled.full.tolist(),
-                sends.consumers,
-                sends.send_sizes,
-            )
-        ],
-        leaves=torch.from_numpy(leaves[by_group]),
+    return assembled(
+        (leaf_sizes, inner_sizes, edge_sizes),
+        sends,
+        calls,
+        filled,
+        {"leaves": leaves[by_group], "inner": inner, "back": back},
+        {"edges": edges, "src": src, "dst": dst},
         leaf_groups=None if value is None else _runs(value[leaves[by_group]]),
         leaf_rows=None if _is_range(by_group) else torch.from_numpy(inverse(by_group)),
-        leaf_sizes=leaf_sizes.tolist(),
-        inner=torch.from_numpy(inner),
-        edges=torch.from_numpy(edges),
-        src=torch.from_numpy(src),
-        dst=torch.from_numpy(dst),
-        back=torch.from_numpy(back),
-        gather=torch.from_numpy(sends.gather),
-        send=None if sends.send is None else torch.from_numpy(sends.send),
-        slots=filled.edge,
-        mask=filled.mask,
         initial=reverse,
     )
 
 
-class _Sends(NamedTuple):
+def assembled(
+    sizes: tuple[Ints, Ints, Ints],
+    sends: Sends,
+    calls: Calls,
+    filled: Slots,
+    *arrays: Mapping[str, Ints],
+    **others: Any,
+) -> Schedule:
+    """Assemble the parts of a schedule.
+
+    Arguments:
+        sizes: the number of leaves, receiving nodes and edges of each level.
+        sends, calls, filled: the parts of the levels.
+        arrays, others: other attributes of the schedule.
+    """
+    leaf_sizes, inner_sizes, edge_sizes = (each.tolist() for each in sizes)
+    levels = zip(
+        inner_sizes,
+        edge_sizes,
+        calls.buckets,
+        calls.groups,
+        sends.producers,
+        sends.in_order.tolist(),
+        filled.full.tolist(),
+        sends.consumers,
+        sends.send_sizes,
+    )
+    tensors: dict[str, Any] = {
+        name: torch.from_numpy(array) for each in arrays for name, array in each.items()
+    }
+    return Schedule(
+        levels=[Level(*numbers) for numbers in levels],
+        leaf_sizes=leaf_sizes,
+        gather=torch.from_numpy(sends.gather),
+        send=None if sends.send is None else torch.from_numpy(sends.send),
+        slots=filled.edge,
+        mask=filled.mask,
+        **tensors,
+        **others,
+    )
+
+
+class Sends(NamedTuple):
     """The rows that levels send to later ones; lists and ``in_order`` have an entry per level."""
 
     gather: Ints
@@ -143,7 +167,7 @@ class _Sends(NamedTuple):
     send_sizes: list[list[int]]
 
 
-def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> _Sends:
+def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> Sends:
     """Determine the rows that each level sends to each later level.
 
     Arguments:
@@ -156,7 +180,7 @@ def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes
     if (producer + 1 == consumer).all():
         moved = np.bincount(consumer, row != within(edge_sizes), minlength=size) > 0
         sends = np.append(edge_sizes[1:] > 0, False)
-        return _Sends(
+        return Sends(
             row,
             None,
             ~moved & (edge_sizes == np.append(0, rows[:-1])),
@@ -170,7 +194,7 @@ def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes
     gather = np.empty_like(row)
     gather[by_consumer] = within(edge_sizes)
     pairs, counts = np.unique(producer * size + consumer, return_counts=True)
-    plan = _Sends(
+    plan = Sends(
         gather,
         row[by_producer],
         np.bincount(consumer, gather != within(edge_sizes), minlength=size) == 0,
@@ -186,16 +210,16 @@ def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes
     return plan
 
 
-class _Calls(NamedTuple):
+class Calls(NamedTuple):
     """The calls of the reduce function on each level, and the runs of equal groups in each."""
 
     buckets: list[list[tuple[int, int]]]
     groups: list[list[Groups | None]]
 
 
-def _calls(level: Ints, bucket: Ints, value: Ints | None, degree: Ints, size: int) -> _Calls:
+def _calls(level: Ints, bucket: Ints, value: Ints | None, degree: Ints, size: int) -> Calls:
     """Cut the receiving nodes, sorted by level, bucket and group, into calls."""
-    calls = _Calls([[] for _ in range(size)], [[] for _ in range(size)])
+    calls = Calls([[] for _ in range(size)], [[] for _ in range(size)])
     offsets = run_offsets(level, bucket)
     begins = offsets[:-1]
     edges = np.add.reduceat(degree, begins).tolist() if len(begins) else []
@@ -212,7 +236,7 @@ def _calls(level: Ints, bucket: Ints, value: Ints | None, degree: Ints, size: in
     return calls
 
 
-class _Slots(NamedTuple):
+class Slots(NamedTuple):
     """The edge in each slot, counted within its level, and the levels that need no gather."""
 
     edge: Tensor | None
@@ -220,7 +244,7 @@ class _Slots(NamedTuple):
     full: Bools
 
 
-def _fill(slot_of_edge: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> _Slots:
+def _fill(slot_of_edge: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> Slots:
     """Put every edge into its slot, numbered over all slots of all receiving nodes."""
     index = np.repeat(edge_sizes, inner_sizes * slots)
     index[slot_of_edge] = within(edge_sizes)
@@ -230,7 +254,7 @@ def _fill(slot_of_edge: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -
     full &= edge_sizes == inner_sizes * slots
     mask = torch.from_numpy(np.zeros((int(inner_sizes.sum()), slots), np.bool_))
     mask.view(-1)[torch.from_numpy(slot_of_edge)] = True
-    return _Slots(torch.from_numpy(index), mask, full)
+    return Slots(torch.from_numpy(index), mask, full)
 
 
 def _runs(value: Ints) -> Groups:

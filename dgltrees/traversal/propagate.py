@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from torch import Tensor
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import TreeError
 from dgltrees.traversal.by_type import Functions, OfType, run_by_type
-from dgltrees.traversal.frontiers import along_edges, frontier_schedule, into_nodes
+from dgltrees.traversal.frontiers import runs
 from dgltrees.traversal.functions import Message, Reduce, message_function, reduce_function
 from dgltrees.traversal.levels import Update
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import ranges, starts
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
@@ -61,9 +62,11 @@ def prop_nodes(
         tensor([1., 2., 1., 2., 3.])
     """
     batch = _batch(graph)
-    frontiers = _ids(nodes_generator, batch.num_nodes, "node")
-    parts = into_nodes(frontiers, batch.dst.numpy(), batch.num_nodes)
-    _propagate(graph, batch, parts, message_func, reduce_func, apply_node_func)
+    nodes, dst = _ids(nodes_generator, batch.num_nodes, "node"), batch.dst.numpy()
+    degree = np.bincount(dst, minlength=batch.num_nodes)
+    first, by_node = starts(degree), np.argsort(dst, kind="stable")
+    edges = [by_node[ranges(first[ids], degree[ids])] for ids in nodes]
+    _propagate(graph, batch, nodes, edges, (message_func, reduce_func, apply_node_func))
 
 
 def prop_nodes_bfs(
@@ -134,9 +137,9 @@ def prop_edges(
         tensor([1., 2., 1., 2., 3.])
     """
     batch = _batch(graph)
-    frontiers = _ids(edges_generator, len(batch.src), "edge")
-    parts = along_edges(frontiers, batch.dst.numpy(), batch.num_nodes)
-    _propagate(graph, batch, parts, message_func, reduce_func, apply_node_func)
+    edges, dst = _ids(edges_generator, len(batch.src), "edge"), batch.dst.numpy()
+    nodes = [dst[ids] for ids in edges]
+    _propagate(graph, batch, nodes, edges, (message_func, reduce_func, apply_node_func))
 
 
 def prop_edges_dfs(
@@ -200,12 +203,9 @@ def topological_nodes_generator(
         >>> list(topological_nodes_generator(Forest.build([-1, 0, 0, 2]).batch()))
         [tensor([1, 3]), tensor([2]), tensor([0])]
     """
-    dgl, batch = need_dgl("topological_nodes_generator"), _batch(graph)
-    try:
-        frontiers: tuple[Tensor, ...] = dgl.topological_nodes_generator(_dgl(graph), reverse)
-    except dgl.DGLError:
-        levels_of(batch)  # names the cycle
-        raise
+    dgl = need_dgl("topological_nodes_generator")
+    levels_of(_batch(graph))  # names a cycle
+    frontiers: tuple[Tensor, ...] = dgl.topological_nodes_generator(_dgl(graph), reverse)
     return frontiers
 
 
@@ -267,18 +267,18 @@ def dfs_edges_generator(
 def _propagate(
     graph: DGLGraph | TreeBatch,
     batch: TreeBatch,
-    runs: Iterator[tuple[Ints, Ints]],
-    message: Message | Any,
-    reduce: Reduce | Any,
-    update: Update | None,
+    nodes: list[Ints],
+    edges: list[Ints],
+    functions: tuple[Message | Any, Reduce | Any, Update | None],
 ) -> None:
     """Run one traversal per run of frontiers and write the fields of the nodes into ``graph``."""
+    message, reduce, update = functions
     name, ndata = ("_N", "_E", "_N"), dict(batch.ndata)
     of_type = OfType(name, message_function(message), reduce_function(reduce), batch.edata)
     src, dst, changed = batch.src.numpy(), batch.dst.numpy(), dict[str, Tensor]()
-    for time, edges in runs:
-        schedule = frontier_schedule(time, src[edges], dst[edges], np.zeros_like(edges), edges)
-        changed.update(run_by_type(schedule, ndata, Functions([of_type], [0], None, update)))
+    for time, ids in runs(nodes, edges, batch.num_nodes):
+        ends = src[ids], dst[ids], np.zeros_like(ids), ids
+        changed.update(run_by_type(time, ends, ndata, Functions([of_type], [0], None, update)))
         ndata.update(changed)
     write(graph, changed)
 

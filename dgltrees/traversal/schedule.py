@@ -42,30 +42,6 @@ class Level(NamedTuple):
     send_sizes: list[int]
 
 
-class TypeCall(NamedTuple):
-    """The receivers of messages along the edges of one type in one level.
-
-    Attributes:
-        type: the number of the type.
-        buckets: the number of nodes and of their edges for each call of the reduce function.
-        full: whether the nodes are all nodes of the level, in their order.
-    """
-
-    type: int
-    buckets: list[tuple[int, int]]
-    full: bool
-
-    @property
-    def nodes(self) -> int:
-        """Return the number of nodes."""
-        return sum(nodes for nodes, _ in self.buckets)
-
-    @property
-    def edges(self) -> int:
-        """Return the number of edges."""
-        return sum(edges for _, edges in self.buckets)
-
-
 @dataclass(frozen=True)
 class Schedule:
     """Nodes and edges in the order of their levels.
@@ -88,9 +64,6 @@ class Schedule:
             number of edges of the level for an empty slot. None without slots.
         mask: ``(N - leaves, slots)`` bool, the slots that are filled, or None.
         initial: whether messages read the fields from before the traversal (``reverse=True``).
-        calls: the calls by edge type on each level, in the order of its edges; None for others than
-            :func:`~dgltrees.traversal.frontiers.frontier_schedule`.
-        rows: the row in its level of each receiving node of each of these calls, or None.
     """
 
     levels: list[Level]
@@ -108,8 +81,6 @@ class Schedule:
     slots: Tensor | None
     mask: Tensor | None
     initial: bool
-    calls: list[list[TypeCall]] | None = None
-    rows: Tensor | None = None
 
     @property
     def groups(self) -> Groups | None:

@@ -197,9 +197,7 @@ def prop_nodes_topo(
             )
         _check_backend(backend, activation_checkpointing)
         by_type = message_func, reduce_func, apply_node_func
-        typed = graph
-        if isinstance(graph, TreeBatch):
-            typed = graph.heterograph()
+        typed = graph.heterograph() if isinstance(graph, TreeBatch) else graph
         states = run_heterograph(typed, *by_type, backend, compile, activation_checkpointing)
         write(graph, states)
         return

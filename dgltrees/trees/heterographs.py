@@ -37,6 +37,9 @@ _MAILBOX = "mailbox"  # edge data: places in the mailboxes, where positions do n
 Types = Mapping[str, tuple[Tensor, Tensor, Mapping[str, Tensor]]]
 """The ends ``src`` and ``dst`` and the data of the edges of each type, by name."""
 
+Ends = tuple[Tensor, Tensor, Tensor]
+"""The ends ``src`` and ``dst`` of all edges, and the number of nodes of each tree."""
+
 
 class Edges(NamedTuple):
     """The edges of all types together, each mailbox in its order, with numbers and names of types.
@@ -73,43 +76,59 @@ def to_heterograph(graph: DGLGraph, names: Sequence[str] | None, *, single: bool
     """Convert a homogeneous graph to a heterograph.
 
     Arguments:
-        graph: a graph with the numbers of edge types in ``edata["etype"]`` or, if that is missing,
-            in ``edata["pos"]``; without either, the position of a child is its place in the
-            mailbox.
-        names: the names of the numbers; None for child positions.
+        graph: a graph; without numbers of edge types and positions in its edge data, the position
+            of a child is its place in the mailbox.
+        names: see :func:`numbers_of_types`.
         single: whether to make a single edge type, ``child``.
 
     Returns:
         the heterograph, with all node and edge data.
 
     Raises:
-        TreeError: a number has no name, or there are more than :data:`MAX_EDGE_TYPES` types.
+        TreeError: see :func:`numbers_of_types`.
     """
     (src, dst), edata = graph.edges(), dict(graph.edata)
     if names is None:
         edata.setdefault("pos", torch.from_numpy(cumcount(dst.numpy())))
     if single:
         return _grouped(graph, edata, torch.zeros_like(src), [CHILD])
+    hint = 'heterograph(by="type") makes one type, with edata["pos"]'
+    numbers, names = numbers_of_types((src, dst, graph.batch_num_nodes()), edata, names, hint)
+    if not np.array_equal(_by_mailbox(dst, edata, numbers), dst.numpy().argsort(kind="stable")):
+        edata[_MAILBOX] = torch.from_numpy(cumcount(dst.numpy()))
+    return _grouped(graph, edata, numbers, names)
+
+
+def numbers_of_types(
+    graph: Ends, edata: Mapping[str, Tensor], names: Sequence[str] | None, hint: str, tree: int = 0
+) -> tuple[Tensor, tuple[str, ...]]:
+    """Return the number of the type of each edge, ``(E,)``, and the names of the numbers.
+
+    Arguments:
+        graph: the edges.
+        edata: edge data with the numbers in ``etype`` or, if that is missing, in ``pos``.
+        names: the names of the numbers; None for child positions, in ``pos``.
+        hint: how to make a graph with one type, for the error.
+        tree: the number of the first tree, for the error.
+
+    Raises:
+        TreeError: a number has no name, or there are more than :data:`MAX_EDGE_TYPES` types.
+    """
     numbers = edata["pos"] if names is None else edata.get("etype", edata.get("pos"))
     if numbers is None or numbers.dim() != 1 or numbers.is_floating_point():
         field = "pos" if names is None else "etype"
         got = "none" if numbers is None else f"{numbers.dtype} of shape {tuple(numbers.shape)}"
         raise TreeError(f"expected integers as edge types in edata[{field!r}], got {got}")
-    count = max(1, 1 + int(numbers.max())) if names is None and len(src) else len(names or [""])
-    wrong = (numbers < 0) | (numbers >= min(count, MAX_EDGE_TYPES))
+    if names is None:
+        names = child_names(max(1, 1 + int(numbers.max())) if len(numbers) else 1)
+    wrong = (numbers < 0) | (numbers >= min(len(names), MAX_EDGE_TYPES))
     if wrong.any():
-        edge, few = int(wrong.int().argmax()), count <= MAX_EDGE_TYPES
-        expected = f"from 0 to {count - 1}" if few else f"below {MAX_EDGE_TYPES:,}"
-        hint = "" if few else '; heterograph(by="type") makes one type, with edata["pos"]'
-        raise edge_error(
-            f"expected an edge type {expected}, got {int(numbers[edge])}{hint}",
-            (src, dst, graph.batch_num_nodes()),
-            edge,
-        )
-    names = child_names(count) if names is None else names[:MAX_EDGE_TYPES]
-    if not np.array_equal(_by_mailbox(dst, edata, numbers), dst.numpy().argsort(kind="stable")):
-        edata[_MAILBOX] = torch.from_numpy(cumcount(dst.numpy()))
-    return _grouped(graph, edata, numbers, names)
+        edge, few = int(wrong.int().argmax()), len(names) <= MAX_EDGE_TYPES
+        expected = f"from 0 to {len(names) - 1}" if few else f"below {MAX_EDGE_TYPES:,}"
+        number, hint = int(numbers[edge]), "" if few else f"; {hint}"
+        got = f"{number}, which has no name" if number < 0 else f"{number}{hint}"
+        raise edge_error(f"expected an edge type {expected}, got {got}", graph, edge, tree)
+    return numbers, tuple(names[:MAX_EDGE_TYPES])
 
 
 def _by_mailbox(dst: Tensor, edata: Mapping[str, Tensor], numbers: Tensor) -> NDArray[np.int64]:
@@ -169,11 +188,8 @@ def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edg
             "dgl.to_homogeneous(graph) makes one"
         )
     if not has_names(graph):
-        src, dst = graph.edges()
-        edata = dict(graph.edata)
-        return Edges(
-            src.long().cpu(), dst.long().cpu(), edata, None if names is None else tuple(names)
-        )
+        src, dst = (end.long().cpu() for end in graph.edges())
+        return Edges(src, dst, dict(graph.edata), None if names is None else tuple(names))
     return join_types(types_of(graph), graph.batch_num_nodes(), names)
 
 
@@ -197,8 +213,7 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
         the edges.
 
     Raises:
-        TreeError: see :func:`from_heterograph`.
-        ConfigError: see :func:`from_heterograph`.
+        TreeError, ConfigError: see :func:`from_heterograph`.
     """
     names = names_of_types([types]) if names is None else tuple(names)
     for unknown in (name for name in types if name not in names):
@@ -211,29 +226,26 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
     src, dst = (torch.cat(parts).long().cpu() for parts in ends)
     counts = torch.tensor([len(types[name][0]) for name in filled])
     numbers = torch.tensor([names.index(name) for name in filled]).repeat_interleave(counts)
-
-    def error(message: str, wrong: Tensor) -> TreeError:
-        return edge_error(message, (src, dst, sizes), int(wrong.int().argmax()))
-
     edata = {}
     for field in dict.fromkeys(f for name in filled for f in types[name][2]):
         for name in filled:
             if field not in types[name][2]:
-                raise error(
-                    f"missing edge data {field!r} of an edge of type {name!r}",
-                    numbers == names.index(name),
-                )
+                edge = int((numbers == names.index(name)).int().argmax())
+                message = f"missing edge data {field!r} of an edge of type {name!r}"
+                raise edge_error(message, (src, dst, sizes), edge)
         edata[field] = torch.cat([types[name][2][field] for name in filled])
     for field in ("pos", "etype") if are_positions(names) else ("etype",):
         given = edata.get(field, numbers).cpu()
-        if given.shape != numbers.shape or not torch.equal(given.long(), numbers):
-            wrong = given != numbers if given.shape == numbers.shape else numbers >= 0
+        given = given.flatten(1) if given.dim() > 1 else given[:, None]
+        wrong = (given != numbers[:, None]).any(1)
+        if wrong.any():
             edge = int(wrong.int().argmax())
-            raise error(
+            raise edge_error(
                 f"expected {field} {int(numbers[edge])} of an edge of type "
-                f"{names[int(numbers[edge])]!r}, got {given[edge].tolist()}; list the names in the "
-                "order of their numbers, etype_names=[...]",
-                wrong,
+                f"{names[int(numbers[edge])]!r}, got {given[edge].squeeze(0).tolist()}; list the "
+                "names in the order of their numbers, etype_names=[...]",
+                (src, dst, sizes),
+                edge,
             )
         edata[field] = numbers
     order = torch.from_numpy(_by_mailbox(dst, edata, numbers))
@@ -282,11 +294,10 @@ def names_of_types(graphs: Sequence[Types]) -> tuple[str, ...]:
     return tuple(sorted(types, key=numbers.__getitem__))
 
 
-def edge_error(message: str, graph: tuple[Tensor, Tensor, Tensor], edge: int) -> TreeError:
-    """Return the error for an edge of a graph with ends ``src``, ``dst`` and sizes of trees."""
+def edge_error(message: str, graph: Ends, edge: int, first: int = 0) -> TreeError:
+    """Return the error for an edge of a graph, whose first tree has the number ``first``."""
     src, dst, sizes = graph
     offsets = offsets_of(sizes.cpu())
     tree, node = locate(offsets, int(dst[edge]))
-    return TreeError(
-        f"{message} (edge from node {int(src[edge]) - int(offsets[tree])})", tree=tree, node=node
-    )
+    up = int(src[edge]) - int(offsets[tree])
+    return TreeError(f"{message} (edge from node {up})", tree=first + tree, node=node)

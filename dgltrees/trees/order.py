@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.segments import run_offsets, running_sum
+from dgltrees.trees.segments import locate, run_offsets, running_sum
 
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
@@ -37,6 +37,35 @@ def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
         depth += remaining
         above = above[above]
     return np.where(is_root[above], depth, -1).astype(np.int32)
+
+
+def cycle_of(src: NDArray[np.int64], dst: NDArray[np.int64]) -> list[int]:
+    """Return the nodes of a cycle of a graph that has one, from the smallest, along the edges."""
+    import networkx  # only for errors
+
+    graph = networkx.DiGraph(zip(src.tolist(), dst.tolist()))
+    nodes = [edge[0] for edge in networkx.find_cycle(graph)]
+    first = nodes.index(min(nodes))
+    return [*nodes[first:], *nodes[:first]]
+
+
+def cycle_error(
+    src: NDArray[np.int64], dst: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> TreeError:
+    """Return the error for a graph with a cycle, which names the nodes of the cycle.
+
+    Arguments:
+        src, dst: the ends of the edges.
+        offsets: the first node of each tree.
+    """
+    cycle = cycle_of(src, dst)
+    tree, node = locate(offsets, cycle[0])
+    shown = [str(each - int(offsets[tree])) for each in cycle[:8]]
+    more = [f"({len(cycle) - 8} more)"] if len(cycle) > 8 else []
+    got = f"the cycle {' -> '.join([*shown, *more, shown[0]])}; remove one of its edges"
+    if len(cycle) == 1:
+        got = "an edge from this node to itself; remove it, as with dgl.remove_self_loop(graph)"
+    return TreeError(f"expected a graph without cycles, got {got}", tree=tree, node=node)
 
 
 def parents_of_depths(

@@ -1,4 +1,4 @@
-"""Baselines without trees: random order, and scikit-learn's models over bags of nodes."""
+"""Baselines without trees: random order, and scikit-learn's models over flat features."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from dgltrees.metrics.classes import class_metrics
 from dgltrees.metrics.ranks import order_metrics, rank_within
 from dgltrees.metrics.regression import number_metrics
+from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.on_disk import DiskForest
-from dgltrees.trees.schema import NUMBERS
-from dgltrees.trees.segments import owner
 
 _MOST_EXAMPLES = 20_000  # of those on disk
 _ORDERS = 20  # number of random orders
-_MOST_NAMES = 256  # counted per column; rarer ones are left out
 
 
 def some_examples(task: Any, data: LabeledTrees | None) -> LabeledTrees | None:
@@ -35,73 +33,10 @@ def some_examples(task: Any, data: LabeledTrees | None) -> LabeledTrees | None:
     return data.select(np.flatnonzero(np.isin(groups, chosen)))
 
 
-def frequent_names(train: LabeledTrees) -> dict[str, NDArray[np.int64]]:
-    """Return the ids of the 256 most frequent categories of each column in the training trees."""
-    forest, frequent = train.forest, {}
-    for name in forest.vocabs:
-        frequent[name] = np.argsort(-forest.name_counts(name), kind="stable")[:_MOST_NAMES]
-    return frequent
-
-
-def bag_features(
-    data: LabeledTrees, names: Mapping[str, NDArray[np.int64]], *, nodes: bool
-) -> NDArray[np.float64]:
-    """Return features of the bag of nodes of each tree, which ignore order and edges.
-
-    They are the counts of categories; sum, mean and maximum of numbers (0 if all are missing); the
-    mean of the vectors of text; and the numbers of nodes and levels. A pair of trees with features
-    a and b has a, b, |a - b| and a * b, as the head of a model of pairs. A node has the features of
-    its own columns, its depth and its number of children.
-
-    Arguments:
-        data: examples that a schema has encoded.
-        names: the ids to count in each column of categories; see :func:`frequent_names`.
-        nodes: whether rows are nodes; otherwise trees or pairs.
-
-    Returns:
-        ``(R, F)`` features of each row.
-    """
-    forest = data.forest
-    rows = forest.num_nodes if nodes else len(forest)
-    row_of_node = np.arange(rows) if nodes else owner(forest.sizes)
-    features: list[NDArray[Any]] = []
-    for name, vocab in forest.vocabs.items():
-        place = np.full(len(vocab) + 1, -1)  # the last is that of a missing name, -1
-        place[names[name]] = np.arange(len(names[name]))
-        places = place[forest.columns[name].reshape(forest.num_nodes, -1)]
-        counts = np.zeros((rows, len(names[name])))
-        node, slot = np.nonzero(places >= 0)
-        np.add.at(counts, (row_of_node[node], places[node, slot]), 1)
-        features.append(counts)
-    if NUMBERS in forest.columns:
-        values = np.asarray(forest.columns[NUMBERS], np.float64)
-        present = ~np.isnan(values)
-        total = np.zeros((rows, values.shape[1]))
-        count, largest = np.zeros_like(total), np.full_like(total, -np.inf)
-        np.add.at(total, row_of_node, np.where(present, values, 0.0))
-        np.add.at(count, row_of_node, present)
-        np.maximum.at(largest, row_of_node, np.where(present, values, -np.inf))
-        largest = np.where(count > 0, largest, 0.0)
-        features += [total, total / np.maximum(count, 1), largest]
-        features += [np.sign(f) * np.log1p(np.abs(f)) for f in (total, largest)]
-    for column in data.inputs:
-        if column.kind == "text" and not column.named:
-            means = np.zeros((rows, column.size))
-            np.add.at(means, row_of_node, forest.columns[column.name])
-            features.append(means / np.bincount(row_of_node, minlength=rows)[:, None])
-    shape = (forest.depth, forest.degree) if nodes else (forest.depths, forest.sizes)
-    features.append(np.stack(shape, 1).astype(np.float64))
-    each = np.concatenate(features, 1)
-    if data.arity == 1:
-        return each
-    a, b = each[0::2], each[1::2]
-    return np.concatenate([a, b, np.abs(a - b), a * b], 1)
-
-
 def bag_baselines(
     task: Any, train: LabeledTrees, parts: Mapping[str, LabeledTrees | None]
 ) -> dict[str, dict[str, Any]]:
-    """Return metrics of two models over :func:`bag_features`: ``linear`` and ``boosting``.
+    """Return metrics of two models over flat features: ``linear`` and ``boosting``.
 
     They are scikit-learn's RidgeCV or LogisticRegression over standardised features, and its
     histogram gradient boosting. They learn logarithms if all training targets are positive and the
@@ -123,7 +58,7 @@ def bag_baselines(
     def table(data: LabeledTrees) -> tuple[NDArray[np.float64], NDArray[Any]]:
         rows = task.labeled(data)
         y = task.targets(data).reshape(len(rows), -1)[rows, 0]
-        return bag_features(data, names, nodes=task.nodes)[rows], y
+        return flat_features(data, names, nodes=task.nodes)[1][rows], y
 
     def measure(model: Any, data: LabeledTrees) -> dict[str, float]:
         x, y = table(data)
@@ -144,8 +79,8 @@ def rank_baselines(
     """Return metrics of ``chance``, ``linear`` and ``boosting``.
 
     Chance is a random order. The others are the models of :func:`bag_baselines`. They predict the
-    relative rank of a tree in its group, from 0 to 1, from its :func:`bag_features` and their
-    differences from the mean of the group.
+    relative rank of a tree in its group, from 0 to 1, from its flat features and their differences
+    from the mean of the group.
 
     Arguments:
         task: the task.
@@ -162,7 +97,7 @@ def rank_baselines(
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Return features, targets and groups of the trees in groups with different targets."""
         rows = task.labeled(data)
-        each = bag_features(data, names, nodes=False)[rows]
+        each = flat_features(data, names)[1][rows]
         _, groups = np.unique(task.groups(data)[rows], return_inverse=True)
         sums = np.zeros((int(groups.max()) + 1, each.shape[1]))
         np.add.at(sums, groups, each)

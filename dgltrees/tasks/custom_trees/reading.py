@@ -203,7 +203,8 @@ def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
     """Warn once per model of absent columns, and once of categories that it has not learned."""
     of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
     absent = [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
-    if absent and "absent" not in schema.reported:
+    none = not {c.name for c in schema.inputs} & {*forest.columns}  # which the schema refuses
+    if absent and not none and "absent" not in schema.reported:
         schema.reported.add("absent")
         warnings.warn(
             f"the trees{of} have no column {', '.join(absent)}, which the training trees have; "

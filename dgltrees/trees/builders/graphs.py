@@ -15,15 +15,16 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.tables import forest_of_rows, roots_of_rows
 from dgltrees.trees.forest import Forest, typed_batch
 from dgltrees.trees.heterographs import (
-    MAX_EDGE_TYPES,
     NODE,
     are_positions,
     child_names,
     has_names,
     join_types,
     names_of_types,
+    numbers_of_types,
     types_of,
 )
+from dgltrees.trees.order import cycle_error, depths
 from dgltrees.trees.segments import cumcount, locate, offsets_of
 from dgltrees.trees.shared import in_cycle
 from dgltrees.trees.vocabulary import Vocabulary
@@ -246,17 +247,10 @@ def to_pyg(
     graph = HeteroData()
     graph[NODE].num_nodes = batch.num_nodes
     graph[NODE].update(batch.ndata)
-    numbers = batch.edata["pos" if etype is None else "etype"]
     names = batch.etype_names or child_names(max(1, 1 + int(forest.pos.max(initial=0))))
-    if len(names) > MAX_EDGE_TYPES or (numbers < 0).any():
-        node = int(batch.src[numbers.argmin()])
-        got = f"{len(names):,} types" if len(names) > MAX_EDGE_TYPES else "a node without a name"
-        raise TreeError(
-            f"expected at most {MAX_EDGE_TYPES:,} edge types and a name of every edge, got {got}; "
-            "hetero=False makes one type, with the edge attribute pos",
-            tree=tree,
-            node=node,
-        )
+    ends = batch.src, batch.dst, batch.sizes
+    hint = "hetero=False makes one type, with the edge attribute pos"
+    numbers, names = numbers_of_types(ends, batch.edata, names, hint, tree)
     for number, name in enumerate(names):  # all, since PyG batches graphs of the same types
         chosen = numbers == number
         graph[NODE, name, NODE].edge_index = index[:, chosen]
@@ -294,8 +288,6 @@ def _forest_of_edges(
     src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
     dst = np.concatenate([graph.dst.numpy() + first for graph, first in zip(graphs, offsets)])
     child, up = (dst, src) if down else (src, dst)
-    for loop in np.flatnonzero(src == dst)[:1]:
-        raise error("expected a tree, got an edge from the node to itself", int(src[loop]))
     columns = _stacked([graph.ndata for graph in graphs], "node")
     edges = _stacked([graph.edata for graph in graphs], "edge")
     shared = np.full(len(own), -1) if share else None
@@ -306,8 +298,6 @@ def _forest_of_edges(
         child[further] = len(own) + np.arange(len(again))
         own, shared = np.append(own, again), np.append(shared, again)
         columns = {name: values[own] for name, values in columns.items()}
-        for row in np.flatnonzero(in_cycle(own, child, up))[:1]:
-            raise error("expected a graph without cycles, got a cycle through the node", int(row))
     parents = np.bincount(child, minlength=len(own))
     if (parents > 1).any():
         row = int(np.argmax(parents > 1))
@@ -319,6 +309,8 @@ def _forest_of_edges(
         )
     parent = np.full(len(parents), -1)
     parent[child] = up
+    if (in_cycle(own, child, up) if share else depths(parent) < 0).any():
+        raise cycle_error(src, dst, offsets)
     names = _names_of_types(graphs, edges)
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
@@ -336,7 +328,7 @@ def _forest_of_edges(
         floats = np.full((len(parent), *values.shape[1:]), np.nan, dtype)
         floats[child] = values
         columns[name] = floats
-    root = roots_of_rows(parent, error, lambda row: locate(offsets, row)[1])
+    root = roots_of_rows(parent, error)
     return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs, shared=shared)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.heterographs import CHILD, are_positions
+from dgltrees.trees.segments import cumcount
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -84,55 +85,52 @@ def from_networkx(
     )
 
 
-def _edges(graph: Any) -> Iterator[tuple[Any, int, Any, Any, dict[Any, Any]]]:
-    """Iterate over parent, number among its edges, child, key (or None) and attributes of edges."""
-    for up, row in graph.adjacency():
-        edges = (
-            (node, key, data)
-            for node, keyed in row.items()
-            for key, data in (keyed.items() if graph.is_multigraph() else [(None, keyed)])
-        )
-        for place, (node, key, data) in enumerate(edges):
-            yield up, place, node, key, dict(data)
-
-
 def _add_graph(
     lists: NodeLists, graph: Any, tree: int, names: str | None, etype: str, share: bool
 ) -> None:
     """Append the nodes of the ``tree``-th graph, with the attributes of each as objects."""
-    if not graph.is_directed():
-        raise TreeError(
-            f"expected a networkx.DiGraph with edges from parent to child, "
-            f"got a {type(graph).__name__}",
-            tree=tree,
-        )
-    index = {node: i for i, node in enumerate(graph)}
-    rows: list[dict[str, Any]] = [{} if names is None else {names: node} for node in graph]
+
+    def error(message: str, node: int | None = None) -> TreeError:
+        return TreeError(message, tree=tree, node=node)
 
     def add(node: int, attributes: Mapping[Any, Any]) -> None:
         for key, value in attributes.items():
             if not isinstance(key, str) or key in rows[node]:
                 expected = "one attribute of a name" if isinstance(key, str) else "text as name"
-                raise TreeError(
-                    f"expected {expected} at a node and the edge to it, got {key!r}",
-                    tree=tree,
-                    node=node,
-                )
+                raise error(f"expected {expected} at a node and the edge to it, got {key!r}", node)
             rows[node][key] = value
 
+    if not graph.is_directed():
+        raise error(
+            "expected a networkx.DiGraph with edges from parent to child, got a "
+            f"{type(graph).__name__}"
+        )
+    index = {node: i for i, node in enumerate(graph)}
+    rows: list[dict[str, Any]] = [{} if names is None else {names: node} for node in graph]
     for node, attributes in graph.nodes(data=True):
         add(index[node], attributes)
-    has_pos = any("pos" in data for *_, data in _edges(graph))
-    keys = {key for *_, key, _ in _edges(graph) if isinstance(key, str)}
-    by_key = bool(keys) and are_positions(list(keys))
+    edges: Iterable[tuple[Any, Any, Any, dict[Any, Any]]]
+    if graph.is_multigraph():
+        edges = graph.edges(keys=True, data=True)
+    else:
+        edges = [(up, node, None, data) for up, node, data in graph.edges(data=True)]
+    keys = [key for _, _, key, _ in edges if isinstance(key, str)]
+    by_key = bool(keys) and are_positions(keys)
+    has_pos = by_key or any("pos" in attributes for *_, attributes in edges)
+    places = cumcount(np.array([index[up] for up, *_ in edges], np.int64)).tolist()
     parent, pos, shared = [-1] * len(index), [0] * len(index), [-1] * len(index)
-    for up, place, node, key, attributes in _edges(graph):
-        child = index[node]
-        if up == node or (parent[child] >= 0 and not share):
-            expected = "an edge to another node" if up == node else "one edge to a node"
-            got = "one from the node itself to" if up == node else "two to"
-            cure = "" if up == node else "; share=True accepts shared children"
-            raise TreeError(f"expected {expected}, got {got} {node!r}{cure}", tree=tree, node=child)
+    for place, (up, node, key, data) in zip(places, edges):
+        child, attributes = index[node], dict(data)
+        if up == node:
+            raise error(
+                f"expected an edge to another node, got one from the node itself to {node!r}", child
+            )
+        if parent[child] >= 0 and not share:
+            raise error(
+                f"expected one edge to a node, got two to {node!r}; share=True accepts shared "
+                "children",
+                child,
+            )
         if parent[child] >= 0:  # the edge to a further parent is that of a new row
             rows.append({} if names is None else {names: node})
             for each, value in ((shared, child), (parent, -1), (pos, 0)):
@@ -140,34 +138,25 @@ def _add_graph(
             child = len(rows) - 1
             add(child, graph.nodes[node])
         parent[child] = index[up]
-        if by_key and not has_pos:
-            if not isinstance(key, str):
-                raise TreeError(
-                    f"expected a key such as 'child0' of every edge, got {key!r} "
-                    f"on the edge from {up!r} to {node!r}",
-                    tree=tree,
-                    node=child,
-                )
-            place = int(key.removeprefix(CHILD))
-        elif has_pos:
-            place = attributes.pop("pos", None)
-            if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
-                raise TreeError(
-                    f"expected an integer 'pos' on every edge, got {place!r} "
-                    f"on the edge to {node!r}",
-                    tree=tree,
-                    node=child,
-                )
-            if by_key and key != f"{CHILD}{place}":
-                raise TreeError(
-                    f"expected 'pos' to be the position of the key {key!r}, got {place} "
-                    f"on the edge from {up!r} to {node!r}",
-                    tree=tree,
-                    node=child,
-                )
-        pos[child] = int(place)
         if isinstance(key, str) and not by_key:
             add(child, {etype: key})
+        elif isinstance(key, str):
+            number = int(key.removeprefix(CHILD))
+            if attributes.setdefault("pos", number) != number:
+                raise error(
+                    f"expected 'pos' to be the position of the key {key!r}, got "
+                    f"{attributes['pos']} on the edge from {up!r} to {node!r}",
+                    child,
+                )
+        if has_pos:
+            place = attributes.pop("pos", None)
+            if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
+                expected, got = "an integer 'pos'", f"{place!r}"
+                if by_key:
+                    expected, got = f"{expected} or a key such as 'child0'", f"{got} and {key!r}"
+                ends = f"from {up!r} to {node!r}"
+                raise error(f"expected {expected} of every edge, got {got} {ends}", child)
+        pos[child] = int(place)
         add(child, attributes)
     for row, target in enumerate(shared if share else []):
         add(row, {SHARED: target})

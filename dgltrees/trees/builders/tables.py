@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import RowError, typed_columns
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.order import depths, parents_of_depths
+from dgltrees.trees.order import cycle_of, depths, parents_of_depths
 from dgltrees.trees.segments import cumcount, inverse, offsets_of, run_offsets
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
@@ -47,15 +47,12 @@ def parents_of_ids(
     return np.where(known, order[place], -1), first
 
 
-def roots_of_rows(
-    parent: NDArray[np.int64], error: RowError, number: Callable[[int], int] = int
-) -> NDArray[np.int64]:
+def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int64]:
     """Find the row of the root above each row.
 
     Arguments:
         parent: ``(N,)`` the row of each row's parent, -1 at roots.
         error: makes the error to raise from a message and a row.
-        number: returns the number of a row in the error; default: the row.
 
     Returns:
         ``(N,)`` the rows of the roots.
@@ -65,18 +62,11 @@ def roots_of_rows(
     """
     cyclic = depths(parent) < 0
     if cyclic.any():
-        row = int(np.argmax(cyclic))
-        above = row
-        for _ in range(len(parent)):
-            above = int(parent[above])  # ends in the cycle
-        cycle = [above]
-        while parent[cycle[-1]] != above and len(cycle) < 5:
-            cycle.append(int(parent[cycle[-1]]))
-        names = ", ".join(str(number(each)) for each in cycle)
-        more = "" if parent[cycle[-1]] == above else ", ..."
+        cycle = cycle_of(np.flatnonzero(cyclic), parent[cyclic])
+        names = ", ".join(map(str, cycle[:5])) + ", ..." * (len(cycle) > 5)
         raise error(
-            f"expected parents that lead to a root, got a cycle at or above it ({names}{more})",
-            row,
+            f"expected parents that lead to a root, got a cycle at or above it ({names})",
+            int(np.argmax(cyclic)),
         )
     root = np.where(parent < 0, np.arange(len(parent)), parent)
     while not np.array_equal(root, root[root]):

@@ -15,7 +15,6 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import read
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
@@ -108,32 +107,6 @@ def test_baselines_are_reported_unless_they_are_not_wanted(tmp_path: Path, wante
     path = write(tmp_path / "plans.jsonl", PLANS)
     result = train(settings("classify", path, target="speed", baselines=wanted), tmp_path / "run")
     assert set(result.get("baselines", {})) == ({"linear", "boosting"} if wanted else set())
-
-
-def test_bags_hold_counts_sums_and_largest_values(tmp_path: Path) -> None:
-    records = [
-        {"plan": {"n": "a", "x": 2.0, "Plans": [{"n": "b", "x": 3.0}, {"n": "a"}]}, "y": 1.0},
-        {"plan": {"n": "b", "x": -1.0}, "y": 2.0},
-    ]
-    small = settings("regress", write(tmp_path / "f.jsonl", records), target="y", valid_fraction=0)
-    train_examples = load_splits(small.task, small.data).train
-    names = train_examples.forest.vocabs["n"].names
-    bag = bag_features(train_examples, {"n": np.arange(len(names))}, nodes=False)
-    assert bag[:, [names.index("a"), names.index("b")]].tolist() == [[2, 1], [0, 1]]
-    assert bag[:, len(names) : len(names) + 3].tolist() == [[5, 2.5, 3], [-1, -1, -1]]
-    assert bag[:, -2:].tolist() == [[1, 3], [0, 1]]
-    frequent = bag_features(train_examples, {"n": np.array([names.index("b")])}, nodes=False)
-    assert (
-        frequent.tolist() == bag[:, [names.index("b"), *range(len(names), bag.shape[1])]].tolist()
-    )
-
-
-def test_bags_count_the_names_that_are_most_frequent_in_training() -> None:
-    vocab = Vocabulary(["once", "often", "never", "twice"])
-    columns = {"n": np.array([1, 0, 3, 1, 3, 1, -1])}
-    forest = Forest.build([-1, 0, 1, 2, 3, 4, 5], columns=columns, vocabs={"n": vocab})
-    (ids,) = frequent_names(LabeledTrees(forest, {})).values()
-    assert vocab.decode(ids) == ["often", "twice", "once", "never"]
 
 
 NO_COST = [{**PLANS[0], "cost": "n/a"}]

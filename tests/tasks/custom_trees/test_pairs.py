@@ -6,15 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dgltrees import Forest, TreePairs, load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.custom_trees.baselines import bag_features, frequent_names
-from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
 from tests.training.samples import PLANS as OWN
 from tests.training.samples import SAMPLES
@@ -70,17 +67,6 @@ def test_a_run_predicts_pairs_that_have_no_target(
     assert all(set(line) == keys for line in lines)
     assert [*run.predict(forests(RECORDS))] == lines
     assert run.encode(forests(RECORDS[:3])).shape == (3, 2 * 8)
-
-
-def test_bags_of_two_trees_are_compared() -> None:
-    chosen = settings("regress-pairs", target="relatedness_score", valid_fraction=0)
-    examples = load_splits(chosen.task, chosen.data).train
-    bag = bag_features(examples, frequent_names(examples), nodes=False)
-    a, b, difference, product = np.split(bag, 4, axis=1)
-    np.testing.assert_array_equal(difference, abs(a - b))
-    np.testing.assert_array_equal(product, a * b)
-    first = [json.dumps(record["first"]).count('"word"') for record in RECORDS]
-    assert a[:, -1].tolist() == first
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def broken(src: Any, dst: Any, **data: torch.Tensor) -> dgl.DGLGraph:
         ([broken([0, 0, 1], [1, 2, 2])], "tree 1, node 0: expected a tree, in which a node has at"),
         (
             [broken([0, 1, 2], [1, 2, 0])],
-            "tree 1, node 0: expected parents that lead to a root",
+            "tree 1, node 0: expected a graph without cycles, got the cycle 0 -> 1 -> 2 -> 0",
         ),
         ([dgl.graph([])], "tree 1: expected nodes in every graph, got none"),
         ([dgl.graph(([0], [1]))], "tree 1: expected the node data of the first graph, x, got none"),
@@ -154,12 +154,11 @@ def both() -> dgl.DGLGraph:
         ),
         (
             [dgl.graph(([1], [0])), dgl.graph(([0, 1, 2], [1, 2, 1]))],
-            "tree 1, node 0: expected parents that lead to a root, got a cycle at or "
-            "above it (1, 2)",
+            "tree 1, node 1: expected a graph without cycles, got the cycle 1 -> 2 -> 1; remove",
         ),
         (
             dgl.graph(([0, 1], [0, 0])),
-            "tree 0, node 0: expected a tree, got an edge from the node to itself",
+            "tree 0, node 0: expected a graph without cycles, got an edge from this node to itself",
         ),
         (
             dgl.heterograph({("n", "child3", "n"): ([1, 2], [0, 0])}),

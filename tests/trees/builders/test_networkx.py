@@ -51,7 +51,8 @@ def multigraph(*edges: tuple[Any, ...]) -> networkx.MultiDiGraph:
         ),
         (
             multigraph((0, 1, "child3"), (0, 2, 0)),
-            "tree 1, node 2: expected a key such as 'child0' of every edge, got 0 on the edge from",
+            "tree 1, node 2: expected an integer 'pos' or a key such as 'child0' of every edge, "
+            "got None and 0 from 0 to 2",
         ),
         (
             multigraph((0, 1, "child3", {"pos": 1})),
@@ -67,7 +68,7 @@ def multigraph(*edges: tuple[Any, ...]) -> networkx.MultiDiGraph:
         ),
         (
             graph((0, 1, {"pos": 0}), (0, 2)),
-            "tree 1, node 2: expected an integer 'pos' on every edge, got None on the edge to 2",
+            "tree 1, node 2: expected an integer 'pos' of every edge, got None from 0 to 2",
         ),
     ],
 )

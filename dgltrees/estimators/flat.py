@@ -1,0 +1,129 @@
+"""Flat features of trees, for models of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dgltrees.errors import settings_called
+from dgltrees.estimators.inputs import Trees, as_examples
+from dgltrees.formats.format import RecordLayout, complete_layout
+from dgltrees.formats.records import is_records, listed, single, trees_of_records
+from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
+from dgltrees.tasks.custom_trees.reading import input_examples
+from dgltrees.tasks.custom_trees.settings import CustomTreesData
+from dgltrees.trees import LabeledTrees
+
+
+class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Transformer of trees into rows of numbers, which ignore order and edges.
+
+    ``make_pipeline(FlatFeatures(), HistGradientBoostingRegressor())`` is a model without trees, to
+    compare an estimator with. The features are counts of categories, sums, means and maxima of
+    numbers, over all nodes and over those of each type, the columns of the root, and the size and
+    depth of the tree.
+
+    Arguments:
+        features: the input columns, or their kinds by name; default: all columns, with inferred
+            kinds.
+        children_key: the key of the children, if trees are nested dictionaries; default: inferred.
+        share: whether a dictionary that occurs several times in a tree is one node, see
+            :class:`~dgltrees.TreeRegressor`.
+
+    Attributes:
+        schema_: the columns of the training trees.
+        feature_names_out_: the names of the features.
+
+    Example:
+        >>> trees = [{"op": "join", "children": [{"op": "scan", "rows": rows}]} for rows in (1, 5)]
+        >>> flat = FlatFeatures().fit(trees)
+        >>> table = flat.transform(trees)
+        >>> table[:, flat.get_feature_names_out().tolist().index("sum rows")]
+        array([1., 5.])
+    """
+
+    def __init__(
+        self,
+        *,
+        features: Sequence[str] | Mapping[str, str] | None = None,
+        children_key: str | None = None,
+        share: bool | None = None,
+    ) -> None:
+        self.features, self.children_key, self.share = features, children_key, share
+
+    def fit(self, X: Trees, y: Any = None) -> FlatFeatures:
+        """Learn the columns and the frequent categories of trees.
+
+        Arguments:
+            X: the trees, or pairs of trees, as an estimator takes them.
+            y: has no effect.
+
+        Returns:
+            the transformer itself.
+
+        Raises:
+            TreeError: the trees cannot be read.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Trees, y: Any = None, **unread: Any) -> NDArray[np.float64]:
+        """Learn from trees, see :meth:`fit`, and return their features, ``(n, features)``."""
+        trees = listed(X)
+        self.layout_ = RecordLayout(children_key=self.children_key)
+        if is_records(trees):
+            self.layout_ = complete_layout(self.layout_, map(single, trees[:100]))
+        data = self._examples(X, None)
+        self.schema_ = data.schema
+        self.frequent_ = frequent_names(data)
+        names, table = flat_features(data, self.frequent_)
+        self.feature_names_out_ = np.array(names, object)
+        return table
+
+    def transform(self, X: Trees) -> NDArray[np.float64]:
+        """Return the features of trees.
+
+        Arguments:
+            X: the trees, or pairs of trees.
+
+        Returns:
+            ``(n_trees, n_features)``.
+
+        Raises:
+            TreeError: the trees cannot be read, or have none of the columns.
+        """
+        check_is_fitted(self)
+        return flat_features(self._examples(X, self.schema_), self.frequent_)[1]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the features, such as ``sum rows``; the argument has no effect."""
+        check_is_fitted(self)
+        return self.feature_names_out_
+
+    def _examples(self, X: Trees, schema: Any) -> LabeledTrees:
+        """Return the trees, encoded by a schema; None to infer one."""
+        trees = listed(X)
+        if is_records(trees):
+            raw, _ = trees_of_records(trees, self.layout_, self.share)
+        else:
+            raw = as_examples(trees)
+        with settings_called({"data.features": "features"}):
+            settings = CustomTreesData(features=self.features, target="")  # type: ignore[arg-type]
+            data = input_examples(raw, settings, schema)
+        if schema is None:
+            for vocab in data.schema.vocabs.values():
+                vocab.freeze()
+        return data
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of scikit-learn: trees instead of arrays."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.dict = False, True
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.requires_fit = True
+        return tags
