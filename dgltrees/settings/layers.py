@@ -52,10 +52,12 @@ class TrainingSettings:
     monitor: str | None = None
     """Validation metric that determines the best epoch; default: the task's first metric."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
-    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
-    batch_size: Count = 25
-    """Number of examples per batch, over all processes; for running text, the number of parts of it
-    that are read in parallel."""
+    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises. With
+    linear, monitor loss and no patience, the best epoch is the last one whose validation loss is
+    within one standard error of the lowest."""
+    batch_size: Count | None = 25
+    """Number of examples per batch, over all processes; null: 32, or fewer (at least 4) for 30 steps
+    an epoch."""
     max_nodes: Count | None = None
     """Largest number of nodes per batch, over all processes; default: no limit."""
     bucket_batches: Count = 50
@@ -103,6 +105,9 @@ class StatefulTraining(TrainingSettings):
         *TrainingSettings.hidden,
     )
 
+    batch_size: Count = 25
+    """Number of parts of the text that are read in parallel, over all processes."""
+
 
 @dataclass(frozen=True)
 class PretrainedTraining(TrainingSettings):
@@ -115,9 +120,9 @@ class PretrainedTraining(TrainingSettings):
 class GroupedTraining(PretrainedTraining):
     """Settings of the training loop over groups of examples."""
 
-    batch_size: Count = 25
+    batch_size: Count | None = 25
     """Number of examples in a batch, over all processes, in whole groups; a larger group is a batch
-    by itself."""
+    by itself. null: 32, or fewer (at least 4) for 30 steps an epoch."""
 
 
 class Settings:
@@ -206,11 +211,8 @@ class Settings:
 
     @property
     def compared(self) -> Metric:
-        """The metric that compares runs: the monitored metric, or the task's first.
-
-        It is the first one if the schedule ``halve`` requires a loss as the monitored metric.
-        """
-        return self.task.metrics[0] if self.training.schedule == "halve" else self.monitored
+        """The metric that compares runs: the monitored one, or the task's first if that is a loss."""
+        return self.task.metrics[0] if self.monitor.endswith("loss") else self.monitored
 
     def replace(self, section: str, **values: Any) -> Settings:
         """Return the settings with other values of a section; drop those without effect."""
