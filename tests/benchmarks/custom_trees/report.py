@@ -76,33 +76,33 @@ def table(lines: Sequence[Line]) -> str:
 
 def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of ``datasets/results``: losses of ``folds``, or of ``away``."""
-    for task, found, models in _cells(lines):
+    for task, found, models in cells(lines):
         if found != part:
             continue
         each = {model: _mean_total(lines) for model, lines in models.items()}
-        cells = {
+        row = {
             "task": task,
             "folds": len(models["chosen"]),
             "trees": models["chosen"][0]["train"],
         }
-        cells |= {model: f"{value:.3f}" for model, value in each.items()}
+        row |= {model: f"{value:.3f}" for model, value in each.items()}
         for model in ("default", "best"):
             if model in models:
                 gain, error = difference(models[model], models["chosen"])
-                cells[f"{model}_gain"] = f"'{100 * gain:+.1f} ± {100 * error:.1f}'"
-                cells[f"{model}_seconds"] = f"{_mean(models[model], 'seconds'):.0f}"
-        yield "- {" + ", ".join(f"{key}: {value}" for key, value in cells.items()) + "}"
+                row[f"{model}_gain"] = f"'{100 * gain:+.1f} ± {100 * error:.1f}'"
+                row[f"{model}_seconds"] = f"{_mean(models[model], 'seconds'):.0f}"
+        yield "- {" + ", ".join(f"{key}: {value}" for key, value in row.items()) + "}"
 
 
 def measures(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of the measures that users read."""
-    for task, found, models in _cells(lines):
+    for task, found, models in cells(lines):
         if found == part:
             for name in ("accuracy", "spearman", "median", "95 %"):
                 if name in models["chosen"][0]:
                     each = {model: f"{_mean(found, name):.3f}" for model, found in models.items()}
-                    cells = ", ".join(f"{model}: {value}" for model, value in each.items())
-                    yield f"- {{task: {task}, measure: {name}, {cells}}}"
+                    row = ", ".join(f"{model}: {value}" for model, value in each.items())
+                    yield f"- {{task: {task}, measure: {name}, {row}}}"
 
 
 def _mean(lines: Sequence[Line], name: str) -> float:
