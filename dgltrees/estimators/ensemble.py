@@ -21,9 +21,10 @@ from dgltrees.estimators.blend import MODELS, blend_members
 from dgltrees.estimators.means import mean_outputs, predicts_logarithms
 from dgltrees.formats.format import RecordLayout
 from dgltrees.settings.layers import Settings
+from dgltrees.tasks.task import Columns
 from dgltrees.trees import LabeledTrees
 
-OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_", "blend_weights_"})
+OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_", "targets_", "blend_weights_"})
 """The fitted attributes of an estimator with members."""
 
 
@@ -31,7 +32,7 @@ class Ensemble:
     """Networks that predict together; it has the methods of a trained model that estimators use.
 
     A predicted number is the mean of the members' numbers, or of their logarithms with
-    ``log_target``, and a probability is the mean of their probabilities.
+    ``log_target`` (not of additive models), and a probability is the mean of their probabilities.
 
     Arguments:
         members: the fitted estimators, whose models have the same targets.
@@ -55,8 +56,23 @@ class Ensemble:
 
     def outputs(self, data: Sequence[LabeledTrees]) -> dict[str, NDArray[Any]]:
         """Return the output columns, from the trees as encoded for each member."""
-        of_members = [member.run_.outputs(each) for member, each in zip(self.members, data)]
-        return mean_outputs(of_members, logarithms=predicts_logarithms(self.settings))
+        return self._mean(self.outputs_of_folds(data))
+
+    def _mean(self, of_members: Sequence[Columns]) -> dict[str, NDArray[Any]]:
+        # the sum of mean contributions is the mean of the sums
+        additive = bool(self.settings.model.get("additive"))
+        logarithms = predicts_logarithms(self.settings) and not additive
+        return mean_outputs(of_members, logarithms=logarithms)
+
+    def predict_nodes(self, data: Sequence[LabeledTrees]) -> list[NDArray[Any]]:
+        """Return the predicted numbers of the nodes of each tree; see ``TrainedModel``."""
+        each = [member.run_.predict_nodes(part) for member, part in zip(self.members, data)]
+        means = self._mean([{"prediction": np.concatenate(trees)} for trees in each])
+        return np.split(means["prediction"], data[0].forest.offsets[1:-1])
+
+    def outputs_of_folds(self, data: Sequence[LabeledTrees]) -> list[Columns]:
+        """Return the output columns of the models that have not seen each fold."""
+        return [member.run_.outputs(each) for member, each in zip(self.members, data)]
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
         """Return the metrics of the predictions; the loss is the mean of the members' losses."""
@@ -211,6 +227,7 @@ def fit_members(
     if estimator.blend:
         blend_members(members, folds, trees, learned, random)
     estimator.members_, estimator.folds_ = members, folds
+    estimator.targets_ = settings.task.targets(learned)
     estimator.out_of_fold_ = _out_of_fold(members, folds, trees)
     _take_members(estimator, members, seed)
     return estimator
@@ -227,6 +244,7 @@ def restore_members(estimator: Any, members: Sequence[Any], values: Mapping[str,
     estimator.members_ = [*members]
     estimator.folds_ = np.array(values["folds"], np.int64)
     estimator.out_of_fold_ = np.array(values["out_of_fold"], np.float64)
+    estimator.targets_ = np.array(values["targets"])
     _take_members(estimator, members, values["seed"])
 
 
@@ -245,6 +263,7 @@ def plain_members(estimator: Any) -> dict[str, Any]:
         "members": len(estimator.members_),
         "folds": estimator.folds_.tolist(),
         "out_of_fold": estimator.out_of_fold_.tolist(),
+        "targets": estimator.targets_.tolist(),
         "seed": estimator.run_.settings.training.seed,
     }
 
