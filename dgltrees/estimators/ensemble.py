@@ -32,7 +32,7 @@ class Ensemble:
     """Networks that predict together; it has the methods of a trained model that estimators use.
 
     A predicted number is the mean of the members' numbers, or of their logarithms with
-    ``log_target``, and a probability is the mean of their probabilities.
+    ``log_target`` (not of additive models), and a probability is the mean of their probabilities.
 
     Arguments:
         members: the fitted estimators, whose models have the same targets.
@@ -56,8 +56,19 @@ class Ensemble:
 
     def outputs(self, data: Sequence[LabeledTrees]) -> dict[str, NDArray[Any]]:
         """Return the output columns, from the trees as encoded for each member."""
-        of_members = self.outputs_of_folds(data)
-        return mean_outputs(of_members, logarithms=predicts_logarithms(self.settings))
+        return self._mean(self.outputs_of_folds(data))
+
+    def _mean(self, of_members: Sequence[Columns]) -> dict[str, NDArray[Any]]:
+        # the sum of mean contributions is the mean of the sums
+        additive = bool(self.settings.model.get("additive"))
+        logarithms = predicts_logarithms(self.settings) and not additive
+        return mean_outputs(of_members, logarithms=logarithms)
+
+    def predict_nodes(self, data: Sequence[LabeledTrees]) -> list[NDArray[Any]]:
+        """Return the predicted numbers of the nodes of each tree; see ``TrainedModel``."""
+        each = [member.run_.predict_nodes(part) for member, part in zip(self.members, data)]
+        means = self._mean([{"prediction": np.concatenate(trees)} for trees in each])
+        return np.split(means["prediction"], data[0].forest.offsets[1:-1])
 
     def outputs_of_folds(self, data: Sequence[LabeledTrees]) -> list[Columns]:
         """Return the output columns of the models that have not seen each fold."""
