@@ -133,12 +133,8 @@ def _tests(
         ids = np.stack([np.asarray(columns[name]) for name in categories], 1)
         unknown = ids == [_unknown_id(vocab) for vocab in categories.values()]
         rare = np.logical_or.reduceat(unknown, data.forest.offsets[: -1 : data.arity])
-        yield (
-            rare,
-            statistics["unknown"],
-            n,
-            [f"have unknown categories in {c}" for c in categories],
-        )
+        texts = [f"have unknown categories in {name}" for name in categories]
+        yield rare, statistics["unknown"], n, texts
     (low, high), (lowest, highest) = _extremes(data), statistics["range"]
     names = ["size", *(each.name for each in run.vocabularies.numbers for _ in range(each.size))]
     texts = [f"have {name} {side} its range" for side in ("below", "above") for name in names]
