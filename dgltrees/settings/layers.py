@@ -92,7 +92,7 @@ class TrainingSettings:
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the settings without effect: of buckets of one batch, and if no epoch is chosen."""
+        """Return the settings without effect: of buckets of one batch, or if no epoch is chosen."""
         unread = {}
         if values["bucket_batches"] == 1:
             unread["bucket_by"] = "with training.bucket_batches 1"

@@ -31,6 +31,8 @@ BASE: dict[str, Any] = {
     "monitor": None,
     "schedule": "constant",
     "batch_size": 4,
+    "keep": "best",
+    "bucket_batches": 50,
     "save_every_n_steps": None,
 }
 STANDSTILL = {"lr": 1e-12, "epochs": 3}  # no epoch is better than the first
@@ -45,6 +47,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "epochs": (3, {}),
     "patience": (1, STANDSTILL),
     "monitor": ("loss", {}),
+    "keep": ("last", STANDSTILL),
     "schedule": ("linear", {}),
     "batch_size": (3, {}),
     "max_nodes": (20, {}),
