@@ -231,6 +231,15 @@ def walk(
     return lists
 
 
+def listed_graphs(graphs: Sequence[Any], attribute: str, kind: str) -> list[Any]:
+    """Flatten lists of graphs of another library, and check that each has an attribute."""
+    listed = [g for each in graphs for g in (each if isinstance(each, (list, tuple)) else [each])]
+    for number, graph in enumerate(listed):
+        if not hasattr(graph, attribute):
+            raise TreeError(f"expected {kind}, got {type(graph).__name__}", tree=number)
+    return listed
+
+
 def _check_repeated(value: Any, first: int, is_open: bool, share: bool | None) -> None:
     """Check that an object that is the node ``first`` already may be a node again.
 
