@@ -97,9 +97,6 @@ def decode_column(
         ids: ``(k,)`` ids, numbers or strings; an id below 0, NaN and None become the empty string.
         number_prefix: a prefix of ids that have no vocabulary.
 
-    Returns:
-        ``k`` strings.
-
     Raises:
         TreeError: an id is outside the vocabulary.
     """

@@ -120,9 +120,6 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
         path: a ``.py`` file, or a folder of them.
         trees: trees per chunk.
 
-    Returns:
-        an iterator over chunks.
-
     Raises:
         TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """

@@ -56,9 +56,6 @@ def stream_nodes(
         layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``categorical_columns`` are
             used.
 
-    Returns:
-        an iterator over chunks.
-
     Raises:
         TreeError: the file is empty or damaged, or has no such columns; the rows of a tree are
             apart, a node occurs twice, a parent is not a node of the tree, a depth is not an

@@ -201,9 +201,6 @@ def stream_rows(
         trees: the largest number of rows per chunk.
         layout: the path of the roots, the key of the children, and the columns of names.
 
-    Returns:
-        an iterator over chunks.
-
     Raises:
         TreeError: the layout does not name a column, the file is empty or damaged, or a cell is not
             JSON; or see ``stream_jsonl``. The error names file and line.

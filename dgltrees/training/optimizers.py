@@ -126,11 +126,7 @@ def _option_type(argument: Parameter) -> Any:
 
 
 def check_optimizer(settings: TrainingSettings) -> None:
-    """Check that the optimizer of the settings works, by two steps on a single number.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Raise ConfigError if the optimizer of the settings fails in two steps on a single number."""
     parameter = nn.Parameter(torch.ones(1, 1))
     optimizer = make_optimizer(settings, [parameter])
     try:

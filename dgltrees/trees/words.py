@@ -37,9 +37,6 @@ def frequent_words(
         column: the node column of the words.
         keep: words to include regardless of their count.
 
-    Returns:
-        the vocabulary.
-
     Raises:
         TreeError: there is no forest, a forest has no vocabulary of this column, or they differ.
     """

@@ -242,11 +242,7 @@ class Work(NamedTuple):
         return self
 
     def check(self, machine: Machine) -> None:
-        """Compare states and gradients with those of the three functions.
-
-        Raises:
-            CompileError: they differ by more than rounding.
-        """
+        """Raise CompileError if states or gradients differ from those of the functions."""
         gradients = torch.is_grad_enabled()
         with torch.inference_mode(False), torch.set_grad_enabled(gradients), WithoutNoise():
             leaves = {

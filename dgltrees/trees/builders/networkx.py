@@ -38,8 +38,9 @@ def from_networkx(
     Other node attributes become columns. Other edge attributes, such as the length
     of a branch or a dependency relation, become columns of the child. The keys of a
     ``MultiDiGraph`` are positions if they are ``child0``, ``child1``, ..., or integers that are not
-    all 0 in a graph without parallel edges; other strings become the column ``etype``. Types are converted as in
-    :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are ignored.
+    all 0 in a graph without parallel edges; other strings become the column ``etype``. Types are
+    converted as in :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are
+    ignored.
 
     Arguments:
         graphs: ``networkx.DiGraph`` or ``MultiDiGraph`` objects, or a list of them.
