@@ -54,9 +54,7 @@ def as_array(values: Any) -> NDArray[Any]:
 
 
 def select_trees(
-    forest: Forest,
-    tree: int | Sequence[int] | None,
-    titles: Sequence[str] | None,
+    forest: Forest, tree: int | Sequence[int] | None, titles: Sequence[str] | None
 ) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
     """Select the trees to draw, with their titles.
 

@@ -228,9 +228,7 @@ def lists_in_rows(path: PathLike, layout: RecordLayout) -> bool:
 
 
 def stream_arrow(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read a Parquet or Arrow file with a row per tree, at most ``trees`` trees at a time.
 

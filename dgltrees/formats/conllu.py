@@ -219,10 +219,7 @@ def _without_spaces(text: str) -> str:
 
 
 def write_conllu(
-    forest: Forest,
-    path: PathLike,
-    *,
-    comments: Sequence[Mapping[str, object]] | None = None,
+    forest: Forest, path: PathLike, *, comments: Sequence[Mapping[str, object]] | None = None
 ) -> None:
     """Write a dependency forest as a CoNLL-U file for ``read(path, "conllu")``.
 

@@ -33,9 +33,7 @@ def stream_json(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
 
 
 def stream_xml(
-    path: PathLike,
-    trees: int = 1,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 1, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the tree of an XML document, see :func:`~dgltrees.trees.builders.from_xml`.
 
@@ -95,10 +93,7 @@ JSON = Format("A JSON document, which is one tree.", stream_json, suffixes=(".js
 
 
 XML = Format(
-    "An XML document, which is one tree.",
-    stream_xml,
-    suffixes=(".xml",),
-    layout=("attributes",),
+    "An XML document, which is one tree.", stream_xml, suffixes=(".xml",), layout=("attributes",)
 )
 
 

@@ -25,9 +25,7 @@ from dgltrees.trees.labeled import LabeledTrees
 
 
 def stream_jsonl(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a JSON Lines file, ``trees`` lines at a time, fewer if they are long.
 
@@ -60,9 +58,7 @@ def stream_jsonl(
 
 
 def stream_json_records(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of JSON documents, ``trees`` records at a time.
 

@@ -191,10 +191,7 @@ def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _chunks_of_text(
-    path: PathLike,
-    trees: int,
-    read_lines: Callable[[BinaryIO], list[bytes]],
-    blank: bool = False,
+    path: PathLike, trees: int, read_lines: Callable[[BinaryIO], list[bytes]], blank: bool = False
 ) -> Iterator[tuple[bytes, int]]:
     check_chunk_size(trees)
     first, empty = 1, True

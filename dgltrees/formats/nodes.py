@@ -36,9 +36,7 @@ def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
 
 
 def stream_nodes(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a node table, about ``trees`` at a time.
 

@@ -50,10 +50,7 @@ def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters
         return list(model.parameters())
     ids = {id(parameter) for parameter in tuned}
     others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
-    return [
-        {"params": others},
-        {"params": tuned, "lr": settings.pretrained_lr or _PRETRAINED_LR},
-    ]
+    return [{"params": others}, {"params": tuned, "lr": settings.pretrained_lr or _PRETRAINED_LR}]
 
 
 def make_optimizer(

@@ -74,10 +74,6 @@ def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> NDArray[np.int
 def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[str, NDArray[Any]]:
     """Convert each column to an array.
 
-    Arguments:
-        columns: the columns by name.
-        file: the file they were read from, for the errors.
-
     Raises:
         TreeError: the rows of a column differ in shape.
     """
@@ -137,10 +133,7 @@ def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) ->
 
 
 def check_offsets(
-    offsets: NDArray[np.int64],
-    num_nodes: int,
-    file: PathLike | None,
-    lines: Sequence[int] | None,
+    offsets: NDArray[np.int64], num_nodes: int, file: PathLike | None, lines: Sequence[int] | None
 ) -> None:
     """Raise TreeError unless ``(T + 1,)`` offsets cut ``num_nodes`` into trees of at least one."""
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != num_nodes:

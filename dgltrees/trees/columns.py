@@ -122,9 +122,7 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
 
 
 def choose_columns(
-    forest: Forest,
-    wanted: Sequence[str] | Mapping[str, str] | None,
-    without: Sequence[str] = (),
+    forest: Forest, wanted: Sequence[str] | Mapping[str, str] | None, without: Sequence[str] = ()
 ) -> tuple[Column, ...]:
     """Choose the input columns and their kinds.
 

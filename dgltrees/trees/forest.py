@@ -121,11 +121,7 @@ class Forest:
         arrays = as_columns(columns or {}, file)
         check_columns(arrays, len(parents), vocabs or {}, file)
         forest = cls(
-            parents.astype(np.int32),
-            positions.astype(np.int32),
-            bounds,
-            arrays,
-            dict(vocabs or {}),
+            parents.astype(np.int32), positions.astype(np.int32), bounds, arrays, dict(vocabs or {})
         )
         forest._check_shared(file, lines)
         return forest

@@ -21,11 +21,7 @@ END = "<eos>"
 
 
 def frequent_words(
-    forests: Iterable[Forest],
-    min_freq: int,
-    *,
-    column: str = "word",
-    keep: Sequence[str] = (ROOT,),
+    forests: Iterable[Forest], min_freq: int, *, column: str = "word", keep: Sequence[str] = (ROOT,)
 ) -> Vocabulary:
     """Make a frozen vocabulary of frequent words and ``<unk>``.
 

@@ -17,13 +17,7 @@ from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
 from dgltrees.cells.compiled.reads import PRIVATE, without_effects
 from dgltrees.cells.compiled.run import Machine
-from dgltrees.cells.compiled.trace import (
-    Functions,
-    Trace,
-    named,
-    trace_cell,
-    trace_types,
-)
+from dgltrees.cells.compiled.trace import Functions, Trace, named, trace_cell, trace_types
 from dgltrees.errors import TreeError
 from dgltrees.traversal.functions import BuiltinReduce
 from dgltrees.traversal.order import levels_of

@@ -181,11 +181,7 @@ def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     """Write a file and return its entry in the manifest."""
     data = "".join(f"{line}\n" for line in lines).encode("utf-8")
     path.write_bytes(data)
-    return {
-        "lines": len(lines),
-        "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
+    return {"lines": len(lines), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _listed(folder: Path) -> list[str]:

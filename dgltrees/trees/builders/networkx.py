@@ -79,11 +79,7 @@ def from_networkx(
     values = {key: [row.get(key) for row in rows] for key in keys}
     columns, vocabularies = typed_columns(values, lists.error, vocabs)
     return Forest.build(
-        lists.parent,
-        pos=lists.pos,
-        offsets=lists.offsets,
-        columns=columns,
-        vocabs=vocabularies,
+        lists.parent, pos=lists.pos, offsets=lists.offsets, columns=columns, vocabs=vocabularies
     )
 
 

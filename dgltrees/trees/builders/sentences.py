@@ -164,9 +164,7 @@ def _check_heads(
 
 
 def from_parses(
-    *documents: Any,
-    root: bool = True,
-    vocabs: Mapping[str, Vocabulary] | None = None,
+    *documents: Any, root: bool = True, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Forest:
     """Build a dependency forest from parsed documents, with one tree per sentence.
 
