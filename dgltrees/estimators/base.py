@@ -23,6 +23,8 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
+from dgltrees.estimators.blend import with_flat_models
+from dgltrees.estimators.drift import TrainingStatistics
 from dgltrees.estimators.ensemble import (
     OF_MEMBERS,
     Ensemble,
@@ -48,7 +50,7 @@ from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import LabeledTrees
 
-_FILE = "estimator.json"
+_FILE, _STATISTICS = "estimator.json", "statistics.safetensors"
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
 )
@@ -65,6 +67,14 @@ _OTHER_NAMES = {
     "verbose": "progress",
 }
 """Parameters of scikit-learn and torch that have another name here."""
+
+_ONE_PASS = {
+    "training.epochs": 1,
+    "training.schedule": "constant",
+    "data.valid_fraction": 0.0,
+    "data.baselines": False,
+}
+"""The settings of :meth:`TreeEstimator.partial_fit`."""
 
 Init = Callable[..., None]
 
@@ -145,6 +155,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         folds_: with ``ensemble``, ``(n_trees,)``, the fold of each tree.
         out_of_fold_: with ``ensemble``, the prediction for each tree, or its probabilities, of the
             member that has not seen it.
+        targets_: with ``ensemble``, the target of each tree, a number or the index of its class.
+        blend_weights_: with ``blend``, the weights of ``networks``, ``boosting`` and
+            ``extra_trees``.
         history_: the metrics of each epoch.
         result_: the metrics of the best epoch, and those of baselines without trees.
         n_features_in_: the number of input columns.
@@ -296,6 +309,50 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 raise ConfigError(f"expected at least two groups, got only {names.tolist()[0]!r}")
         return columns
 
+    def partial_fit(self, X: Trees, y: ArrayLike, **options: Any) -> Any:
+        """Take one pass over trees, from the current weights.
+
+        The first call learns columns, categories and scales from its trees. Later calls, and those
+        after :meth:`fit` or :meth:`load`, keep them. The learning rate is constant, no trees are
+        held out, and the optimizer starts anew in each call.
+
+        Arguments:
+            X: the trees.
+            y: their targets.
+            options: those of :meth:`fit`, such as ``sample_weight``, or ``groups`` for a ranker.
+
+        Returns:
+            the estimator itself.
+
+        Raises:
+            TreeError: see :meth:`fit`.
+            ConfigError: there is an ``ensemble``; or see :meth:`fit`.
+
+        Example:
+            >>> from dgltrees import TreeRegressor
+            >>> trees = [{"cost": 1.0, "children": [{"cost": c}]} for c in range(20)]
+            >>> y = [float(c) for c in range(20)]
+            >>> model = TreeRegressor().partial_fit(trees[:10], y[:10])
+            >>> len(model.partial_fit(trees[10:], y[10:]).history_)
+            1
+        """
+        return self._one_pass(X, y, {}, **options)
+
+    def _one_pass(self, X: Trees, y: ArrayLike, more: Mapping[str, Any], **options: Any) -> Any:
+        """Call :meth:`fit` for one epoch with the settings ``more``, from the current weights."""
+        if self.ensemble is not None:
+            raise ConfigError(
+                f"expected ensemble=None for partial_fit, got {self.ensemble!r}: the members would "
+                "continue on trees of other folds"
+            )
+        given = self.get_params(deep=False)
+        settings = {**self._more_settings(), **_ONE_PASS, **more}
+        once: dict[str, Any] = {"epochs": None, "validation_fraction": None, "warm_start": True}
+        try:
+            return self.set_params(**once, settings=settings).fit(X, y, **options)
+        finally:
+            self.set_params(**given)
+
     def _weights(self, y: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
         """Return the weights of trees; None if all are equal.
 
@@ -388,6 +445,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **options))
+            self._statistics = TrainingStatistics.of(cast(TrainedModel, self.run_), splits)
         return self
 
     def _names_of_settings(self) -> Any:
@@ -474,7 +532,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _open(self, folder: PathLike) -> None:
         """Load the trained run of a directory."""
-        run = load(folder)
+        run = with_flat_models(load(folder), folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(
@@ -499,10 +557,28 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """Return the output columns of the model for trees without targets."""
         run = self._fitted()
-        outputs: Mapping[str, NDArray[Any]] = run.outputs(
-            run.examples(self._trees(X), labeled=False)
-        )
+        data = run.examples(self._trees(X), labeled=False)
+        outputs: Mapping[str, NDArray[Any]] = self._compared(data, run.outputs)
         return outputs
+
+    def _outputs_of_folds(self, X: Trees, method: str) -> list[Mapping[str, NDArray[Any]]]:
+        """Return the output columns for trees of the models without each fold.
+
+        Raises:
+            ConfigError: the estimator has no ensemble, which its method needs.
+        """
+        run = self._fitted()
+        if not isinstance(run, Ensemble):
+            raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
+        data = run.examples(self._trees(X), labeled=False)
+        outputs: list[Mapping[str, NDArray[Any]]] = self._compared(data, run.outputs_of_folds)
+        return outputs
+
+    def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
+        """Return the result of a function of encoded trees; warn if they differ from training."""
+        first: Any = self.members_[0] if hasattr(self, "members_") else self
+        with first._statistics.compared(first.run_, data if first is self else data[0]):
+            return predict(data)
 
     def _fitted(self) -> Any:
         """Return the trained run, or an :class:`~dgltrees.estimators.ensemble.Ensemble`."""
@@ -527,7 +603,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             TreeError: see :meth:`fit`.
         """
         run = self._fitted()
-        metrics: dict[str, Any] = run.report(run.examples(self._labeled(X, y, **options)))
+        data = run.examples(self._labeled(X, y, **options))
+        metrics: dict[str, Any] = self._compared(data, run.report)
         return metrics
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
@@ -622,6 +699,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
+            if not hasattr(self, "members_"):  # which have theirs
+                self._statistics.save(folder / _STATISTICS)
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             if is_saved:
@@ -665,6 +744,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             restore_members(estimator, [cls.load(place) for place in places], values)
         else:
             estimator._open(folder.path)
+            estimator._statistics = TrainingStatistics.load(folder / _STATISTICS)
         estimator._restore(values)
         return estimator
 

@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.conformal import class_sets
 from dgltrees.estimators.inputs import Trees
 from dgltrees.models.encoder import Encoder
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
@@ -34,6 +35,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     """
 
     _preset = "classify"
+    classes_: NDArray[Any]
 
     @parameters_by_name
     def __init__(
@@ -107,6 +109,50 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         self._set_classes(values)
         return self
 
+    def partial_fit(  # type: ignore[override]
+        self,
+        X: Trees,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Any:
+        """Take one pass over trees, from the current weights.
+
+        The first call learns columns, categories and scales from its trees, and later calls keep
+        them; see :meth:`TreeRegressor.partial_fit <dgltrees.TreeRegressor.partial_fit>`.
+
+        Arguments:
+            X: the trees.
+            y: their classes; or ``(n_trees, n_labels)`` of 0 and 1.
+            classes: all classes, also those of later calls; needed in the first call, unless there
+                are several labels.
+            sample_weight: weights of the trees in the loss.
+
+        Returns:
+            the estimator itself.
+
+        Raises:
+            ConfigError: the first call lacks ``classes``, or a later one has other classes.
+        """
+        more: dict[str, Any] = {}
+        values = None if classes is None else np.unique(np.asarray(classes))
+        if hasattr(self, "run_"):
+            before: list[Any] = self.classes_.tolist()
+            if values is not None and values.tolist() != before:
+                raise ConfigError(
+                    f"expected the classes of the first call, {before!r:.60}, got classes "
+                    f"{values.tolist()!r:.60}; leave them out"
+                )
+        elif values is not None:
+            self.classes_ = values
+            more["data.classes"] = [name_of(value) for value in values.tolist()]
+        elif np.ndim(y) == 1:
+            raise ConfigError(
+                "missing classes in the first call of partial_fit; give all classes, also those "
+                "of later trees"
+            )
+        return self._one_pass(X, y, more, sample_weight=sample_weight)
+
     def _set_classes(self, values: NDArray[Any]) -> None:
         """Set the classes of the user, in the order of the model."""
         names = self.run_.vocabularies["target"].names
@@ -162,6 +208,36 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         schema = self.run_.vocabularies
         count = len(schema["target"]) or len(schema.targets)
         return np.stack([outputs[f"probability_{k}"] for k in range(count)], 1)
+
+    def predict_set(self, X: Trees, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes of a tree that contain the right one with a given probability.
+
+        It needs ``ensemble``, whose probabilities for trees that a member has not seen determine
+        the size of the sets (CV+, :func:`~dgltrees.estimators.conformal.class_sets`). A set may be
+        empty if the classifier is right more often than ``coverage``: no class is likely enough.
+
+        Arguments:
+            X: the trees.
+            coverage: the probability, such as 0.9, for trees from the distribution of training.
+
+        Returns:
+            ``(n_trees, n_classes)``, in the order of ``classes_``, whether a class is in the set.
+
+        Raises:
+            ConfigError: there is no ensemble, the targets are several labels, coverage is not
+                between 0 and 1, or there are too few training trees for it.
+        """
+        if not self._fitted().vocabularies["target"].names:
+            raise ConfigError(
+                "expected one class per tree for predict_set, got several labels; fit a classifier "
+                "for each label"
+            )
+        outputs = self._outputs_of_folds(X, "predict_set")
+        names = [f"probability_{k}" for k in range(len(self.classes_))]
+        p = np.stack([np.stack([each[name] for name in names], 1) for each in outputs], 1)
+        errors = 1 - np.take_along_axis(self.out_of_fold_, self.targets_[:, None], 1)[:, 0]
+        known = ~np.isnan(errors)  # unknown after an interrupt
+        return class_sets(p, errors[known], self.folds_[known], coverage)
 
     def _plain(self) -> dict[str, Any]:
         return {**super()._plain(), "classes": self.classes_.tolist()}

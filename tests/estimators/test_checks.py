@@ -48,9 +48,9 @@ class Rows:
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         numbers = isinstance(self, TreeRegressor)
-        X, y = validate_data(
-            self, X, y, ensure_all_finite="allow-nan", multi_output=True, y_numeric=numbers
-        )
+        checks: dict[str, Any] = {"multi_output": True, "y_numeric": numbers}
+        checks["reset"] = not (self.warm_start and hasattr(self, "run_"))  # type: ignore[attr-defined]
+        X, y = validate_data(self, X, y, ensure_all_finite="allow-nan", **checks)
         if not numbers:
             check_classification_targets(y)
         of_array = {n: v for n, v in vars(self).items() if n.endswith("_in_")}

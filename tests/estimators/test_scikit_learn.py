@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,15 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
         "that training did not have, .* data.min_freq times; they count as <unk>: "
         "2 of 2 in column 'Node Type', such as 'Custom Scan'$"
     )
-    for fitted in (model, TreeRegressor.load(tmp_path / "model")):
-        with pytest.warns(UserWarning, match=absent), pytest.warns(UserWarning, match=unknown):
+    several = TreeRegressor(ensemble=2, **TINY).fit(PLANS, SECONDS)  # a fold has other categories
+    for fitted in (model, TreeRegressor.load(tmp_path / "model"), several):
+        with pytest.warns(UserWarning, match="have") as caught:
             fitted.predict(others[:1])
-        fitted.predict(others)  # warnings are errors
-        fitted.evaluate(others, [1.0, 2.0, 3.0])
+        assert len(caught) == 2
+        for pattern, warning in zip((absent, unknown), caught):
+            assert re.search(pattern, str(warning.message))
+        fitted.predict([*PLANS, *others])  # warnings are errors
+        fitted.evaluate([*PLANS, *others], [*SECONDS, 1.0, 2.0, 3.0])
     loaded = load(tmp_path / "model")
     path = tmp_path / "new.jsonl"
     path.write_text("".join(json.dumps({"plan": plan}) + "\n" for plan in [*PLANS, *others]))
@@ -279,3 +284,41 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
     assert classes.fit(PLANS[:5], [True] * 5).classes_.tolist() == [False, True]
     with pytest.raises(TreeError, match="tree 1: missing target"):
         model.fit(PLANS[:2], [1.0, np.nan])
+
+
+def test_partial_fits_take_one_pass_each(tmp_path: Path) -> None:
+    """The first call is an epoch of fit, and later calls are those of a warm start."""
+    whole = {"training.schedule": "constant", "data.valid_fraction": 0.0, "training.epochs": 1}
+    one = {**TINY, "epochs": None, "settings": {**TINY["settings"], **whole}, "warm_start": True}
+    fitted, partial = TreeRegressor(**one), TreeRegressor(validation_fraction=0.5, **TINY)
+    parameters = repr(partial.get_params())
+    for rows in (slice(0, 30), slice(30, 60)):
+        fitted.fit(PLANS[rows], SECONDS[rows])
+        partial.partial_fit(PLANS[rows], SECONDS[rows])
+        np.testing.assert_array_equal(partial.predict(PLANS), fitted.predict(PLANS))
+        assert partial.run_.metadata["examples"]["train"] == 30
+    assert repr(partial.get_params()) == parameters
+    with pytest.raises(ConfigError, match="expected ensemble=None for partial_fit, got 2: the"):
+        TreeRegressor(ensemble=2).partial_fit(PLANS, SECONDS)
+    partial.save(tmp_path / "model")
+    before = partial.predict(PLANS)
+    loaded = TreeRegressor.load(tmp_path / "model").partial_fit(PLANS[:9], SECONDS[:9])
+    assert not np.array_equal(loaded.predict(PLANS), before)
+
+
+def test_the_first_partial_fit_of_a_classifier_names_all_classes() -> None:
+    model = TreeClassifier(**{**TINY, "lr": 0.05})
+    with pytest.raises(ConfigError, match="missing classes in the first call of partial_fit"):
+        model.partial_fit(PLANS, SLOW)
+    model.partial_fit(PLANS[:9], [True] * 9, classes=[True, False])
+    assert model.classes_.tolist() == [False, True]
+    for _ in range(9):
+        model.partial_fit(PLANS, SLOW, sample_weight=np.ones(60))
+    assert model.score(PLANS, SLOW) > 0.8
+    with pytest.raises(ConfigError, match="first call, .False, True., got classes .0, 1, 2.;"):
+        model.partial_fit(PLANS, SLOW, classes=[0, 1, 2])
+    labels = np.c_[SLOW, ~SLOW]
+    assert TreeClassifier(**TINY).partial_fit(PLANS, labels).predict(PLANS).shape == (60, 2)
+    numbers = TreeClassifier(features=["Plan Rows"], **TINY)
+    _, scores, _ = learning_curve(numbers, PLANS, SLOW, cv=2, exploit_incremental_learning=True)
+    assert scores.shape == (5, 2)

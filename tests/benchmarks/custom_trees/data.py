@@ -1,12 +1,15 @@
 """The tasks of the benchmark: trees, targets, groups and the part that is kept away.
 
 The files are public and not part of the repository; ``docs/reference/data_sets.md`` has their
-sources. Larger sets are reduced to about 1,000 examples, at random with a fixed seed.
+sources. Of equal trees the first is an example, so that none is in training and test; operators of
+unseen templates are the exception, since their groups separate them. Larger sets are then reduced
+to about 1,000 examples, at random with a fixed seed.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import csv
 import os
 import random
@@ -19,18 +22,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from dgltrees import Forest, LabeledTrees, read
+from dgltrees.errors import ConfigError
 from dgltrees.formats import RecordLayout
 from dgltrees.trees.builders import from_nested, from_python, from_tree_sitter
+from dgltrees.trees.summary import equal_trees
 
 EXAMPLES = 1000
 """Examples of a task, at most."""
@@ -60,25 +60,24 @@ class Task:
 
     def kept_away(self) -> tuple[Rows, Rows]:
         """Return the examples of development, and the fifth that is measured once, at the end."""
-        splitter: Any = ShuffleSplit
-        if self.groups is not None:
-            splitter = GroupShuffleSplit
-        elif self.kind == "classes":
-            splitter = StratifiedShuffleSplit
-        split = splitter(1, test_size=0.2, random_state=0)
-        rows, away = next(split.split(self.y, self.y, self.groups))
-        return np.sort(rows), np.sort(away)
+        return next(self._split(np.arange(len(self.y)), folds=5, seed=0))
 
     def splits(self, seed: int = 0) -> Iterator[tuple[Rows, Rows]]:
         """Yield the training and test examples of each fold, without those kept away."""
-        rows, _ = self.kept_away()
+        return self._split(self.kept_away()[0], self.folds, seed)
+
+    def _split(self, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the parts of each fold of some examples."""
+        by_class, by_group = self.kind == "classes", self.groups is not None
+        splitter: Any = {
+            (False, False): KFold,
+            (False, True): GroupKFold,
+            (True, False): StratifiedKFold,
+            (True, True): StratifiedGroupKFold,
+        }[by_class, by_group]
         groups = None if self.groups is None else self.groups[rows]
-        splitter: Any = KFold(self.folds, shuffle=True, random_state=seed)
-        if groups is not None:
-            splitter = GroupKFold(self.folds, shuffle=True, random_state=seed)
-        elif self.kind == "classes":
-            splitter = StratifiedKFold(self.folds, shuffle=True, random_state=seed)
-        for train, test in splitter.split(rows, self.y[rows], groups):
+        split = splitter(folds, shuffle=True, random_state=seed).split(rows, self.y[rows], groups)
+        for train, test in split:
             yield rows[train], rows[test]
 
 
@@ -88,24 +87,31 @@ def imdb(folder: Path) -> Task:
     data = read(folder / "plans/imdb_plans.csv", layout=layout)
     names = "Node Type,Parent Relationship,Join Type,Relation Name,Startup Cost,Total Cost"
     columns = [*names.split(","), "Plan Rows", "Plan Width", "Workers Planned"]
-    return Task("imdb", _only(data, columns), data.columns["json.Execution Time"], "logs")
+    trees, times = _only(data, columns), data.columns["json.Execution Time"]
+    chosen = _sample(_distinct(trees.forest))
+    return Task("imdb", trees.select(chosen), times[chosen], "logs")
 
 
 def tpch_known(folder: Path) -> Task:
     """Total times of operators of TPC-H plans; a test query's template was seen in training."""
     trees, y, queries = _tpch(folder)
-    return Task("tpch_known", trees, y, "logs", queries)
+    chosen = _sample(_distinct(trees.forest))
+    return Task("tpch_known", trees.select(chosen), y[chosen], "logs", queries[chosen])
 
 
 def tpch_unseen(folder: Path) -> Task:
     """Total times of operators of TPC-H plans of templates that were not seen in training."""
     trees, y, queries = _tpch(folder)
     templates = np.array([query.partition("_")[0] for query in queries])
-    return Task("tpch_unseen", trees, y, "logs", templates, folds=4)
+    chosen = _sample(np.arange(len(y)))
+    return Task("tpch_unseen", trees.select(chosen), y[chosen], "logs", templates[chosen], folds=4)
 
 
 def sick(folder: Path) -> Task:
-    """Relatedness, 1 to 5, of pairs of sentences with binary parses."""
+    """Relatedness, 1 to 5, of pairs of sentences with binary parses.
+
+    A sentence is in the pairs of one group alone.
+    """
     scores = {}
     with (folder / "sick/SICK_scores_train.tsv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t"):
@@ -118,16 +124,21 @@ def sick(folder: Path) -> Task:
         if key in scores:
             pairs.append((_binary(first), _binary(second)))
             y.append(scores[key])
-    chosen = _sample(len(pairs))
+    rows_of_pairs = {pair: row for row, pair in enumerate(pairs)}
+    chosen = _sample(np.array([*rows_of_pairs.values()]))
     forest = from_nested(*(tree for row in chosen for tree in pairs[row]))
-    return Task("sick", LabeledTrees(forest, arity=2), np.array(y)[chosen], "numbers")
+    first, second = equal_trees(forest).reshape(-1, 2).T
+    shared = coo_array((np.ones(len(first)), (first, second)), shape=(2 * len(first),) * 2)
+    _, groups = connected_components(shared, directed=False)
+    trees = LabeledTrees(forest, arity=2)
+    return Task("sick", trees, np.array(y)[chosen], "numbers", groups[first])
 
 
 def inex(folder: Path) -> Task:
     """Classes of XML documents from their structure."""
     data = read(folder / "inex/inex05.train.elastic.tree", format="inex")
     y = np.array(data.targets.names)[data.columns["target"]]
-    chosen = _sample(len(data))
+    chosen = _sample(_distinct(data.forest))
     return Task("inex", LabeledTrees(data.forest.select(chosen)), y[chosen], "classes")
 
 
@@ -142,31 +153,39 @@ def poj100(folder: Path) -> Task:
 
 
 def python_package(folder: Path) -> Task:
-    """Packages of functions of Python's standard library; ``folder`` is not read."""
-    packages = "asyncio email http idlelib importlib json lib2to3 logging multiprocessing tkinter"
-    functions = _functions([*packages.split(), "unittest", "xml"])
-    chosen = [functions[row] for row in _sample(len(functions))]
-    y = np.array([package for _, package in chosen])
-    return Task("python_package", _of_python([each for each, _ in chosen]), y, "classes")
+    """Packages of functions of Python's standard library, with files as groups.
+
+    ``folder`` is not read.
+    """
+    packages = "asyncio email http idlelib importlib logging multiprocessing tkinter unittest xml"
+    functions = _functions(packages.split())
+    forest = from_python(*(function for function, _, _ in functions))
+    chosen = _sample(_distinct(forest))
+    y, files = (np.array(each)[chosen] for each in list(zip(*functions))[1:])
+    return Task("python_package", LabeledTrees(forest.select(chosen)), y, "classes", files)
 
 
 def python_bug(folder: Path) -> Task:
     """Whether two operands or two arguments of a function were exchanged.
 
-    The functions are those of Python's standard library; ``folder`` is not read.
+    The functions are those of Python's standard library, with files as groups; ``folder`` is not
+    read.
     """
+    functions = _functions(["asyncio", "email", "http", "idlelib", "json", "logging", "unittest"])
+    distinct = _distinct(from_python(*(function for function, _, _ in functions)))
     rng = random.Random(0)
     sources: list[ast.AST] = []
-    y = []
-    functions = _functions(["asyncio", "email", "http", "idlelib", "json", "logging", "unittest"])
-    rng.shuffle(functions)
-    for function, _ in functions:
-        broken = ast.parse(ast.unparse(function)).body[0]
-        if _exchange(broken, rng) and len(sources) < EXAMPLES:
+    y, files = [], []
+    for row in rng.sample(distinct.tolist(), len(distinct)):
+        function, _, file = functions[row]
+        broken = copy.deepcopy(function)
+        if len(sources) < EXAMPLES and _exchange(broken, rng):
             planted = len(sources) % 2 == 1
             sources.append(broken if planted else function)
             y.append("bug" if planted else "correct")
-    return Task("python_bug", _of_python(sources), np.array(y), "classes")
+            files.append(file)
+    trees = LabeledTrees(from_python(*sources))
+    return Task("python_bug", trees, np.array(y), "classes", np.array(files))
 
 
 TASKS: dict[str, Callable[[Path], Task]] = {
@@ -200,9 +219,28 @@ def folder_of(path: str | None) -> Path:
     return Path(named)
 
 
-def _sample(count: int, size: int = EXAMPLES) -> Rows:
-    """Return ``size`` of ``count`` rows at random, in their order; all if there are fewer."""
-    return np.sort(np.random.default_rng(0).permutation(count)[:size])
+def load(name: str, folder: Path) -> Task:
+    """Return a task.
+
+    Raises:
+        SystemExit: a file or a package is missing.
+    """
+    try:
+        return TASKS[name](folder)
+    except ImportError as error:
+        raise SystemExit(f"{name} needs {error.name}: pip install {error.name}") from error
+    except (OSError, ConfigError) as error:
+        raise SystemExit(f"cannot read the data of {name}: {error}; see --data") from error
+
+
+def _distinct(forest: Forest) -> Rows:
+    """Return the first of the trees that are equal, in their order."""
+    return np.sort(np.unique(equal_trees(forest), return_index=True)[1])
+
+
+def _sample(rows: Rows) -> Rows:
+    """Return 1,000 of some rows at random, in their order; all if there are fewer."""
+    return np.sort(np.random.default_rng(0).permutation(rows)[:EXAMPLES])
 
 
 def _only(data: LabeledTrees, columns: Sequence[str]) -> LabeledTrees:
@@ -224,7 +262,6 @@ def _tpch(folder: Path) -> tuple[LabeledTrees, NDArray[np.float64], NDArray[Any]
         np.maximum.at(last, up[at], last[at])
     times = np.asarray(forest.columns["actual_total_time"])
     roots = np.flatnonzero(times > 0)
-    roots = roots[_sample(len(roots), EXAMPLES + 200)]
     nodes = np.concatenate([np.arange(root, last[root] + 1) for root in roots])
     sizes = last[roots] + 1 - roots
     offsets = np.append(0, np.cumsum(sizes))
@@ -288,23 +325,26 @@ def _poj(folder: Path, name: str, *, classes: int, programs: int) -> Task:
     return Task(name, _only(LabeledTrees(forest), columns), np.array(y), "classes", folds=folds)
 
 
-def _functions(packages: Sequence[str]) -> list[tuple[ast.AST, str]]:
-    """Return the functions of packages of the standard library with 20 to 400 nodes."""
+def _functions(packages: Sequence[str]) -> list[tuple[ast.AST, str, str]]:
+    """Return functions of the standard library with 20 to 400 nodes, their packages and files.
+
+    Raises:
+        SystemExit: the library lacks a package.
+    """
     library = Path(sysconfig.get_path("stdlib"))
-    found: list[tuple[ast.AST, str]] = []
+    found: list[tuple[ast.AST, str, str]] = []
     for package in packages:
+        if not (library / package).is_dir():
+            raise SystemExit(f"missing the package {package} in {library}; install it")
         for path in sorted((library / package).rglob("*.py")):
-            if "test" in path.parts or "tests" in path.parts:
+            file = path.relative_to(library)
+            if any(folder.endswith(("test", "tests")) for folder in file.parts[1:-1]):
                 continue
-            functions = (ast.FunctionDef, ast.AsyncFunctionDef)
             for node in ast.walk(ast.parse(path.read_bytes())):
+                functions = (ast.FunctionDef, ast.AsyncFunctionDef)
                 if isinstance(node, functions) and 20 <= sum(1 for _ in ast.walk(node)) <= 400:
-                    found.append((node, package))
+                    found.append((node, package, file.as_posix()))
     return found
-
-
-def _of_python(functions: Sequence[ast.AST]) -> LabeledTrees:
-    return LabeledTrees(from_python(*functions))
 
 
 def _exchange(function: ast.AST, rng: random.Random) -> bool:

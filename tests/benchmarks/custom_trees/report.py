@@ -47,7 +47,7 @@ def scores(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> dict[
 def table(lines: Sequence[Line]) -> str:
     """Return the results as a table: a row for each task, and one for each comparison."""
     rows = [("task", "part", "n", "model", "loss", "scores", "seconds")]
-    for task, part, models in _cells(lines):
+    for task, part, models in cells(lines):
         for model, found in models.items():
             each = [total(line["kind"], np.array(line["losses"])) for line in found]
             names = [
@@ -102,7 +102,7 @@ def _relative(kind: str, ours: Line, theirs: Line) -> float:
     return a / b - 1
 
 
-def _cells(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
+def cells(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
     """Yield the results of each task by model, of its folds and of the part kept away.
 
     ``chosen`` is in every part the flat model with the smallest loss on inner folds of training.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import Head, wide
-from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
 from dgltrees.papers.rrnet.models.sequences import Rollout
 from dgltrees.settings import Count, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
@@ -90,6 +90,15 @@ class PolicyClassifier(Classifier):
         return rewards.repeat_interleave(self.head.arity)
 
 
+class StateAndMemory(nn.Module):
+    """The last state and the last memory of each sentence, ``(T, 2 d)``."""
+
+    def forward(self, encoding: RRNetEncoding) -> Tensor:
+        """Return the vectors of an encoding with memories."""
+        assert encoding.memories is not None
+        return torch.cat([encoding.roots, encoding.memories], 1)
+
+
 BASE = 10
 
 
@@ -97,21 +106,23 @@ BASE = 10
 class NumberDecoder(Head):
     r"""An LSTM that generates a number digit by digit, the highest first.
 
-    Jacob et al. (2018), section 3.1: the encoding is the initial state h, and the memory is zero.
-    The input of a step is the previous digit, in training the true one, in prediction the most
-    probable one.
+    Jacob et al. (2018), section 3.1: the encoding is the initial hidden state. The text does not
+    say whether the memory c is a part of it; by default c is zero. The input of a step is the
+    previous digit, in training the true one, in prediction the most probable one.
 
     Arguments:
-        size: d, the size of an encoding and of the decoder's state.
+        size: d, the size of the decoder's state.
         digits: the number of digits.
+        memory: encodings are the initial h and c.
 
     Shapes:
-        encodings ``(E, d)``, numbers ``(E,)`` int64 from 0 to ``10 ** digits - 1``.
+        encodings ``(E, d)``, with memory ``(E, 2 d)``; numbers ``(E,)`` int64 from 0 to
+        ``10 ** digits - 1``.
     """
 
-    def __init__(self, size: int, digits: Count = 2) -> None:
+    def __init__(self, size: int, digits: Count = 2, *, memory: bool = False) -> None:
         super().__init__()
-        self.digits = digits
+        self.digits, self.memory = digits, memory
         self.read = nn.Embedding(BASE + 1, 4 * size)  # W x + b of each digit, and of the beginning
         self.U = nn.Linear(size, 4 * size, bias=False)
         self.output = nn.Linear(size, BASE)
@@ -122,7 +133,7 @@ class NumberDecoder(Head):
     def nll(self, z: Tensor, targets: Tensor) -> Tensor:
         """Return the negative log-likelihood of the targets, summed over their digits, ``(E,)``."""
         powers = [BASE**place for place in reversed(range(self.digits))]
-        h, c = z, torch.zeros_like(z)
+        h, c = self._start(z)
         before, losses = torch.full_like(targets, BASE), torch.zeros_like(z[:, 0])
         for digit in (targets // power % BASE for power in powers):
             h, c = self._step(before, h, c)
@@ -132,7 +143,7 @@ class NumberDecoder(Head):
 
     def predict(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """Return the numbers and the products of their digits' probabilities, each ``(E,)``."""
-        h, c = z, torch.zeros_like(z)
+        h, c = self._start(z)
         before = torch.full((len(z),), BASE, device=z.device)
         number, log_p = torch.zeros_like(before), torch.zeros_like(z[:, 0])
         for _ in range(self.digits):
@@ -141,6 +152,10 @@ class NumberDecoder(Head):
             before = likeliest.indices
             number, log_p = number * BASE + before, log_p + likeliest.values
         return number, log_p.exp()
+
+    def _start(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        h, c = z.chunk(2, 1) if self.memory else (z, torch.zeros_like(z))
+        return h, c
 
     def _step(self, digit: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         return lstm(self.read(digit) + self.U(h), c)

@@ -51,10 +51,12 @@ class RRNetEncoding(Encoding):
     Attributes:
         operations: ``(S,)`` int64, the operation at each token.
         decisions: the decisions of the policy.
+        memories: ``(T, c)``, the LSTM's memory after the last step of each sentence, if asked for.
     """
 
     operations: Tensor | None = None
     decisions: Decisions | None = None
+    memories: Tensor | None = None
 
 
 @checked
@@ -91,6 +93,7 @@ class RRNetEncoder(Encoder):
 
     Attributes:
         size: d, the size of a state.
+        returns_memories: whether encodings have the memories of sentences; by default not.
 
     Raises:
         ConfigError: there is an objective or a supervised fraction without a policy; fixed
@@ -130,7 +133,7 @@ class RRNetEncoder(Encoder):
         self.replay = Replay(capacity) if capacity else None
         self.fixed, self.supervised_fraction, self.max_open = fixed, supervised_fraction, max_open
         self.consume, self.dropout = consume, dropout
-        self.size = cell.hidden_size
+        self.size, self.returns_memories = cell.hidden_size, False
 
     def forward(self, batch: TreeBatch | Rollout) -> RRNetEncoding:
         """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
@@ -151,7 +154,8 @@ class RRNetEncoder(Encoder):
             ndata.update(start_fields(graph, start))
         if rollout.h_mask is not None:
             ndata["mask"] = rollout.h_mask.index_select(0, graph.tree_of_node)
-        outputs = ["h"] if start is None else list(self.cell.state_fields)
+        outputs = ["h", "c"] if self.returns_memories else ["h"]
+        outputs = outputs if start is None else list(self.cell.state_fields)
         states = run_cell(self.cell, graph, ndata, outputs=outputs)
         h, steps = states["h"], steps_of(graph)
         operations = graph.ndata[OPERATION].index_select(0, steps)
@@ -160,14 +164,16 @@ class RRNetEncoder(Encoder):
             before, e = h.index_select(0, steps - 1), x.index_select(0, steps)
             output = self.policy(before, e, legal_steps(graph, self.max_open, self.consume))
             decisions = Decisions(*output, operations - 1, step_sizes(graph))
+        last = lasts(graph.sizes).to(h.device)
         return RRNetEncoding(
             graph,
             h,
-            vectors=h.index_select(0, lasts(graph.sizes).to(h.device)),
+            vectors=h.index_select(0, last),
             token_nodes=steps.index_select(0, readers_of(graph, self.consume)),
             final=None if start is None else final_state(graph, states, self.max_open),
             operations=operations,
             decisions=decisions,
+            memories=states["c"].index_select(0, last) if self.returns_memories else None,
         )
 
     @torch.no_grad()

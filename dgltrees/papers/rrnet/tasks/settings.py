@@ -20,7 +20,11 @@ from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
-from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier
+from dgltrees.papers.rrnet.models.classifier import (
+    NumberDecoder,
+    PolicyClassifier,
+    StateAndMemory,
+)
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
 from dgltrees.papers.rrnet.models.policy import OnlyRecur, Policy, RandomOperations
@@ -255,11 +259,19 @@ class ReaderModel:
     """Size of a symbol's vector."""
     init: Init = "kaiming"
     """Initial weights of NTI and of a head: kaiming (normal), xavier (uniform), or uniform."""
+    decoder_memory: Literal["zero", "encoder"] = "zero"
+    """Initial memory of the decoder: zero, or that of a recurrent-recursive network after the last
+    symbol (encoder)."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """Return the settings without effect."""
-        return {} if values["encoder"] == "nti" else {"init": "without model.encoder nti"}
+        readers = {"init": "nti", "decoder_memory": "rrnet"}
+        return {
+            name: f"without model.encoder {encoder}"
+            for name, encoder in readers.items()
+            if values["encoder"] != encoder
+        }
 
     def symbols(self, vocab: Vocabulary) -> WordEmbedding:
         """Construct the embedding of the symbols of a small alphabet, in the column ``"word"``.
@@ -272,12 +284,19 @@ class ReaderModel:
     def build(self, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
         """Construct the model, whose answer is a number, digit by digit."""
         encoder = self.encoder(inputs=self.symbols(vocabs["word"]))
-        return classifier(self.encoder, encoder, NumberDecoder(encoder.size))
+        memory = self.decoder_memory == "encoder"
+        model = classifier(self.encoder, encoder, NumberDecoder(encoder.size, memory=memory))
+        if memory:
+            cast(RRNetEncoder, encoder).returns_memories = True
+            model.readout = StateAndMemory()
+        return model
 
 
 @dataclass(frozen=True)
 class PairReaderModel(ReaderModel):
     """The settings of a model that reads two sequences of symbols and compares them."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("decoder_memory",)
 
     head_hidden_sizes: list[Count] = field(default_factory=list)
     """Size of the hidden layer that compares two encodings."""

@@ -10,24 +10,29 @@ from dgltrees.papers.rrnet.models.classifier import NumberDecoder
 from tests.models.test_precision import EXACT, assert_promoted
 
 
-def drawn(size: int = 4, digits: int = 2) -> NumberDecoder:
+def drawn(digits: int = 2, *, memory: bool = False) -> NumberDecoder:
     torch.manual_seed(0)
-    made = NumberDecoder(size, digits).double()
+    made = NumberDecoder(2 if memory else 4, digits, memory=memory).double()
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.uniform_(-1, 1)
     return made
 
 
-def test_the_probabilities_of_all_numbers_add_up_to_one() -> None:
-    decoder, z = drawn(), torch.randn(3, 4, dtype=torch.float64)
+memories = pytest.mark.parametrize("memory", [False, True])
+
+
+@memories
+def test_the_probabilities_of_all_numbers_add_up_to_one(memory: bool) -> None:
+    decoder, z = drawn(memory=memory), torch.randn(3, 4, dtype=torch.float64)
     every = torch.arange(100)
     nll = torch.stack([decoder.nll(row.expand(100, 4), every) for row in z])
     assert_close(nll.neg().exp().sum(1), torch.ones(3, dtype=torch.float64))
 
 
-def test_the_answer_is_the_likeliest_digit_then_the_likeliest_after_it() -> None:
-    decoder, z = drawn(), torch.randn(5, 4, dtype=torch.float64)
+@memories
+def test_the_answer_is_the_likeliest_digit_then_the_likeliest_after_it(memory: bool) -> None:
+    decoder, z = drawn(memory=memory), torch.randn(5, 4, dtype=torch.float64)
     number, probability = decoder.predict(z)
     every = torch.arange(100)
     for row, found, sure in zip(z, number.tolist(), probability):
@@ -37,11 +42,13 @@ def test_the_answer_is_the_likeliest_digit_then_the_likeliest_after_it() -> None
         assert_close(sure, p[tens].max())
 
 
-def test_it_is_an_lstm_that_begins_with_the_encoding() -> None:
-    decoder, z = drawn(digits=1), torch.randn(2, 4, dtype=torch.float64)
+@memories
+def test_it_is_an_lstm_that_begins_with_the_encoding(memory: bool) -> None:
+    decoder, z = drawn(digits=1, memory=memory), torch.randn(2, 4, dtype=torch.float64)
     begin = decoder.read.weight[10]
-    i, f, o, u = (begin + decoder.U(z)).chunk(4, 1)
-    c = torch.sigmoid(i) * torch.tanh(u)
+    h, c = (z[:, :2], z[:, 2:]) if memory else (z, 0.0)
+    i, f, o, u = (begin + decoder.U(h)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
     logits = decoder.output(torch.sigmoid(o) * torch.tanh(c))
     expected = torch.nn.functional.cross_entropy(logits, torch.tensor([7, 0]), reduction="none")
     assert_close(decoder.nll(z, torch.tensor([7, 0])), expected)

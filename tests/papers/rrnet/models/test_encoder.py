@@ -31,7 +31,9 @@ GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
 LENGTHS = [5, 1, 5]
 
 
-def last_states(encoder: RRNetEncoder, batch: TreeBatch, operations: Tensor) -> Tensor:
+def last_states(
+    encoder: RRNetEncoder, batch: TreeBatch, operations: Tensor, field: str = "h"
+) -> Tensor:
     """The last state of each sentence, one token at a time."""
     x, at, last = encoder.input(batch), 0, []
     for size in batch.sizes.tolist():
@@ -40,7 +42,7 @@ def last_states(encoder: RRNetEncoder, batch: TreeBatch, operations: Tensor) -> 
             state = advance(
                 encoder.cell, x[token : token + 1], operations[token : token + 1], state
             )
-        last.append(state.h[0])
+        last.append(getattr(state, field)[0])
         at += size
     return torch.stack(last)
 
@@ -58,6 +60,10 @@ def test_without_a_policy_gold_operations_are_followed() -> None:
     assert steps(encoding).tolist() == GIVEN
     assert encoding.decisions is None
     assert_close(encoding.roots, last_states(encoder, batch, torch.tensor(GIVEN)))
+    encoder.returns_memories = True
+    memories = last_states(encoder, batch, torch.tensor(GIVEN), "c")
+    assert_close(encoder(batch).memories, memories)
+    assert encoding.memories is None
 
 
 @pytest.mark.parametrize("objective", [Reinforce(), QLearning(epsilon=0.5)], ids=str)

@@ -36,6 +36,11 @@ _POLICY = {"operations": "policy"}
             r"layer_norm .* lstm, but with (nti, )?rrnet; leav",
         ),
         ("mee", {"encoder": "transformer", "layer_norm": True}, "layer_norm .* but with .*rrnet"),
+        (
+            "mee",
+            {"encoder": "lstm", "decoder_memory": "encoder"},
+            "decoder_memory has no effect without model.encoder rrnet",
+        ),
         ("mee", {"encoder": "gru"}, "encoder to be one of .*rrnet, lstm, .*, got 'gru'"),
         (
             "mee",
