@@ -56,9 +56,7 @@ class Ensemble:
 
     def outputs(self, data: Sequence[LabeledTrees]) -> dict[str, NDArray[Any]]:
         """Return the output columns, from the trees as encoded for each member."""
-<<<<<<< HEAD
-        of_members = [member.run_.outputs(each) for member, each in zip(self.members, data)]
-        return self._mean(of_members)
+        return self._mean(self.outputs_of_folds(data))
 
     def _mean(self, of_members: Sequence[Columns]) -> dict[str, NDArray[Any]]:
         # the sum of mean contributions is the mean of the sums
@@ -71,10 +69,6 @@ class Ensemble:
         each = [member.run_.predict_nodes(part) for member, part in zip(self.members, data)]
         means = self._mean([{"prediction": np.concatenate(trees)} for trees in each])
         return np.split(means["prediction"], data[0].forest.offsets[1:-1])
-=======
-        of_members = self.outputs_of_folds(data)
-        return mean_outputs(of_members, logarithms=predicts_logarithms(self.settings))
->>>>>>> main
 
     def outputs_of_folds(self, data: Sequence[LabeledTrees]) -> list[Columns]:
         """Return the output columns of the models that have not seen each fold."""

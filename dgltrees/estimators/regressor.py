@@ -96,7 +96,6 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         columns = [outputs[f"prediction_{k}"] for k in range(len(names))]
         return columns[0] if len(columns) == 1 else np.stack(columns, 1)
 
-<<<<<<< HEAD
     def predict_nodes(self, X: Trees) -> list[NDArray[np.float64]]:
         """Return the predicted number of each node, in the unit of the node target.
 
@@ -128,7 +127,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
                 run.examples(self._trees(X), labeled=False)
             )
         return nodes
-=======
+
     def predict_interval(self, X: Trees, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return an interval that contains the target of a tree with a given probability.
 
@@ -166,4 +165,3 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
                 found = intervals(predictions, abs(y - held_out), folds, coverage)
             bounds.append(found)
         return bounds[0] if len(bounds) == 1 else np.stack(bounds, 1)
->>>>>>> main
