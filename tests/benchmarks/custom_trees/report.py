@@ -47,7 +47,7 @@ def scores(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> dict[
 def table(lines: Sequence[Line]) -> str:
     """Return the results as a table: a row for each task, and one for each comparison."""
     rows = [("task", "part", "n", "model", "loss", "scores", "seconds")]
-    for task, part, models in cells(lines):
+    for task, part, models in by_task(lines):
         for model, found in models.items():
             each = [total(line["kind"], np.array(line["losses"])) for line in found]
             names = [
@@ -76,33 +76,33 @@ def table(lines: Sequence[Line]) -> str:
 
 def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of ``datasets/results``: losses of ``folds``, or of ``away``."""
-    for task, found, models in cells(lines):
+    for task, found, models in by_task(lines):
         if found != part:
             continue
         each = {model: _mean_total(lines) for model, lines in models.items()}
-        row = {
+        cells = {
             "task": task,
             "folds": len(models["chosen"]),
             "trees": models["chosen"][0]["train"],
         }
-        row |= {model: f"{value:.3f}" for model, value in each.items()}
+        cells |= {model: f"{value:.3f}" for model, value in each.items()}
         for model in ("default", "best"):
             if model in models:
                 gain, error = difference(models[model], models["chosen"])
-                row[f"{model}_gain"] = f"'{100 * gain:+.1f} ± {100 * error:.1f}'"
-                row[f"{model}_seconds"] = f"{_mean(models[model], 'seconds'):.0f}"
-        yield "- {" + ", ".join(f"{key}: {value}" for key, value in row.items()) + "}"
+                cells[f"{model}_gain"] = f"'{100 * gain:+.1f} ± {100 * error:.1f}'"
+                cells[f"{model}_seconds"] = f"{_mean(models[model], 'seconds'):.0f}"
+        yield "- {" + ", ".join(f"{key}: {value}" for key, value in cells.items()) + "}"
 
 
 def measures(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of the measures that users read."""
-    for task, found, models in cells(lines):
+    for task, found, models in by_task(lines):
         if found == part:
             for name in ("accuracy", "spearman", "median", "95 %"):
                 if name in models["chosen"][0]:
                     each = {model: f"{_mean(found, name):.3f}" for model, found in models.items()}
-                    row = ", ".join(f"{model}: {value}" for model, value in each.items())
-                    yield f"- {{task: {task}, measure: {name}, {row}}}"
+                    cells = ", ".join(f"{model}: {value}" for model, value in each.items())
+                    yield f"- {{task: {task}, measure: {name}, {cells}}}"
 
 
 def _mean(lines: Sequence[Line], name: str) -> float:
@@ -141,7 +141,7 @@ def _relative(kind: str, ours: Line, theirs: Line) -> float:
     return a / b - 1
 
 
-def cells(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
+def by_task(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
     """Yield the results of each task by model, of its folds and of the part kept away.
 
     ``chosen`` is in every part the flat model with the smallest loss on inner folds of training.
