@@ -24,7 +24,7 @@ from sklearn.utils import Bunch, check_random_state
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
 from dgltrees.estimators.blend import with_flat_models
-from dgltrees.estimators.drift import TrainingStatistics
+from dgltrees.estimators.drift import compared, training_statistics
 from dgltrees.estimators.ensemble import (
     OF_MEMBERS,
     Ensemble,
@@ -43,7 +43,7 @@ from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
-from dgltrees.training.files import checking
+from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
@@ -445,7 +445,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **options))
-            self._statistics = TrainingStatistics.of(cast(TrainedModel, self.run_), splits)
+            self._statistics = training_statistics(cast(TrainedModel, self.run_), splits)
         return self
 
     def _names_of_settings(self) -> Any:
@@ -577,7 +577,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
         """Return the result of a function of encoded trees; warn if they differ from training."""
         first: Any = self.members_[0] if hasattr(self, "members_") else self
-        with first._statistics.compared(first.run_, data if first is self else data[0]):
+        with compared(first._statistics, first.run_, data if first is self else data[0]):
             return predict(data)
 
     def _fitted(self) -> Any:
@@ -700,7 +700,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
             if not hasattr(self, "members_"):  # which have theirs
-                self._statistics.save(folder / _STATISTICS)
+                tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
+                write_tensors(folder / _STATISTICS, tensors, {})
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             if is_saved:
@@ -744,7 +745,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             restore_members(estimator, [cls.load(place) for place in places], values)
         else:
             estimator._open(folder.path)
-            estimator._statistics = TrainingStatistics.load(folder / _STATISTICS)
+            tensors, _ = read_tensors(folder / _STATISTICS)
+            estimator._statistics = {name: tensor.numpy() for name, tensor in tensors.items()}
         estimator._restore(values)
         return estimator
 

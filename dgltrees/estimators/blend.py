@@ -30,7 +30,9 @@ from dgltrees.tasks.task import Columns
 from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees, Vocabulary
+from dgltrees.trees.columns import SUBWORDS
 from dgltrees.trees.schema import Schema
+from dgltrees.trees.shared import SHARED
 
 MODELS = ("networks", "boosting", "extra_trees")
 """The models of a blend, in the order of their weights."""
@@ -249,7 +251,7 @@ def blend_members(
     settings, task = members[0].run_.settings, members[0].run_.task
     y, weights = np.ravel(data.columns["target"]), task.weights(data)
     weights = np.ones(len(y)) if weights is None else weights
-    features = FlatFeatures(features=settings.data.features)
+    features = FlatFeatures(features=_kinds(trees, data))
     more: dict[str, Any] = {
         "classes": len(data.targets),
         "logarithms": predicts_logarithms(settings),
@@ -273,6 +275,13 @@ def blend_members(
     )
     for member, flat in zip(members, flats):
         member.run_ = Blend(member.run_, flat, chosen)
+
+
+def _kinds(trees: LabeledTrees, data: LabeledTrees) -> dict[str, str]:
+    """Return the kinds of the columns that the networks read, and ``none`` for the others."""
+    kinds = {each.name: each.kind for each in data.inputs}
+    others = dict.fromkeys(trees.forest.columns.keys() - kinds.keys() - {SHARED}, "none")
+    return {**others, **{n: "text" if kind == SUBWORDS else kind for n, kind in kinds.items()}}
 
 
 def _answers(columns: Columns, y: NDArray[Any]) -> NDArray[np.float64]:

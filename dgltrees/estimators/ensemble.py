@@ -316,13 +316,18 @@ def _check_blend(settings: Settings, data: LabeledTrees) -> None:
     """Check that models on flat features can predict the targets.
 
     Raises:
-        ConfigError: there are several targets, or the networks predict a quantile.
+        ConfigError: there are several targets, or the networks predict sums or a quantile.
     """
     targets = data.columns["target"]
     if targets.ndim > 1 and targets.shape[1] > 1:
         raise ConfigError(
             f"expected one target with blend=True, got {targets.shape[1]}; leave blend out, or fit "
             "an estimator per target"
+        )
+    if settings.model.get("additive"):
+        raise ConfigError(
+            "expected additive=False with blend=True, got True: a blend is no sum over nodes; "
+            "leave one of the two out"
         )
     if settings.model.get("objective") == "quantile":
         raise ConfigError(

@@ -84,12 +84,12 @@ def test_the_probability_is_that_of_fishers_exact_test(
     _, p = fisher_exact([[k, m - k], [r, n - r]], alternative="greater")
     rare = np.arange(m)[:, None] < k
     test = rare, np.array([r]), n, ["are rare"]
-    monkeypatch.setattr(drift.TrainingStatistics, "_tests", lambda *_: [test])
+    monkeypatch.setattr(drift, "_tests", lambda *_: [test])
     run = model.run_
     data = run.examples(model._trees(_trees(m, 5)), labeled=False)
     for factor, expected in ((1.01, [f"{k} of {m} trees are rare"]), (0.99, [])):
-        monkeypatch.setattr(drift, "LEVEL", 4 * p * factor)
-        assert [*model._statistics.reasons(run, data)] == expected
+        monkeypatch.setattr(drift, "LEVEL", p * factor)
+        assert [*drift.reasons(model._statistics, run, data, None)] == expected
 
 
 def test_a_category_of_one_tree_counts_as_rare_in_training() -> None:
@@ -103,7 +103,7 @@ def test_a_category_of_one_tree_counts_as_rare_in_training() -> None:
     for number, own in enumerate(names):
         others = [name for other in names[:number] + names[number + 1 :] for name in other]
         rare += any(others.count(name) < 2 for name in own)
-    assert model._statistics.values["unknown"].tolist() == [rare]
+    assert model._statistics["unknown"].tolist() == [rare]
 
 
 def test_saved_statistics_warn_equally_and_damage_is_found(

@@ -328,7 +328,12 @@ def _split_warnings(
             "both training and test; split by GroupKFold of scikit-learn, with groups="
             "dgltrees.trees.summary.equal_trees(forest)"
         )
-    for name, values in examples.columns.items():
+    of_trees = dict(examples.columns)
+    for name in filter(_GROUP.search, inputs):
+        nodes = np.asarray(forest.columns[name])
+        if np.array_equal(nodes, nodes[forest.roots][forest.tree_of_node]):
+            of_trees[name] = cast(Any, target_values(examples, name, nodes=False))
+    for name, values in of_trees.items():
         if name in aside or not _GROUP.search(name):
             continue
         number = len({name_of(value) for value in values.tolist()} - {None})

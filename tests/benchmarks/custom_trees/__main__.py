@@ -21,7 +21,7 @@ import numpy as np
 
 from tests.benchmarks.custom_trees.data import TASKS, Rows, Task, folder_of, load
 from tests.benchmarks.custom_trees.models import FLAT, OURS, fit_predict
-from tests.benchmarks.custom_trees.report import losses, scores, table
+from tests.benchmarks.custom_trees.report import losses, measures, rows, scores, table
 
 MODELS = (*FLAT, *OURS)
 
@@ -30,13 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark, and print its table."""
     parser = new_parser("custom_trees")
     parser.add_argument("--away", action="store_true", help="measure the part kept away")
+    parser.add_argument("--yaml", action="store_true", help="print rows of datasets/results")
     options, out = parse(parser, arguments)
     for name in options.tasks or TASKS:
         task = load(name, options.data)
         for part, train, test in _parts(task, away=options.away, folds=options.folds):
             for model in options.models:
                 measure(out, task, part, model, train, test)
-    print(table(read_lines(out)))
+    lines, part = read_lines(out), "away" if options.away else "folds"
+    if options.yaml:
+        print("\n".join([*rows(lines, part), *measures(lines, part)]))
+    else:
+        print(table(lines))
 
 
 def new_parser(name: str) -> argparse.ArgumentParser:

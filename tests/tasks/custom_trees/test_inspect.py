@@ -69,6 +69,9 @@ def test_copies_and_groups_that_a_random_split_separates_are_named() -> None:
     assert "60 trees have 10 different values of 'query_id'" in text
     assert text.endswith("groups='query_id'")
     assert not inspect_trees(grouped, target="seconds", group="query_id").warnings
+    templates = forest.with_columns({**forest.columns, "template": forest.tree_of_node // 6})
+    (text,) = inspect_trees(templates).warnings[-1:]  # a column of nodes, as in a node table
+    assert "60 trees have 10 different values of 'template'" in text
 
 
 def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
