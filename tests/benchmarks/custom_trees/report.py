@@ -76,7 +76,7 @@ def table(lines: Sequence[Line]) -> str:
 
 def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of ``datasets/results``: losses of ``folds``, or of ``away``."""
-    for task, found, models in _cells(lines):
+    for task, found, models in cells(lines):
         if found != part:
             continue
         each = {model: _mean_total(lines) for model, lines in models.items()}
@@ -96,7 +96,7 @@ def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
 
 def measures(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of the measures that users read."""
-    for task, found, models in _cells(lines):
+    for task, found, models in cells(lines):
         if found == part:
             for name in ("accuracy", "spearman", "median", "95 %"):
                 if name in models["chosen"][0]:
