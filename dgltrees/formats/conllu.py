@@ -320,14 +320,10 @@ def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | N
                 raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)
 
 
-def _write(examples: LabeledTrees, path: PathLike) -> None:
-    write_conllu(examples.forest, path)
-
-
 CONLLU = Format(
     "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
     partial(stream_sentences, conllu_sentences, CONLLU_COLUMNS),
-    _write,
+    lambda examples, path: write_conllu(examples.forest, path),
     suffixes=(".conllu", ".conll"),
     first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
     dependencies=True,
