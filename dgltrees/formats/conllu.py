@@ -25,7 +25,6 @@ from dgltrees.formats.lines import LineError, error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.labeled import LabeledTrees
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 """The columns of words that CoNLL-U files have."""

@@ -121,7 +121,8 @@ class ColumnTypes:
                 else:
                     column = self._of_values(name, rows, values, len(objects), line_of)
                     found[name] = (rows[0], *_place(objects[rows[0]], path)), column
-        return {name: column for name, (_, column) in sorted(found.items(), key=lambda item: item[1][0])}
+        in_order = sorted(found.items(), key=lambda item: item[1][0])
+        return {name: column for name, (_, column) in in_order}
 
     def _of_values(
         self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
