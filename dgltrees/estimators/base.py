@@ -416,7 +416,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 on_epoch(line)
 
         with self._names_of_settings():
-            settings = self._settings(targets, layout, pairs=raw.arity > 1)
+            settings = self._settings(raw, targets, layout)
             task = cast(CustomTreesTask, settings.task)
             names = None
             if start is not None:
@@ -458,7 +458,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         names = {setting: name for name, setting in self._settings_of.items()}
         return settings_called({**names, "data.target": "y", "data.group": "groups"})
 
-    def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
+    def _settings(self, raw: LabeledTrees, targets: list[str], layout: RecordLayout) -> Settings:
         """Merge the settings of the preset, the arguments and ``settings``; the last one wins."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         if not isinstance(self.random_state, numbers.Integral):
@@ -478,8 +478,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         if self.patience is not None:
             chosen["training.keep"] = "best"
         layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
-        values = preset_values(self._preset + ("-pairs" if pairs else ""))
-        for name, value in {**chosen, **more}.items():
+        values = preset_values(self._preset + ("-pairs" if raw.arity > 1 else ""))
+        for name, value in {**chosen, **self._of_targets(raw, targets), **more}.items():
             section, _, option = str(name).partition(".")
             if section not in layer or not option:
                 with settings_called({}):
@@ -497,6 +497,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 )
             layer[section][option] = value
         return Settings(layered(values, layer))
+
+    def _of_targets(self, raw: LabeledTrees, targets: list[str]) -> Mapping[str, Any]:
+        """Return settings that depend on the targets."""
+        return {}
 
     def _more_settings(self) -> Mapping[str, Any]:
         """Return the argument ``settings``, a mapping."""

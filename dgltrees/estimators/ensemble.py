@@ -181,7 +181,7 @@ def fit_members(
     seed = int(seed)
     single = clone(estimator).set_params(ensemble=None, blend=False, random_state=seed)
     with estimator._names_of_settings():
-        settings = single._settings(targets, layout, pairs=trees.arity > 1)
+        settings = single._settings(trees, targets, layout)
         learned = settings.task.examples(trees, settings.data, None)
     learned = replace(learned, columns={**learned.columns, **columns()})
     classes = learned.targets.names

@@ -322,3 +322,14 @@ def test_the_first_partial_fit_of_a_classifier_names_all_classes() -> None:
     numbers = TreeClassifier(features=["Plan Rows"], **TINY)
     _, scores, _ = learning_curve(numbers, PLANS, SLOW, cv=2, exploit_incremental_learning=True)
     assert scores.shape == (5, 2)
+
+
+@pytest.mark.parametrize("ensemble", [None, 2])
+@pytest.mark.parametrize("kind", [int, str])
+def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> None:
+    y = np.array([kind(k) for k in [10, 2, 1] * 14])
+    model = TreeClassifier(**TINY, ensemble=ensemble).fit(PLANS[: len(y)], y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    np.testing.assert_array_equal(
+        model.predict(PLANS[:6]), model.classes_[model.predict_proba(PLANS[:6]).argmax(1)]
+    )
