@@ -52,12 +52,12 @@ class TrainingSettings:
     monitor: str | None = None
     """Validation metric that determines the best epoch; default: the task's first metric."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
-    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises. With
-    linear, monitor loss and no patience, the best epoch is the last one whose validation loss is
-    within one standard error of the lowest."""
+    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises.
+    With linear, monitor loss and no patience, the best epoch is the last one whose validation loss
+    is within one standard error of the lowest."""
     batch_size: Count | None = 25
-    """Number of examples per batch, over all processes; null: 32, or fewer (at least 4) for 30 steps
-    an epoch."""
+    """Number of examples per batch, over all processes; null: 32, or fewer (at least 4) for 30
+    steps an epoch."""
     max_nodes: Count | None = None
     """Largest number of nodes per batch, over all processes; default: no limit."""
     bucket_batches: Count = 50
@@ -211,7 +211,7 @@ class Settings:
 
     @property
     def compared(self) -> Metric:
-        """The metric that compares runs: the monitored one, or the task's first if that is a loss."""
+        """The metric that compares runs: the monitored one; the task's first if that is a loss."""
         return self.task.metrics[0] if self.monitor.endswith("loss") else self.monitored
 
     def replace(self, section: str, **values: Any) -> Settings:

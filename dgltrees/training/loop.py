@@ -360,7 +360,7 @@ class Trainer:
         self.progress.schedule = dataclasses.asdict(schedule)
 
     def _evaluate(self, data: LabeledTrees) -> tuple[dict[str, Any], float]:
-        """Return the metrics, and by how much a later epoch may be worse and still replace this one.
+        """Return the metrics, and by how much a later epoch may be worse and yet replace this one.
 
         That is nothing, or one standard error of the loss if all epochs of a falling learning rate
         are trained: the later ones are less noisy, and few validation examples cannot order them.

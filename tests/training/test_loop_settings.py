@@ -67,7 +67,8 @@ PRESETS = ("classify", "classify-nodes")  # of trees, and of nodes
 
 def settings_of(preset: str, **training: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    settings = with_model(quick(preset, {"max_train_examples": 30}), hidden_size=4, embedding=4)
+    quickly = quick(preset, {"max_train_examples": 30}, bucket_batches=50)  # reads bucket_by
+    settings = with_model(quickly, hidden_size=4, embedding=4)
     named = {**BASE, **training}
     read = {name: value for name, value in named.items() if name in settings.sections["training"]}
     return settings.replace("training", **read)
