@@ -20,6 +20,7 @@ from dgltrees.draw.labels import decode_column
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.attribution import answers, integrated_gradients, occlude, occlusion
 from dgltrees.models.classifier import Classifier
+from dgltrees.models.node_targets import NodeNumberTargets
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees import TreeTask
@@ -30,6 +31,8 @@ from dgltrees.trees.shared import SHARED
 
 _SHOWN_NODES = 60  # the repr draws smaller trees, and lists the strongest nodes of larger ones
 _STRONGEST = 10
+_ADDITIVE = ("node",)
+"""The columns of the explanation of an additive model, whose nodes contribute as a whole."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +51,10 @@ class Explanation:
         column_names: the C columns.
         columns: ``(N, C)`` the contribution of each column of each node by integrated gradients, in
             the unit of the prediction; the sum is ``prediction - baseline``. It is 0 at leaves that
-            stand for a shared child, which has the contribution.
+            stand for a shared child, which has the contribution. Of an additive model, ``(N, 1)``
+            what each node contributes to the sum that is the prediction; the baseline is then 0.
+        share: the weight of the network in the prediction of a blend, whose other models are not
+            explained.
     """
 
     examples: LabeledTrees
@@ -59,6 +65,7 @@ class Explanation:
     column_names: tuple[str, ...]
     columns: NDArray[np.float64]
     _occlude: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+    share: float = 1.0
 
     @property
     def forest(self) -> Forest:
@@ -135,10 +142,21 @@ class Explanation:
             number = "the decrease of the prediction if the node and its descendants have no input"
         elif by != "nodes":
             number = f"the contribution of its {by} to the prediction; a negative one lowers it"
+        origin = (
+            f"; {self.baseline:.4g} if all nodes were empty; the nodes contribute about the "
+            f"difference, {self.nodes.sum():+.4g}"
+        )
+        if self.column_names == _ADDITIVE:
+            origin = ", the sum of the contributions of its nodes"
+        part = ""
+        if self.share < 1:
+            part = (
+                f"\nThis explains the networks, whose weight in the blend is {self.share:.2f}. "
+                "Boosting and extra trees have the rest."
+            )
         return (
-            f"predicted {self.target}{of}: {self.prediction:.4g}; {self.baseline:.4g} if all nodes "
-            f"were empty; the nodes contribute about the difference, {self.nodes.sum():+.4g}\n"
-            f"The number at a node is {number}."
+            f"predicted {self.target}{of}: {self.prediction:.4g}{origin}\n"
+            f"The number at a node is {number}.{part}"
         )
 
     @property
@@ -263,8 +281,14 @@ def explain(
         drops = occlusion(model, copies, answer, torch.from_numpy(masks))
         return np.asarray(drops.double().cpu().numpy())
 
-    with compiled(False):  # compiling takes longer than the gradients of one example
-        columns, values = integrated_gradients(model, copies, answer, steps=steps)
+    head = model.head
+    if isinstance(head, NodeNumberTargets) and head.additive:
+        with torch.no_grad():
+            values = head.contributions(model.vectors(batch))[:, index : index + 1]
+        columns, baseline = [*_ADDITIVE], torch.zeros_like(baseline)
+    else:
+        with compiled(False):  # compiling takes longer than the gradients of one example
+            columns, values = integrated_gradients(model, copies, answer, steps=steps)
     table = np.zeros((one.forest.num_nodes, len(columns)))
     table[~one.forest.references] = values.double().cpu().numpy()
     return Explanation(

@@ -23,6 +23,8 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
+from dgltrees.estimators.blend import with_flat_models
+from dgltrees.estimators.drift import compared, training_statistics
 from dgltrees.estimators.ensemble import (
     OF_MEMBERS,
     Ensemble,
@@ -41,14 +43,14 @@ from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
-from dgltrees.training.files import checking
+from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import LabeledTrees
 
-_FILE = "estimator.json"
+_FILE, _STATISTICS = "estimator.json", "statistics.safetensors"
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
 )
@@ -153,6 +155,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         folds_: with ``ensemble``, ``(n_trees,)``, the fold of each tree.
         out_of_fold_: with ``ensemble``, the prediction for each tree, or its probabilities, of the
             member that has not seen it.
+        targets_: with ``ensemble``, the target of each tree, a number or the index of its class.
+        blend_weights_: with ``blend``, the weights of ``networks``, ``boosting`` and
+            ``extra_trees``.
         history_: the metrics of each epoch.
         result_: the metrics of the best epoch, and those of baselines without trees.
         n_features_in_: the number of input columns.
@@ -440,6 +445,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **options))
+            self._statistics = training_statistics(cast(TrainedModel, self.run_), splits)
         return self
 
     def _names_of_settings(self) -> Any:
@@ -526,7 +532,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _open(self, folder: PathLike) -> None:
         """Load the trained run of a directory."""
-        run = load(folder)
+        run = with_flat_models(load(folder), folder)
         self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(
@@ -551,10 +557,28 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """Return the output columns of the model for trees without targets."""
         run = self._fitted()
-        outputs: Mapping[str, NDArray[Any]] = run.outputs(
-            run.examples(self._trees(X), labeled=False)
-        )
+        data = run.examples(self._trees(X), labeled=False)
+        outputs: Mapping[str, NDArray[Any]] = self._compared(data, run.outputs)
         return outputs
+
+    def _outputs_of_folds(self, X: Trees, method: str) -> list[Mapping[str, NDArray[Any]]]:
+        """Return the output columns for trees of the models without each fold.
+
+        Raises:
+            ConfigError: the estimator has no ensemble, which its method needs.
+        """
+        run = self._fitted()
+        if not isinstance(run, Ensemble):
+            raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
+        data = run.examples(self._trees(X), labeled=False)
+        outputs: list[Mapping[str, NDArray[Any]]] = self._compared(data, run.outputs_of_folds)
+        return outputs
+
+    def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
+        """Return the result of a function of encoded trees; warn if they differ from training."""
+        first: Any = self.members_[0] if hasattr(self, "members_") else self
+        with compared(first._statistics, first.run_, data if first is self else data[0]):
+            return predict(data)
 
     def _fitted(self) -> Any:
         """Return the trained run, or an :class:`~dgltrees.estimators.ensemble.Ensemble`."""
@@ -579,7 +603,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             TreeError: see :meth:`fit`.
         """
         run = self._fitted()
-        metrics: dict[str, Any] = run.report(run.examples(self._labeled(X, y, **options)))
+        data = run.examples(self._labeled(X, y, **options))
+        metrics: dict[str, Any] = self._compared(data, run.report)
         return metrics
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
@@ -674,6 +699,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
+            if not hasattr(self, "members_"):  # which have theirs
+                tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
+                write_tensors(folder / _STATISTICS, tensors, {})
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             if is_saved:
@@ -717,6 +745,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             restore_members(estimator, [cls.load(place) for place in places], values)
         else:
             estimator._open(folder.path)
+            tensors, _ = read_tensors(folder / _STATISTICS)
+            estimator._statistics = {name: tensor.numpy() for name, tensor in tensors.items()}
         estimator._restore(values)
         return estimator
 

@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.conformal import class_sets
 from dgltrees.estimators.inputs import Trees
 from dgltrees.models.encoder import Encoder
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
@@ -207,6 +208,36 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         schema = self.run_.vocabularies
         count = len(schema["target"]) or len(schema.targets)
         return np.stack([outputs[f"probability_{k}"] for k in range(count)], 1)
+
+    def predict_set(self, X: Trees, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes of a tree that contain the right one with a given probability.
+
+        It needs ``ensemble``, whose probabilities for trees that a member has not seen determine
+        the size of the sets (CV+, :func:`~dgltrees.estimators.conformal.class_sets`). A set may be
+        empty if the classifier is right more often than ``coverage``: no class is likely enough.
+
+        Arguments:
+            X: the trees.
+            coverage: the probability, such as 0.9, for trees from the distribution of training.
+
+        Returns:
+            ``(n_trees, n_classes)``, in the order of ``classes_``, whether a class is in the set.
+
+        Raises:
+            ConfigError: there is no ensemble, the targets are several labels, coverage is not
+                between 0 and 1, or there are too few training trees for it.
+        """
+        if not self._fitted().vocabularies["target"].names:
+            raise ConfigError(
+                "expected one class per tree for predict_set, got several labels; fit a classifier "
+                "for each label"
+            )
+        outputs = self._outputs_of_folds(X, "predict_set")
+        names = [f"probability_{k}" for k in range(len(self.classes_))]
+        p = np.stack([np.stack([each[name] for name in names], 1) for each in outputs], 1)
+        errors = 1 - np.take_along_axis(self.out_of_fold_, self.targets_[:, None], 1)[:, 0]
+        known = ~np.isnan(errors)  # unknown after an interrupt
+        return class_sets(p, errors[known], self.folds_[known], coverage)
 
     def _plain(self) -> dict[str, Any]:
         return {**super()._plain(), "classes": self.classes_.tolist()}

@@ -17,12 +17,14 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
+from dgltrees.estimators.blend import MODELS, blend_members
+from dgltrees.estimators.means import mean_outputs, predicts_logarithms
 from dgltrees.formats.format import RecordLayout
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Columns
 from dgltrees.trees import LabeledTrees
 
-OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_"})
+OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_", "targets_", "blend_weights_"})
 """The fitted attributes of an estimator with members."""
 
 
@@ -30,7 +32,7 @@ class Ensemble:
     """Networks that predict together; it has the methods of a trained model that estimators use.
 
     A predicted number is the mean of the members' numbers, or of their logarithms with
-    ``log_target``, and a probability is the mean of their probabilities.
+    ``log_target`` (not of additive models), and a probability is the mean of their probabilities.
 
     Arguments:
         members: the fitted estimators, whose models have the same targets.
@@ -54,8 +56,23 @@ class Ensemble:
 
     def outputs(self, data: Sequence[LabeledTrees]) -> dict[str, NDArray[Any]]:
         """Return the output columns, from the trees as encoded for each member."""
-        of_members = [member.run_.outputs(each) for member, each in zip(self.members, data)]
-        return mean_outputs(of_members, logarithms=predicts_logarithms(self.settings))
+        return self._mean(self.outputs_of_folds(data))
+
+    def _mean(self, of_members: Sequence[Columns]) -> dict[str, NDArray[Any]]:
+        # the sum of mean contributions is the mean of the sums
+        additive = bool(self.settings.model.get("additive"))
+        logarithms = predicts_logarithms(self.settings) and not additive
+        return mean_outputs(of_members, logarithms=logarithms)
+
+    def predict_nodes(self, data: Sequence[LabeledTrees]) -> list[NDArray[Any]]:
+        """Return the predicted numbers of the nodes of each tree; see ``TrainedModel``."""
+        each = [member.run_.predict_nodes(part) for member, part in zip(self.members, data)]
+        means = self._mean([{"prediction": np.concatenate(trees)} for trees in each])
+        return np.split(means["prediction"], data[0].forest.offsets[1:-1])
+
+    def outputs_of_folds(self, data: Sequence[LabeledTrees]) -> list[Columns]:
+        """Return the output columns of the models that have not seen each fold."""
+        return [member.run_.outputs(each) for member, each in zip(self.members, data)]
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
         """Return the metrics of the predictions; the loss is the mean of the members' losses."""
@@ -103,36 +120,6 @@ class Ensemble:
 def member_folder(path: PathLike, k: int) -> Path:
     """Return the folder of member k in the folder of its ensemble."""
     return Path(path) / f"member-{k}"
-
-
-def predicts_logarithms(settings: Settings) -> bool:
-    """Return whether a model predicts the logarithms of its targets."""
-    return bool(settings.model.get("log_target"))
-
-
-def mean_outputs(
-    of_members: Sequence[Columns], *, logarithms: bool, weights: Sequence[float] | None = None
-) -> dict[str, NDArray[Any]]:
-    """Return the weighted mean of the output columns of several models.
-
-    Arguments:
-        of_members: the columns of each model.
-        logarithms: use the mean of the logarithms of predicted numbers.
-        weights: the weight of each model, with sum 1; default: equal weights.
-    """
-    mixed: dict[str, NDArray[Any]] = {}
-    for name in of_members[0]:
-        values = np.stack([np.asarray(each[name], np.float64) for each in of_members])
-        logs = logarithms and name.startswith("prediction")
-        mean = np.average(np.log(values) if logs else values, 0, weights)
-        mixed[name] = np.exp(mean) if logs else mean
-    if "probability" in mixed:  # of one of several classes
-        p = np.stack([mixed[name] for name in mixed if name.startswith("probability_")], 1)
-        mixed.update(prediction=p.argmax(1), probability=p.max(1))
-    for name in mixed:
-        if (of_flag := name.replace("prediction_", "probability_")) in mixed and of_flag != name:
-            mixed[name] = (mixed[of_flag] > 0.5).astype(np.int64)
-    return mixed
 
 
 def _mean_explanation(each: Sequence[Any]) -> Any:
@@ -199,6 +186,8 @@ def fit_members(
     learned = replace(learned, columns={**learned.columns, **columns()})
     classes = learned.targets.names
     random = np.random.RandomState(seed % 2**32)
+    if estimator.blend:
+        _check_blend(settings, learned)
     folds = _folds(count, settings.task.groups(learned), learned, random)
 
     more = {"data.baselines": False, **({"data.classes": list(classes)} if classes else {})}
@@ -208,9 +197,8 @@ def fit_members(
         single.set_params(children_key=layout.children_key)
     given = {name: values for name, values in arguments.items() if values is not None}
     members: list[Any] = []
-    held_out: list[NDArray[Any]] = []
     for k, drawn in enumerate(random.randint(2**31 - 1, size=count).tolist()):
-        rows, others = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+        rows = np.flatnonzero(folds != k)
         member = clone(single).set_params(random_state=drawn)
         if classes:  # one that occurs in one fold alone is a class of all members
             member.classes_ = np.unique(np.asarray(y))
@@ -226,19 +214,21 @@ def fit_members(
         except KeyboardInterrupt:
             if not members:
                 raise
-            _warn_of_interrupt(k, count)
             break
         members.append(member)
-        member.run_.vocabularies.reported = {"absent", "unknown"}  # no warnings of its own fold
-        predict = getattr(member, "predict_proba", member.predict)
-        held_out.append(predict(trees.select(others)))
-        if member.result_.get("interrupted") and k + 1 < count:
-            _warn_of_interrupt(k + 1, count)
+        if member.result_.get("interrupted"):
             break
+    if len(members) < count:
+        warnings.warn(
+            f"the training of the ensemble was interrupted; it has {len(members)} of {count} "
+            "members, and out_of_fold_ is NaN for the trees of the other folds",
+            stacklevel=3,
+        )
+    if estimator.blend:
+        blend_members(members, folds, trees, learned, random)
     estimator.members_, estimator.folds_ = members, folds
-    estimator.out_of_fold_ = np.full((len(folds), *held_out[0].shape[1:]), np.nan)
-    for k, predictions in enumerate(held_out):
-        estimator.out_of_fold_[folds == k] = predictions
+    estimator.targets_ = settings.task.targets(learned)
+    estimator.out_of_fold_ = _out_of_fold(members, folds, trees)
     _take_members(estimator, members, seed)
     return estimator
 
@@ -254,6 +244,7 @@ def restore_members(estimator: Any, members: Sequence[Any], values: Mapping[str,
     estimator.members_ = [*members]
     estimator.folds_ = np.array(values["folds"], np.int64)
     estimator.out_of_fold_ = np.array(values["out_of_fold"], np.float64)
+    estimator.targets_ = np.array(values["targets"])
     _take_members(estimator, members, values["seed"])
 
 
@@ -261,6 +252,8 @@ def _take_members(estimator: Any, members: Sequence[Any], seed: int) -> None:
     """Set the fitted attributes that estimators without members have too."""
     history = [{"member": k, **line} for k, each in enumerate(members) for line in each.history_]
     result = {"members": [each.result_ for each in members]}
+    if estimator.blend:
+        estimator.blend_weights_ = dict(zip(MODELS, members[0].run_.shares))
     estimator._take(Ensemble(members, seed), history, result)
 
 
@@ -270,6 +263,7 @@ def plain_members(estimator: Any) -> dict[str, Any]:
         "members": len(estimator.members_),
         "folds": estimator.folds_.tolist(),
         "out_of_fold": estimator.out_of_fold_.tolist(),
+        "targets": estimator.targets_.tolist(),
         "seed": estimator.run_.settings.training.seed,
     }
 
@@ -280,12 +274,20 @@ def _with_member(
     return lambda line: on_epoch({"member": k, **line})
 
 
-def _warn_of_interrupt(trained: int, count: int) -> None:
-    warnings.warn(
-        f"the training of the ensemble was interrupted; it has {trained} of {count} members, and "
-        "out_of_fold_ is NaN for the trees of the other folds",
-        stacklevel=4,
-    )
+def _out_of_fold(
+    members: Sequence[Any], folds: NDArray[np.int64], trees: LabeledTrees
+) -> NDArray[np.float64]:
+    """Return the prediction for each tree of the member that has not seen it, ``(E, ...)``."""
+    held_out: list[NDArray[Any]] = []
+    for k, member in enumerate(members):
+        predict = getattr(member, "predict_proba", member.predict)
+        with warnings.catch_warnings():  # which are about new trees of users
+            warnings.simplefilter("ignore")
+            held_out.append(predict(trees.select(np.flatnonzero(folds == k))))
+    predictions = np.full((len(folds), *held_out[0].shape[1:]), np.nan)
+    for k, values in enumerate(held_out):
+        predictions[folds == k] = values
+    return predictions
 
 
 def _checked_count(estimator: Any) -> int:
@@ -308,6 +310,29 @@ def _checked_count(estimator: Any) -> int:
             "continue on trees of other folds"
         )
     return int(count)
+
+
+def _check_blend(settings: Settings, data: LabeledTrees) -> None:
+    """Check that models on flat features can predict the targets.
+
+    Raises:
+        ConfigError: there are several targets, or the networks predict sums or a quantile.
+    """
+    targets = data.columns["target"]
+    if targets.ndim > 1 and targets.shape[1] > 1:
+        raise ConfigError(
+            f"expected one target with blend=True, got {targets.shape[1]}; leave blend out, or fit "
+            "an estimator per target"
+        )
+    if settings.model.get("additive"):
+        raise ConfigError(
+            "expected additive=False with blend=True, got True: a blend is no sum over nodes; "
+            "leave one of the two out"
+        )
+    if settings.model.get("objective") == "quantile":
+        raise ConfigError(
+            "expected an objective of means with blend=True, got 'quantile'; leave blend out"
+        )
 
 
 def _folds(

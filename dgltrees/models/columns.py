@@ -24,7 +24,8 @@ from dgltrees.trees.vocabulary import Vocabulary
 class NameVectors(nn.Module):
     """Learned vectors of the categories of a column, or the mean over the words of a text column.
 
-    The vectors of the unknown category (``<unk>``) and of missing values are zero.
+    The vector of a missing value is zero: the others and the bias are learned relative to it. That
+    of the unknown category (``<unk>``) begins at zero, and is learned from rare categories.
 
     Arguments:
         rows: number of categories or words.

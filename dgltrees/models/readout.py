@@ -92,7 +92,7 @@ class Attention(nn.Module):
         top = s.detach().new_full((batch.num_trees, 1), -torch.inf)
         top = top.scatter_reduce(0, tree.unsqueeze(1), s.detach(), "amax")
         weight = torch.exp(s - top.index_select(0, tree))  # (N, 1)
-        total = _sum_by_tree(torch.cat([weight * h, weight], 1), batch)  # (T, c + 1)
+        total = sum_by_tree(torch.cat([weight * h, weight], 1), batch)  # (T, c + 1)
         return (total[:, :-1] / total[:, -1:]).to(h.dtype)
 
 
@@ -101,7 +101,7 @@ def mean_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
 
     Half precision is summed in float32.
     """
-    total = _sum_by_tree(rows, batch)
+    total = sum_by_tree(rows, batch)
     return (total / batch.sizes.to(total).unsqueeze(1)).to(rows.dtype)
 
 
@@ -114,7 +114,7 @@ def max_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
     return lowest.scatter_reduce(0, tree, rows, "amax")
 
 
-def _sum_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
+def sum_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
     """Return the sum over the nodes of each tree, ``(N, d)`` to ``(T, d)``, in float32 at least."""
     rows = wide(rows)
     total = rows.new_zeros(batch.num_trees, rows.shape[1])

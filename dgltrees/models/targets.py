@@ -280,8 +280,13 @@ class NumberTargets(TargetHead):
         for name, start in (("mean", 0.0), ("deviation", 1.0), ("zero", 1.0), ("lowest", 0.0)):
             self.register_buffer(name, torch.full((count,), start, dtype=torch.float64))
 
-    def learn_scale(self, targets: NDArray[Any]) -> None:
-        """Store mean and deviation of the training targets ``(R, numbers)``, NaN if unknown."""
+    def learn_scale(self, targets: NDArray[Any], name: str = "targets") -> None:
+        """Store mean and deviation of the training targets ``(R, numbers)``, NaN if unknown.
+
+        Arguments:
+            targets: the targets.
+            name: what they are, for errors.
+        """
         targets = targets.reshape(-1, self.numbers)
         lowest = np.nanmin(targets, 0)
         self.lowest.copy_(torch.from_numpy(np.floor(lowest)))
@@ -289,20 +294,20 @@ class NumberTargets(TargetHead):
             beyond = np.nanmax(targets, 0) > np.floor(lowest) + self.levels - 1
             if beyond.any():
                 raise TreeError(
-                    f"expected targets on a scale of model.levels={self.levels} integers, got "
+                    f"expected {name} on a scale of model.levels={self.levels} integers, got "
                     f"{np.nanmin(targets):g} to {np.nanmax(targets):g}; increase it"
                 )
         if self.log_target:
             if (lowest < 0).any():
                 raise TreeError(
-                    f"expected targets of at least 0 with {called('model.log_target')}, got "
+                    f"expected {name} of at least 0 with {called('model.log_target')}, got "
                     f"{lowest.min():g}; leave it out"
                 )
             positive = np.nanmin(np.where(targets > 0, targets, np.inf), 0)
             if np.isinf(positive).any():
                 raise TreeError(
-                    f"expected a target above 0 with {called('model.log_target')}, got only 0; "
-                    "leave it out"
+                    f"expected {name} above 0 with {called('model.log_target')}, got only 0; leave "
+                    "it out"
                 )
             self.zero.copy_(torch.from_numpy(positive / 2))
         y = self._scale_in(torch.from_numpy(targets)).numpy()
@@ -314,7 +319,12 @@ class NumberTargets(TargetHead):
     def _scale_in(self, y: Tensor) -> Tensor:
         return torch.log(torch.where(y == 0, self.zero.double(), y)) if self.log_target else y
 
-    def _values(self, outputs: Tensor) -> Tensor:
+    def standardised(self, y: Tensor) -> Tensor:
+        """Return the outputs that predict numbers ``(R, numbers)`` in the unit of the targets."""
+        deviation = torch.where(self.deviation > 0, self.deviation, 1.0).double()
+        return (self._scale_in(y) - self.mean.double()) / deviation
+
+    def values(self, outputs: Tensor) -> Tensor:
         """Return predictions in the unit of the targets, ``(R, numbers)``, float64."""
         if self.objective == "ordinal":
             p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
@@ -331,10 +341,8 @@ class NumberTargets(TargetHead):
         if self.objective == "ordinal":
             loss = self._divergence(outputs, targets)
         else:
-            deviation = torch.where(self.deviation > 0, self.deviation, 1.0).double()
-            scaled = (self._scale_in(targets) - self.mean.double()) / deviation
-            error = outputs - scaled.nan_to_num(0.0).to(outputs)
-            loss = self._of_error(error)
+            scaled = self.standardised(targets)
+            loss = self._of_error(outputs - scaled.nan_to_num(0.0).to(outputs))
         return (loss * known).sum(1) / known.sum(1).clamp(min=1)
 
     def _of_error(self, error: Tensor) -> Tensor:
@@ -361,5 +369,5 @@ class NumberTargets(TargetHead):
 
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
         """Return ``prediction_K``, in the unit of its target, of every number K."""
-        values = self._values(outputs)
+        values = self.values(outputs)
         return {f"prediction_{k}": values[:, k] for k in range(self.numbers)}

@@ -20,9 +20,11 @@ from torch import Tensor, nn
 
 from dgltrees import _shortcuts
 from dgltrees._files import Lines, PathLike, in_file
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, trees_of_records
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.node_targets import NodeNumberTargets
 from dgltrees.models.streaming import run_batched
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.values import load_yaml
@@ -40,6 +42,8 @@ from dgltrees.training.processes import one_device, usable_cores
 from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
 from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
+from dgltrees.trees.segments import rows_of
+from dgltrees.trees.shared import SHARED
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -409,11 +413,61 @@ class TrainedModel:
                 raise TreeError(
                     error.message, file=error.file or path, line=error.line, tree=error.tree
                 ) from None
+            nodes = self.predict_nodes(data) if self._predicts_nodes else []
             for line in self.task.predictions(data, outputs):
+                if nodes:
+                    line["nodes"] = nodes[line["example"]].tolist()
                 line.update({name: column[line["example"]] for name, column in places.items()})
                 line.update({name: line[name] + first[name] for name in first if name in line})
                 yield line
             first = {name: line.get(name, -1) + 1 for name in first}
+
+    @property
+    def _predicts_nodes(self) -> bool:
+        """Whether the model predicts numbers of nodes in addition to those of trees."""
+        return isinstance(getattr(self.model, "head", None), NodeNumberTargets)
+
+    def predict_nodes(self, source: Source) -> list[NDArray[np.float64]]:
+        """Return the predicted number of each node, or what it contributes to an additive model.
+
+        A leaf that stands for a shared child has the number of that child, but contributes 0.
+
+        Arguments:
+            source: files, or trees; see :meth:`examples`.
+
+        Returns:
+            an array per tree, in the order of its nodes: ``(n_nodes,)``, or ``(n_nodes,
+            n_targets)`` contributions to several targets.
+
+        Raises:
+            ConfigError: the model has no node target and is not additive.
+            TreeError: see :meth:`predict`.
+        """
+        if not self._predicts_nodes:
+            raise ConfigError(
+                f"expected a model with {called('data.node_target')} or {called('model.additive')} "
+                "to predict nodes, got neither"
+            )
+        data, model = self.to_examples(source), cast(Classifier, self.model)
+        head, forest = cast(NodeNumberTargets, model.head), data.forest
+
+        def values(ids: NDArray[np.int64]) -> dict[str, Tensor]:
+            batch, _ = self.task.batch(data, ids)
+            with self.fabric.autocast():
+                vectors = model.vectors(batch.to(self.fabric.device))
+                return {"value": head.node_values(vectors).double().cpu()}
+
+        def rows(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+            every = rows_of(forest.offsets, ids)
+            return every[~forest.references[every]]
+
+        batches = evaluation_batches(self.task, data, max_nodes=20_000)
+        table = run_batched(values, batches, forest.num_nodes, rows=rows)["value"].numpy()
+        if head.nodes is not None and SHARED in forest.columns:
+            copies = np.flatnonzero(forest.references)
+            first = forest.offsets[forest.tree_of_node[copies]]
+            table[copies] = table[first + forest.columns[SHARED][copies]]
+        return np.split(table if table.shape[1] > 1 else table[:, 0], forest.offsets[1:-1])
 
     def encode(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH

@@ -34,6 +34,7 @@ class LabeledTrees:
         targets: the names of the classes.
         inputs: the kinds of the node columns, if a schema defines them.
         target_names: the names of the columns from which ``"target"`` was read.
+        node_target: the name of the node column from which node targets were read.
 
     Raises:
         TreeError: the number of trees is not a multiple of the arity, or a column does not have
@@ -54,6 +55,7 @@ class LabeledTrees:
     targets: Vocabulary = field(default_factory=Vocabulary)
     inputs: tuple[Column, ...] = ()
     target_names: tuple[str, ...] = ()
+    node_target: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.forest) % self.arity:
@@ -111,7 +113,7 @@ class LabeledTrees:
     def schema(self) -> Schema:
         """The schema that encodes further examples; its vocabulary ``"target"`` has the classes."""
         vocabs = {**self.forest.vocabs, "target": self.targets}
-        return Schema(vocabs, self.inputs, self.target_names)
+        return Schema(vocabs, self.inputs, self.target_names, self.node_target)
 
     def select(self, ids: ArrayLike) -> LabeledTrees:
         """Select examples in a given order, see :meth:`Forest.select`.

@@ -26,7 +26,8 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 
 _TEXT_WORDS = 32
 """The number of words after which a string is cut off."""
-_WORD = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -37,6 +38,7 @@ class Schema(Mapping[str, Vocabulary]):
         vocabs: the vocabularies by column; ``"target"`` has the classes.
         inputs: the input columns of the model.
         targets: the names of the columns that it predicts.
+        node_target: the name of the node column that it predicts in addition.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class Schema(Mapping[str, Vocabulary]):
         vocabs: Mapping[str, Vocabulary],
         inputs: Sequence[Column] = (),
         targets: Sequence[str] = (),
+        node_target: str | None = None,
     ) -> None:
+        self.node_target = node_target
         self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
         self.reported = {"unknown"}  # what no warning names (again): absent columns, unknown names
 
@@ -73,7 +77,8 @@ class Schema(Mapping[str, Vocabulary]):
             a dictionary for :meth:`from_dict`.
         """
         inputs = [asdict(each) for each in self.inputs]
-        return {"inputs": inputs, "targets": list(self.targets)}
+        more = {} if self.node_target is None else {"node_target": self.node_target}
+        return {"inputs": inputs, "targets": list(self.targets), **more}
 
     @classmethod
     def from_dict(cls, vocabs: Mapping[str, Vocabulary], values: Mapping[str, Any]) -> Schema:
@@ -90,7 +95,8 @@ class Schema(Mapping[str, Vocabulary]):
             Column(str(c["name"]), str(c["kind"]), int(c["size"]), bool(c["optional"]))
             for c in values["inputs"]
         ]
-        return cls(vocabs, inputs, [str(name) for name in values["targets"]])
+        targets = [str(name) for name in values["targets"]]
+        return cls(vocabs, inputs, targets, values.get("node_target"))
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
         """Encode the columns of a forest for a model; others but ``shared_with`` are dropped.
@@ -171,7 +177,7 @@ class Schema(Mapping[str, Vocabulary]):
                 return vocab.encode(texts)
             table = np.full((len(texts), _TEXT_WORDS), -1, np.int32)
             for row, text in enumerate(texts):
-                words = _WORD.findall((text or "").lower())[:_TEXT_WORDS]
+                words = words_of(text or "")[:_TEXT_WORDS]
                 table[row, : len(words)] = vocab.encode(words)
             return table
         except TreeError as error:
@@ -201,6 +207,16 @@ class Schema(Mapping[str, Vocabulary]):
             tree=tree,
             node=node,
         )
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words and punctuation of a string in lower case; names with parts are split.
+
+    Example:
+        >>> words_of("Index Scan using x_pkey: getUserName")
+        ['index', 'scan', 'using', 'x', 'pkey', ':', 'get', 'user', 'name']
+    """
+    return _WORD.findall(_CAMEL.sub(" ", text).lower())
 
 
 def _distinct_names(

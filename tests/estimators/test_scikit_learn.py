@@ -93,8 +93,8 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
         assert len(caught) == 2
         for pattern, warning in zip((absent, unknown), caught):
             assert re.search(pattern, str(warning.message))
-        fitted.predict(others)  # warnings are errors
-        fitted.evaluate(others, [1.0, 2.0, 3.0])
+        fitted.predict([*PLANS, *others])  # warnings are errors
+        fitted.evaluate([*PLANS, *others], [*SECONDS, 1.0, 2.0, 3.0])
     loaded = load(tmp_path / "model")
     path = tmp_path / "new.jsonl"
     path.write_text("".join(json.dumps({"plan": plan}) + "\n" for plan in [*PLANS, *others]))

@@ -53,6 +53,7 @@ def test_a_nodes_vector_is_the_sum_over_its_columns() -> None:
     inputs = columns_input()
     kinds, notes = (each.weight for each in inputs.names)
     assert inputs.numbers is not None
+    torch.nn.init.normal_(inputs.numbers.linear.weight)  # a missing number is a learned vector
     logs = np.log1p([0.0, 9.0, 99.0, 999.0])
     numbers = np.array([1.0, 3.0, 5.0, 7.0])
     for node in range(5):

@@ -130,7 +130,7 @@ def test_a_scale_of_levels_is_the_sparse_distribution_of_tai() -> None:
     ("options", "targets", "message"),
     [
         ({"log_target": True}, [-1.0, 2.0], "targets of at least 0 with model.log_target, got -1"),
-        ({"log_target": True}, [0.0, 0.0], "a target above 0 with model.log_target, got only 0"),
+        ({"log_target": True}, [0.0, 0.0], "targets above 0 with model.log_target, got only 0"),
         (
             {"objective": "ordinal", "levels": 3},
             [1.0, 5.0],

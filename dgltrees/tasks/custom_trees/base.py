@@ -19,6 +19,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import Encoder
+from dgltrees.models.node_targets import NodeNumberTargets, WithNodes
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
@@ -189,7 +190,7 @@ class CustomTreesTask(Task):
                 text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
                 raise TreeError(text, file=file)
         if names is None and settings.features is None:
-            _warn_of_leaks(raw, inputs, {} if self.nodes else values)
+            _warn_of_leaks(raw, inputs, {} if self.nodes else values, [*values])
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:
@@ -293,13 +294,19 @@ class CustomTreesTask(Task):
 
 
 def _warn_of_leaks(
-    raw: LabeledTrees, inputs: Sequence[Column], values: Mapping[str, NDArray[Any] | None]
+    raw: LabeledTrees,
+    inputs: Sequence[Column],
+    values: Mapping[str, NDArray[Any] | None],
+    targets: Sequence[str],
 ) -> None:
     """Warn of columns that are measured with the target, or nearly equal to it."""
     columns = [each.name for each in inputs]
     answers = {name: each for name, each in values.items() if each is not None}
     for names, what in (
-        (measured(columns), "look measured with the target, so new trees do not have them"),
+        (
+            measured(raw.forest, columns, targets),
+            "look measured with the target, so new trees do not have them",
+        ),
         (equal_to(answers, raw, columns), "are nearly equal to the target at the roots"),
     ):
         if names:
@@ -348,6 +355,9 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
     )
     encoder = model.part("encoder")(inputs=inputs)
     readout, size = _readout(model, encoder)
+    if head is NodeNumberTargets:
+        readout = WithNodes(readout)
+        sizes["node_size"] = None if schema.node_target is None else encoder.size
     dropout = model["head_dropout"]
     targets = model.of(head, size=size, hidden=model["head_hidden_sizes"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)

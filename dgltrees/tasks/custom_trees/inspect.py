@@ -210,7 +210,11 @@ def inspect_trees(
         answers = target_values(examples, target, nodes=False)
         names = [each.name for each in inputs]
         known = {} if answers is None else {target: answers}
-        leaks = [*dict.fromkeys(measured(names) + equal_to(known, examples, names))]
+        after = measured(forest, names, [target])
+        leaks = [*dict.fromkeys(after + equal_to(known, examples, names))]
+    left_out = [*dict.fromkeys([*leaks, *_identifiers(forest, inputs)])]
+    left_out = left_out if len(left_out) < len(inputs) else leaks
+    others = _without(features, left_out, inputs)
     shapes = summarize_shapes(forest)
     used = (*inputs, *(column for column in tree_columns if column.name == target))
     path = str(source) if form else "FILE"
@@ -230,24 +234,32 @@ def inspect_trees(
             *_leak_warnings(leaks),
             *_split_warnings(examples, [each.name for each in inputs], {target, group}),
         ),
-        _command(path, format, given, target, group, _without(features, leaks, inputs), examples),
+        _command(path, format, given, target, group, others, examples),
         _example(forest, inputs),
     )
 
 
 def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
-    """Summarize a node column, with a warning if it identifies the trees."""
+    """Summarize a node column, with a warning if it identifies trees or nodes."""
     values = np.asarray(forest.columns[column.name])
     vocab = forest.vocabs.get(column.name)
     summary = summarize_column(column.name, values, vocab, kind=column.kind)
     many = 1 < len(forest) < forest.num_nodes and summary.distinct > 0.9 * len(forest)
+    what = ""
     if many and np.array_equal(values, values[forest.roots][forest.tree_of_node]):
-        warning = (
-            "is the same in all nodes of a tree, so it may be an identifier, which does not help a "
-            "model"
-        )
+        what = "is the same in all nodes of a tree"
+    elif vocab is None and values.dtype.kind in "iu" and (np.diff(values, axis=0) > 0).all():
+        what = "numbers the nodes"
+    if many and what:
+        warning = f"{what}, so it may be an identifier, which does not help a model"
         return replace(summary, warnings=(warning,))
     return summary
+
+
+def _identifiers(forest: Forest, inputs: Sequence[ColumnSummary]) -> list[str]:
+    """Return the node columns that may be identifiers; numbers with fractions are not."""
+    suspect = [c.name for c in inputs if any("an identifier" in text for text in c.warnings)]
+    return [name for name in suspect if np.asarray(forest.columns[name]).dtype.kind != "f"]
 
 
 def _groups(examples: LabeledTrees, target: str, group: str, features: Any) -> str:
@@ -316,7 +328,12 @@ def _split_warnings(
             "both training and test; split by GroupKFold of scikit-learn, with groups="
             "dgltrees.trees.summary.equal_trees(forest)"
         )
-    for name, values in examples.columns.items():
+    of_trees = dict(examples.columns)
+    for name in filter(_GROUP.search, inputs):
+        nodes = np.asarray(forest.columns[name])
+        if np.array_equal(nodes, nodes[forest.roots][forest.tree_of_node]):
+            of_trees[name] = cast(Any, target_values(examples, name, nodes=False))
+    for name, values in of_trees.items():
         if name in aside or not _GROUP.search(name):
             continue
         number = len({name_of(value) for value in values.tolist()} - {None})
@@ -328,14 +345,14 @@ def _split_warnings(
             )
 
 
-def _without(features: Any, leaks: Sequence[str], inputs: Sequence[ColumnSummary]) -> Any:
-    """Return the setting ``features`` without leaks, as names or kinds, whichever is shorter."""
-    if not leaks or isinstance(features, list):
+def _without(features: Any, left_out: Sequence[str], inputs: Sequence[ColumnSummary]) -> Any:
+    """Return the setting ``features`` without columns, as names or kinds, whichever is shorter."""
+    others = [each.name for each in inputs if each.name not in left_out]
+    if not left_out or isinstance(features, list):
         return features
-    others = [each.name for each in inputs if each.name not in leaks]
-    if features is None and len(others) < 2 * len(leaks):
+    if features is None and len(others) < 2 * len(left_out):
         return others
-    return {**dict.fromkeys(leaks, "none"), **(features or {})}
+    return {**dict.fromkeys(left_out, "none"), **(features or {})}
 
 
 def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.tasks.custom_trees.reading import target_values
-from dgltrees.trees import LabeledTrees
+from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import name_of
 
 _ENOUGH = 20  # smallest number of trees for a correlation
@@ -30,9 +30,44 @@ _MEASURED = re.compile(
 """Names of measurements in EXPLAIN ANALYZE of PostgreSQL and DuckDB."""
 
 
-def measured(names: Sequence[str]) -> list[str]:
-    """Return the names of columns that are measured with the target, such as ``Actual Rows``."""
-    return [name for name in names if _MEASURED.search(name)]
+def measured(forest: Forest, names: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Return the names of columns that are measured with the target, such as ``Actual Rows``.
+
+    They have such a name, or nearly all their numbers are those of such a column, or of a target,
+    in the same tree, as the times of children are.
+
+    Arguments:
+        forest: the trees.
+        names: the columns.
+        targets: the names of the targets, which may be columns of nodes.
+    """
+    by_name = [n for n in names if any(map(_MEASURED.search, (n, n.replace("_", " "))))]
+    numbers = {
+        name: np.asarray(forest.columns[name])
+        for name in dict.fromkeys([*names, *targets])
+        if name in forest.columns and _is_numeric(forest, name)
+    }
+    sources = [numbers[name] for name in (*by_name, *targets) if name in numbers]
+    others = [n for n in names if n in numbers and n not in by_name and n not in targets]
+    trees = forest.tree_of_node
+    return by_name + [n for n in others if sources and _repeats(numbers[n], sources, trees)]
+
+
+def _is_numeric(forest: Forest, name: str) -> bool:
+    values = forest.columns[name]
+    return name not in forest.vocabs and values.dtype.kind in "iuf" and values.ndim == 1
+
+
+def _repeats(
+    values: NDArray[Any], sources: Sequence[NDArray[Any]], trees: NDArray[np.int64]
+) -> bool:
+    """Return whether nearly all numbers of nodes, but 0, are in the same tree in a source."""
+    rows = np.isfinite(values) & (values != 0)
+    if len(np.unique(values[rows])) < _ENOUGH:
+        return False
+    numbers, codes = np.unique(np.concatenate([values, *sources]), return_inverse=True)
+    keys = np.tile(trees, 1 + len(sources)) * len(numbers) + codes
+    return bool(np.isin(keys[: len(values)][rows], keys[len(values) :]).mean() > _EQUAL)
 
 
 def equal_to(

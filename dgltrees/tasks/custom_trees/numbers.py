@@ -6,24 +6,31 @@ The tasks ``regress``, ``regress-pairs`` and ``regress-nodes``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models.classifier import Classifier
+from dgltrees.models.node_targets import NODE_TARGET, NodeNumberTargets
 from dgltrees.models.targets import NumberTargets
 from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.reading import no_column, node_target, target_values
 from dgltrees.tasks.custom_trees.settings import (
     CustomTreesData,
     NodeNumbersModel,
+    NumbersData,
     NumbersModel,
     PairNumbersModel,
 )
-from dgltrees.tasks.task import LOSS, Columns, Metric
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import LOSS, Columns, Metric, Names
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import Schema
 
@@ -47,7 +54,70 @@ class NumbersTask(CustomTreesTask):
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
         """Build the model; see :meth:`Task.build`."""
         schema = cast(Schema, vocabs)
-        return make_model(model, schema, NumberTargets, count=len(schema.targets))
+        count, additive = len(schema.targets), model.get("additive", False)
+        if schema.node_target is None and model.get("node_target_weight") is not None:
+            raise ConfigError(
+                f"{called('model.node_target_weight')} has no effect without "
+                f"{called('data.node_target')}; leave it out"
+            )
+        if schema.node_target is not None and additive and count > 1:
+            raise ConfigError(
+                f"expected one target for {called('model.additive')} with "
+                f"{called('data.node_target')}, got {count}; leave one of the two out"
+            )
+        of_nodes = additive or schema.node_target is not None
+        head = NodeNumberTargets if of_nodes else NumberTargets
+        return make_model(model, schema, head, count=count)
+
+    def examples(
+        self,
+        raw: LabeledTrees,
+        settings: Any,
+        names: Names,
+        file: PathLike | None = None,
+        *,
+        labeled: bool = True,
+    ) -> LabeledTrees:
+        """Encode the inputs, targets and node targets of trees.
+
+        See :meth:`CustomTreesTask.examples`. Node targets are in the column
+        :data:`~dgltrees.models.node_targets.NODE_TARGET` of the nodes.
+        """
+        read = super().examples(raw, settings, names, file, labeled=labeled)
+        name, wanted = read.node_target, node_target(settings)
+        if name != wanted:
+            raise ConfigError(
+                f"expected {called('data.node_target')} to be {name!r}, as in the last fit, got "
+                f"{wanted!r}"
+            )
+        if name is None or not labeled:
+            return read
+
+        def error(message: str, row: int) -> TreeError:
+            return replace(self, nodes=True)._row_error(message, row, raw, file)
+
+        values = target_values(raw, name, nodes=True)
+        cure = f"name a column of numbers with {called('data.node_target')}"
+        if values is None:
+            if not read.targets.frozen:  # the training trees
+                text = no_column(f"a node target {name!r}", name, raw, cure, nodes=True)
+                raise TreeError(text, file=file)
+            values = np.full(raw.forest.num_nodes, np.nan)
+        numbers = read_numbers(values, name, error, "node target", cure)
+        columns = {**read.forest.columns, NODE_TARGET: numbers[:, None]}
+        return replace(read, forest=read.forest.with_columns(columns))
+
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
+        """Initialise means and standard deviations of inputs, targets and node targets."""
+        super().init_from_data(model, settings, data)
+        if isinstance(model.head, NodeNumberTargets):
+            targets = data.forest.columns.get(NODE_TARGET)
+            if targets is not None and np.isnan(targets).all():
+                raise TreeError(
+                    f"missing node target {data.node_target!r} at all nodes of the training trees; "
+                    f"leave {called('data.node_target')} out"
+                )
+            model.head.learn_nodes(data.sizes, targets)
 
     def encode_targets(
         self,
@@ -116,13 +186,21 @@ class NumbersTask(CustomTreesTask):
         return {**report, "by_target": parts} if len(parts) > 1 else report
 
 
-def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[np.float64]:
+def read_numbers(
+    values: NDArray[Any],
+    column: str,
+    error: RowError,
+    what: str = "target",
+    cure: str = "for classes use the task classify",
+) -> NDArray[np.float64]:
     """Return the values of a target column as numbers.
 
     Arguments:
         values: ``(R,)`` the value of each row.
         column: the name of the column, for errors.
         error: builds the error from its message and a row.
+        what: what the column is, for errors.
+        cure: what to do about a value that is not a number.
 
     Returns:
         ``(R,)`` numbers, NaN if missing.
@@ -141,21 +219,19 @@ def read_numbers(values: NDArray[Any], column: str, error: RowError) -> NDArray[
                 numbers[row] = float(value)
             except (TypeError, ValueError):
                 raise error(
-                    f"expected a number as the target {column!r}, got {value!r:.40}; for classes "
-                    "use the task classify",
-                    row,
+                    f"expected a number as the {what} {column!r}, got {value!r:.40}; {cure}", row
                 ) from None
     if np.isinf(numbers).any():
         row = int(np.isinf(numbers).argmax())
         raise error(
-            f"expected a finite number as the target {column!r}, got {values.tolist()[row]!r}; "
+            f"expected a finite number as the {what} {column!r}, got {values.tolist()[row]!r}; "
             "correct it, or leave it out",
             row,
         )
     return numbers
 
 
-REGRESS = NumbersTask("regress", CustomTreesData, NumbersModel, {}, metrics=METRICS)
+REGRESS = NumbersTask("regress", NumbersData, NumbersModel, {}, metrics=METRICS)
 """The task ``regress``: a number per tree, or several."""
 REGRESS_PAIRS = NumbersTask(
     "regress-pairs", CustomTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2

@@ -17,7 +17,7 @@ from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.settings.values import suggestion
-from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
+from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
@@ -108,10 +108,16 @@ def target_names(settings: CustomTreesData) -> tuple[str, ...]:
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
+def node_target(settings: CustomTreesData) -> str | None:
+    """Return the name of the node column that is predicted in addition to the target."""
+    return settings.node_target if isinstance(settings, NumbersData) else None
+
+
 def _names_aside(settings: CustomTreesData) -> tuple[str, ...]:
     """Return the names of the columns that are not inputs: the targets and the groups."""
     groups = (settings.group,) if isinstance(settings, RankData) else ()
-    return (*target_names(settings), *groups)
+    of_nodes = node_target(settings)
+    return (*target_names(settings), *groups, *([] if of_nodes is None else [of_nodes]))
 
 
 def input_examples(
@@ -151,7 +157,10 @@ def input_examples(
         else:
             _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
-            inside = [name for name in aside if nodes or name not in raw.columns]
+            of_nodes = node_target(settings)
+            inside = [
+                name for name in aside if nodes or name not in raw.columns or name == of_nodes
+            ]
             inputs = choose_columns(raw.forest, settings.features, inside)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
@@ -166,12 +175,14 @@ def input_examples(
                     "expected input columns with other names than 'target', which is the name of "
                     f"the targets; rename it, or name it as {called('data.target')}"
                 )
-            schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
+            schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets, of_nodes)
         read_texts = None if encoder is None else encoder.text_vectors
         forest = schema.read(raw.forest, read_texts if tokenizer is None else tokenizer.texts)
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
-    return LabeledTrees(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+    return LabeledTrees(
+        forest, {}, raw.arity, schema["target"], schema.inputs, targets, schema.node_target
+    )
 
 
 def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:

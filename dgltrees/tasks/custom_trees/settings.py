@@ -59,6 +59,15 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
 
 
 @dataclass(frozen=True)
+class NumbersData(CustomTreesData):
+    """Settings of the data of custom trees with numbers."""
+
+    node_target: str | None = None
+    """Node column of numbers to predict in addition to the target of the tree, from the state of
+    each node; missing values are allowed. It is never an input."""
+
+
+@dataclass(frozen=True)
 class ClassesData(CustomTreesData):
     """Settings of the data of custom trees with classes."""
 
@@ -252,10 +261,27 @@ class NodeNumbersModel(NumbersObjective, CustomTreesModel):
 class NumbersModel(TreeReadout, NodeNumbersModel):
     """Settings of a regression of trees."""
 
+    node_target_weight: Positive | None = None
+    """Weight of the mean loss of a tree's node targets (data.node_target) in the loss of the tree;
+    default: 1."""
+    additive: bool = False
+    """Predict the sum of what the nodes of a tree contribute, which an explanation shows; with
+    data.node_target, a node's prediction is the sum over the node and its descendants."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect: a sum has no readout, and no distribution."""
+        reasons = NumbersObjective.unread(values)
+        if values["objective"] == "ordinal":
+            return {**reasons, "additive": f"with {called('model.objective')} ordinal"}
+        return {"readout": f"with {called('model.additive')}"} if values["additive"] else reasons
+
 
 @dataclass(frozen=True)
 class PairNumbersModel(PairComparison, NumbersModel):
     """Settings of a regression of pairs of trees."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("node_target_weight", "additive")
 
 
 @dataclass(frozen=True)

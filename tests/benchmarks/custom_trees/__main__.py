@@ -12,28 +12,53 @@ import json
 import sys
 import time
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.custom_trees.data import TASKS, Rows, Task, folder_of
+from tests.benchmarks.custom_trees.data import TASKS, Rows, Task, folder_of, load
 from tests.benchmarks.custom_trees.models import FLAT, OURS, fit_predict
-from tests.benchmarks.custom_trees.report import losses, scores, table
+from tests.benchmarks.custom_trees.report import losses, measures, rows, scores, table
 
 MODELS = (*FLAT, *OURS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark, and print its table."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.custom_trees")
+    parser = new_parser("custom_trees")
+    parser.add_argument("--away", action="store_true", help="measure the part kept away")
+    parser.add_argument("--yaml", action="store_true", help="print rows of datasets/results")
+    options, out = parse(parser, arguments)
+    for name in options.tasks or TASKS:
+        task = load(name, options.data)
+        for part, train, test in _parts(task, away=options.away, folds=options.folds):
+            for model in options.models:
+                measure(out, task, part, model, train, test)
+    lines, part = read_lines(out), "away" if options.away else "folds"
+    if options.yaml:
+        print("\n".join([*rows(lines, part), *measures(lines, part)]))
+    else:
+        print(table(lines))
+
+
+def new_parser(name: str) -> argparse.ArgumentParser:
+    """Return the arguments that say what to measure, and where results are."""
+    parser = argparse.ArgumentParser(prog=f"python -m tests.benchmarks.{name}")
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(TASKS))
     parser.add_argument("--data", help="folder of the data; default: that in DGLTREES_DATA")
-    parser.add_argument("--out", default="build/custom_trees.jsonl", help="file of results")
+    parser.add_argument("--out", default=f"build/{name}.jsonl", help="file of results")
     parser.add_argument("--folds", type=int, help="measure only the first folds of each task")
     parser.add_argument("--models", nargs="+", default=MODELS, help=", ".join(MODELS))
-    parser.add_argument("--away", action="store_true", help="measure the part kept away")
+    return parser
+
+
+def parse(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None
+) -> tuple[argparse.Namespace, Path]:
+    """Return the arguments, with the folder as ``data``, and the file of results."""
     options = parser.parse_args(arguments)
     for wanted, known, what in ((options.tasks, TASKS, "task"), (options.models, MODELS, "model")):
         for name in wanted:
@@ -41,14 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 parser.error(f"expected a {what}, got {name}; choose from {', '.join(known)}")
     if options.folds is not None and options.folds < 1:
         parser.error(f"expected --folds of at least 1, got {options.folds}")
-    folder, out = folder_of(options.data), Path(options.out)
+    options.data, out = folder_of(options.data), Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    for name in options.tasks or TASKS:
-        task = TASKS[name](folder)
-        for part, train, test in _parts(task, away=options.away, folds=options.folds):
-            for model in options.models:
-                _measure(out, task, part, model, train, test)
-    print(table(read_lines(out)))
+    return options, out
 
 
 def _parts(task: Task, *, away: bool, folds: int | None) -> Iterator[tuple[str, Rows, Rows]]:
@@ -61,9 +81,20 @@ def _parts(task: Task, *, away: bool, folds: int | None) -> Iterator[tuple[str, 
             yield f"fold {fold}", train, test
 
 
-def _measure(out: Path, task: Task, part: str, model: str, train: Rows, test: Rows) -> None:
-    """Fit a model, and append its scores to the file, unless they are there."""
-    if any((r["task"], r["part"], r["model"]) == (task.name, part, model) for r in read_lines(out)):
+def measure(out: Path, task: Task, part: str, model: str, train: Rows, test: Rows) -> None:
+    """Fit a model, and append its scores to the file, unless they are there.
+
+    Raises:
+        SystemExit: the file has results of this part with other examples.
+    """
+    examples = zlib.crc32(repr([task.y[train].tolist(), task.y[test].tolist()]).encode())
+    same = [r for r in read_lines(out) if (r["task"], r["part"]) == (task.name, part)]
+    if any(r.get("examples") != examples for r in same):
+        raise SystemExit(
+            f"{out} has results of {task.name}, {part}, with other examples; name a new file with "
+            "--out, or remove these lines"
+        )
+    if any(r["model"] == model for r in same):
         return
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -72,7 +103,12 @@ def _measure(out: Path, task: Task, part: str, model: str, train: Rows, test: Ro
     seconds = time.perf_counter() - start
     y = task.y[test]
     line: dict[str, Any] = {"task": task.name, "kind": task.kind, "part": part, "model": model}
-    line |= {"train": len(train), "seconds": round(seconds, 2), **scores(task, y, predicted)}
+    line |= {
+        "train": len(train),
+        "examples": examples,
+        "seconds": round(seconds, 2),
+        **scores(task, y, predicted),
+    }
     if inner is not None:
         line["inner"] = inner
     if part == "away" and task.groups is not None:

@@ -27,6 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from dgltrees import Forest, LabeledTrees, read
+from dgltrees.errors import ConfigError
 from dgltrees.formats import RecordLayout
 from dgltrees.trees.builders import from_nested, from_python, from_tree_sitter
 from dgltrees.trees.summary import equal_trees
@@ -216,6 +217,20 @@ def folder_of(path: str | None) -> Path:
     if not Path(named).is_dir():
         raise SystemExit(f"expected a folder with the data, got {named}; name it with --data")
     return Path(named)
+
+
+def load(name: str, folder: Path) -> Task:
+    """Return a task.
+
+    Raises:
+        SystemExit: a file or a package is missing.
+    """
+    try:
+        return TASKS[name](folder)
+    except ImportError as error:
+        raise SystemExit(f"{name} needs {error.name}: pip install {error.name}") from error
+    except (OSError, ConfigError) as error:
+        raise SystemExit(f"cannot read the data of {name}: {error}; see --data") from error
 
 
 def _distinct(forest: Forest) -> Rows:

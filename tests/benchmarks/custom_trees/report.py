@@ -24,8 +24,8 @@ def losses(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> NDArr
         p = predicted[np.arange(len(y)), np.searchsorted(np.unique(task.y), y)]
         return np.asarray(-np.log(np.clip(p, _LEAST, 1.0)))
     if task.kind == "logs":
-        return np.square(np.log(y) - np.log(np.maximum(predicted, 1e-9)))
-    return np.square(y - predicted)
+        return np.asarray(np.square(np.log(y) - np.log(np.maximum(predicted, 1e-9))))
+    return np.asarray(np.square(y - predicted))
 
 
 def total(task_kind: str, each: NDArray[np.float64]) -> float:
@@ -47,7 +47,7 @@ def scores(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> dict[
 def table(lines: Sequence[Line]) -> str:
     """Return the results as a table: a row for each task, and one for each comparison."""
     rows = [("task", "part", "n", "model", "loss", "scores", "seconds")]
-    for task, part, models in _cells(lines):
+    for task, part, models in cells(lines):
         for model, found in models.items():
             each = [total(line["kind"], np.array(line["losses"])) for line in found]
             names = [
@@ -72,6 +72,45 @@ def table(lines: Sequence[Line]) -> str:
                 rows.append((task, part, "", f"{model} - chosen", text, "", ""))
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows)
+
+
+def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
+    """Yield the rows of a table of ``datasets/results``: losses of ``folds``, or of ``away``."""
+    for task, found, models in _cells(lines):
+        if found != part:
+            continue
+        each = {model: _mean_total(lines) for model, lines in models.items()}
+        cells = {
+            "task": task,
+            "folds": len(models["chosen"]),
+            "trees": models["chosen"][0]["train"],
+        }
+        cells |= {model: f"{value:.3f}" for model, value in each.items()}
+        for model in ("default", "best"):
+            if model in models:
+                gain, error = difference(models[model], models["chosen"])
+                cells[f"{model}_gain"] = f"'{100 * gain:+.1f} ± {100 * error:.1f}'"
+                cells[f"{model}_seconds"] = f"{_mean(models[model], 'seconds'):.0f}"
+        yield "- {" + ", ".join(f"{key}: {value}" for key, value in cells.items()) + "}"
+
+
+def measures(lines: Sequence[Line], part: str) -> Iterator[str]:
+    """Yield the rows of a table of the measures that users read."""
+    for task, found, models in _cells(lines):
+        if found == part:
+            for name in ("accuracy", "spearman", "median", "95 %"):
+                if name in models["chosen"][0]:
+                    each = {model: f"{_mean(found, name):.3f}" for model, found in models.items()}
+                    cells = ", ".join(f"{model}: {value}" for model, value in each.items())
+                    yield f"- {{task: {task}, measure: {name}, {cells}}}"
+
+
+def _mean(lines: Sequence[Line], name: str) -> float:
+    return float(np.mean([line[name] for line in lines]))
+
+
+def _mean_total(lines: Sequence[Line]) -> float:
+    return float(np.mean([total(line["kind"], np.array(line["losses"])) for line in lines]))
 
 
 def difference(ours: Sequence[Line], theirs: Sequence[Line]) -> tuple[float, float]:
@@ -102,7 +141,7 @@ def _relative(kind: str, ours: Line, theirs: Line) -> float:
     return a / b - 1
 
 
-def _cells(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
+def cells(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
     """Yield the results of each task by model, of its folds and of the part kept away.
 
     ``chosen`` is in every part the flat model with the smallest loss on inner folds of training.

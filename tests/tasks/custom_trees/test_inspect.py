@@ -15,6 +15,8 @@ from dgltrees import ConfigError, Forest, TreeError, inspect_trees, load_plans
 from dgltrees.cli import main
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS, RecordLayout, read
+from dgltrees.tasks.custom_trees.numbers import REGRESS_NODES
+from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.summary import equal_trees, summarize_column
 from tests.training.samples import SAMPLES
@@ -67,6 +69,9 @@ def test_copies_and_groups_that_a_random_split_separates_are_named() -> None:
     assert "60 trees have 10 different values of 'query_id'" in text
     assert text.endswith("groups='query_id'")
     assert not inspect_trees(grouped, target="seconds", group="query_id").warnings
+    templates = forest.with_columns({**forest.columns, "template": forest.tree_of_node // 6})
+    (text,) = inspect_trees(templates).warnings[-1:]  # a column of nodes, as in a node table
+    assert "60 trees have 10 different values of 'template'" in text
 
 
 def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
@@ -136,6 +141,23 @@ def test_times_are_proposed_without_what_is_measured_with_them(
     capsys.readouterr()
     assert main(["predict", "runs/plans", "--input", "plans.json"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(records)
+
+
+def test_times_of_children_are_measured_with_the_target() -> None:
+    """By names with underscores, and by values, which are the target's at other nodes."""
+    times, inner = np.arange(1, 91) * 0.37 % 7, np.arange(90) % 3 < 2
+    columns = {
+        "seconds": times,
+        "of_child": np.where(inner, np.roll(times, -1), 0.0),
+        "of_another_tree": np.where(inner, np.roll(times, -4), 0.0),
+    }
+    forest = Forest.build(np.tile([-1, 0, 1], 30), offsets=np.arange(31) * 3, columns=columns)
+    counted = forest.with_columns({**columns, "actual_rows": np.arange(90) % 11})
+    found = inspect_trees(counted, target="seconds")
+    assert any(text.endswith("out: actual_rows, of_child") for text in found.warnings)
+    settings = CustomTreesData(target="seconds")
+    with pytest.warns(UserWarning, match="the columns of_child look measured with the target, so"):
+        REGRESS_NODES.examples(LabeledTrees(forest), settings, None)
 
 
 def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
@@ -246,12 +268,20 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     forest = Forest.build(
         np.tile([-1, 0], 30),
         offsets=np.arange(31) * 2,
-        columns={"query": np.repeat(np.arange(30), 2), "x": np.arange(60) % 7},
+        columns={
+            "query": np.repeat(np.arange(30), 2),
+            "x": np.arange(60) % 7,
+            "row": 3 * np.arange(60),
+        },
         vocabs={"query": names},
     )
-    ids = inspect_trees(forest).warnings
-    assert any("'query' is the same in all nodes of a tree" in each for each in ids)
-    assert any("no likely target" in each for each in ids)
+    found = inspect_trees(forest)
+    texts = ("'query' is the same in all nodes of a tree", "'row' numbers the nodes", "no likely")
+    for text in texts:
+        assert any(text in each for each in found.warnings)
+    assert " --data.features x " in found.command
+    rows = forest.with_columns({"row": np.arange(60)})
+    assert "--data.features" not in inspect_trees(rows).command
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None

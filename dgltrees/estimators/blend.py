@@ -1,0 +1,345 @@
+"""Blends: networks, and boosting and extra trees on flat features, by weights.
+
+The weights are those with the lowest loss of predictions for trees that the models have not seen,
+as in stacking (Breiman, "Stacked regressions", Machine Learning 1996). They are the mean over
+resamples of the trees, and are shrunk towards equal weights where the resamples disagree.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+import torch
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.estimators.flat import FlatFeatures
+from dgltrees.estimators.means import mean_outputs, predicts_logarithms
+from dgltrees.formats.format import RecordLayout
+from dgltrees.formats.records import is_records, trees_of_records
+from dgltrees.tasks.task import Columns
+from dgltrees.training.files import checking, read_tensors, write_tensors
+from dgltrees.training.trained import TrainedModel
+from dgltrees.trees import LabeledTrees, Vocabulary
+from dgltrees.trees.columns import SUBWORDS
+from dgltrees.trees.schema import Schema
+from dgltrees.trees.shared import SHARED
+
+MODELS = ("networks", "boosting", "extra_trees")
+"""The models of a blend, in the order of their weights."""
+
+_FILE = "blend.safetensors"
+_FLAT = "(flat)"  # the example column of flat features
+_STEPS = 30  # weights are multiples of 1 / 30 on each resample
+_RESAMPLES = 200
+_CHECKED = 100  # rows whose predictions are compared after loading
+
+
+@dataclass
+class FlatModels:
+    """Boosting and extra trees, fitted on the flat features of trees.
+
+    Arguments:
+        features: the fitted transformer.
+        table: ``(n, F)`` the features of the training trees.
+        targets: ``(n,)`` their classes or numbers.
+        weights: ``(n,)`` their weights.
+        classes: the number of classes; 0 for numbers.
+        logarithms: learn the logarithms of numbers; 0 counts as half the smallest positive one.
+        seed: the seed of the models.
+    """
+
+    features: FlatFeatures
+    table: NDArray[np.float32]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64]
+    classes: int
+    logarithms: bool
+    seed: int
+    models: tuple[Any, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        from sklearn.ensemble import (
+            ExtraTreesClassifier,
+            ExtraTreesRegressor,
+            HistGradientBoostingClassifier,
+            HistGradientBoostingRegressor,
+        )
+
+        y, seed = self.targets, self.seed
+        if self.logarithms:
+            y = np.log(np.where(y == 0, y[y > 0].min() / 2, y))
+        boosting, extra_trees = (
+            (HistGradientBoostingClassifier, ExtraTreesClassifier)
+            if self.classes
+            else (HistGradientBoostingRegressor, ExtraTreesRegressor)
+        )
+        self.models = boosting(random_state=seed), extra_trees(random_state=seed)
+        weights = None if np.ptp(self.weights) == 0 else self.weights
+        for model in self.models:
+            model.fit(self.table, y, weights)
+
+    def outputs(self, table: NDArray[np.float32]) -> list[Columns]:
+        """Return the output columns of each model, named as those of a network."""
+        if not self.classes:
+            numbers = [model.predict(table) for model in self.models]
+            return [{"prediction_0": np.exp(n) if self.logarithms else n} for n in numbers]
+        columns: list[Columns] = []
+        for model in self.models:
+            p = np.zeros((len(table), self.classes))
+            p[:, model.classes_] = model.predict_proba(table)
+            columns.append({f"probability_{k}": p[:, k] for k in range(self.classes)})
+        return columns
+
+
+class Blend(TrainedModel):
+    """A trained network whose predictions are averaged with those of models on flat features.
+
+    Arguments:
+        run: the network.
+        flat: the other models.
+        shares: the weight of each model in the order of :data:`MODELS`, with sum 1.
+    """
+
+    def __init__(self, run: TrainedModel, flat: FlatModels, shares: Sequence[float]) -> None:
+        self.flat, self.shares = flat, [*shares]
+        super().__init__(
+            run.settings, run.vocabularies, run.model, run.fabric, run.metadata, run._directory
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "flat": self.flat, "shares": self.shares}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.flat, self.shares = state["flat"], state["shares"]
+        super().__setstate__(state)
+
+    def examples(self, trees: Any, *, labeled: bool = True) -> LabeledTrees:
+        """Return trees encoded for the network, with a column of their flat features."""
+        if is_records(trees):
+            trees, _ = trees_of_records(trees, self.settings.data)
+        data = super().examples(trees, labeled=labeled)
+        table = _table(self.flat.features, trees)
+        return replace(data, columns={**data.columns, _FLAT: table})
+
+    def outputs(self, data: LabeledTrees) -> Columns:
+        """Return the weighted means of the output columns; the loss is that of the network."""
+        if _FLAT not in data.columns:
+            raise ConfigError(
+                "expected trees in memory for a blend, got a file; read it with dgltrees.read, and "
+                "call predict of the estimator"
+            )
+        of_network = super().outputs(_without_table(data))
+        return mean_outputs(
+            [of_network, *self.flat.outputs(data.columns[_FLAT])],
+            logarithms=predicts_logarithms(self.settings),
+            weights=self.shares,
+        )
+
+    def explain(self, source: Any, example: int = 0, **options: Any) -> Any:
+        """Explain the prediction of the network, without the other models."""
+        data = _without_table(source) if isinstance(source, LabeledTrees) else source
+        return replace(super().explain(data, example, **options), share=self.shares[0])
+
+    def save(
+        self, path: PathLike, history: list[dict[str, Any]], result: Mapping[str, Any]
+    ) -> None:
+        """Write a run directory, and the table and targets that the other models learn from."""
+        super().save(path, history, result)
+        flat = self.flat
+        schema = flat.features.schema_
+        texts = {
+            "features": flat.features.features,
+            "schema": schema.to_dict(),
+            "vocabularies": {name: [v.names, v.unknown] for name, v in schema.items()},
+            "frequent": {name: ids.tolist() for name, ids in flat.features.frequent_.items()},
+            "names": flat.features.feature_names_out_.tolist(),
+            "classes": flat.classes,
+            "logarithms": flat.logarithms,
+            "seed": flat.seed,
+            "shares": self.shares,
+            "scikit-learn": sklearn.__version__,
+        }
+        arrays = {"table": flat.table, "targets": flat.targets, "weights": flat.weights}
+        arrays["predictions"] = _first_predictions(flat)
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        write_tensors(Path(path) / _FILE, tensors, {"values": json.dumps(texts)})
+
+
+def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
+    """Return a loaded run as the blend that was saved with it; the run itself if there was none.
+
+    Boosting and extra trees are fitted again, since scikit-learn has no format for them without
+    pickle.
+
+    Raises:
+        ConfigError: the file is damaged, or the models do not predict what they did.
+    """
+    path = Path(folder) / _FILE
+    if not path.exists():
+        return run
+    tensors, texts = read_tensors(path)
+    with checking(path):
+        values = json.loads(texts["values"])
+        features = FlatFeatures(features=values["features"])
+        vocabs = {
+            name: Vocabulary(names, unknown=unknown, frozen=True)
+            for name, (names, unknown) in values["vocabularies"].items()
+        }
+        features.layout_ = RecordLayout()
+        features.schema_ = Schema.from_dict(vocabs, values["schema"])
+        features.frequent_ = {n: np.array(i, np.int64) for n, i in values["frequent"].items()}
+        features.feature_names_out_ = np.array(values["names"], object)
+        arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
+        expected, shares = arrays.pop("predictions"), values["shares"]
+        version = values["scikit-learn"]
+        more = {name: values[name] for name in ("classes", "logarithms", "seed")}
+        flat = FlatModels(features, **arrays, **more)
+    if not np.array_equal(_first_predictions(flat), expected):
+        raise ConfigError(
+            f"{path} was fitted with scikit-learn {version}, and scikit-learn "
+            f"{sklearn.__version__} learns another model; install scikit-learn=={version}, or "
+            "train again"
+        )
+    return Blend(run, flat, shares)
+
+
+def _first_predictions(flat: FlatModels) -> NDArray[np.float64]:
+    """Return predictions for some training trees, which models that are fitted again repeat."""
+    return np.stack(
+        [array for each in flat.outputs(flat.table[:_CHECKED]) for array in each.values()]
+    )
+
+
+def _without_table(data: LabeledTrees) -> LabeledTrees:
+    """Return examples as the network reads them."""
+    return replace(data, columns={n: c for n, c in data.columns.items() if n != _FLAT})
+
+
+def _table(features: FlatFeatures, trees: Any) -> NDArray[np.float32]:
+    """Return the flat features of trees."""
+    with warnings.catch_warnings():  # of unknown names and absent columns the network warns
+        warnings.simplefilter("ignore")
+        return features.transform(trees).astype(np.float32)
+
+
+def blend_members(
+    members: Sequence[Any],
+    folds: NDArray[np.int64],
+    trees: LabeledTrees,
+    data: LabeledTrees,
+    random: np.random.RandomState,
+) -> None:
+    """Add boosting and extra trees to each member of an ensemble, fitted on the same trees.
+
+    Arguments:
+        members: the fitted estimators, whose runs are replaced by blends.
+        folds: ``(E,)`` the fold of each tree; member k has not seen fold k.
+        trees: the trees with all their columns.
+        data: the same trees as encoded for the task, with their targets, weights and groups.
+        random: gives the seeds and the resamples.
+    """
+    settings, task = members[0].run_.settings, members[0].run_.task
+    y, weights = np.ravel(data.columns["target"]), task.weights(data)
+    weights = np.ones(len(y)) if weights is None else weights
+    features = FlatFeatures(features=_kinds(trees, data))
+    more: dict[str, Any] = {
+        "classes": len(data.targets),
+        "logarithms": predicts_logarithms(settings),
+    }
+    flats, of_folds = [], []
+    for k, member in enumerate(members):
+        rows, others = np.flatnonzero(folds != k), trees.select(np.flatnonzero(folds == k))
+        mine = clone(features)
+        table = mine.fit_transform(trees.select(rows)).astype(np.float32)
+        seed = int(random.randint(2**31 - 1))
+        flats.append(FlatModels(mine, table, y[rows], weights[rows], seed=seed, **more))
+        with warnings.catch_warnings():  # which are about new trees of users
+            warnings.simplefilter("ignore")
+            encoded = member.run_.examples(others, labeled=False)
+        each = [member.run_.outputs(encoded), *flats[-1].outputs(_table(mine, others))]
+        of_folds.append(np.stack([_answers(columns, y[folds == k]) for columns in each], 1))
+    order = np.concatenate([np.flatnonzero(folds == k) for k in range(len(members))])
+    predictions = np.concatenate(of_folds)
+    chosen = blend_weights(
+        predictions, y[order], weights[order], task.groups(data)[order], random, **more
+    )
+    for member, flat in zip(members, flats):
+        member.run_ = Blend(member.run_, flat, chosen)
+
+
+def _kinds(trees: LabeledTrees, data: LabeledTrees) -> dict[str, str]:
+    """Return the kinds of the columns that the networks read, and ``none`` for the others."""
+    kinds = {each.name: each.kind for each in data.inputs}
+    others = dict.fromkeys(trees.forest.columns.keys() - kinds.keys() - {SHARED}, "none")
+    return {**others, **{n: "text" if kind == SUBWORDS else kind for n, kind in kinds.items()}}
+
+
+def _answers(columns: Columns, y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the probability of the class of each tree, or the predicted numbers, ``(n,)``."""
+    if "prediction_0" in columns:
+        return np.asarray(columns["prediction_0"], np.float64)
+    p = np.stack([columns[f"probability_{k}"] for k in range(int(y.max()) + 1)], 1)
+    return np.asarray(p[np.arange(len(y)), y], np.float64)
+
+
+def blend_weights(
+    predictions: NDArray[np.float64],
+    y: NDArray[Any],
+    weights: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    random: np.random.RandomState,
+    *,
+    classes: int = 0,
+    logarithms: bool = False,
+) -> list[float]:
+    """Return the weights of models from predictions for trees that they have not seen.
+
+    The loss is the absolute error of numbers, or of their logarithms, or minus the logarithm of the
+    mean probability of the class. On each of 200 resamples of the groups the best weights are those
+    with the lowest loss among the multiples of 1/30. Their mean is moved towards equal weights, by
+    the share of the variance over resamples in the mean square of their distance from equal weights
+    (the shrinkage of James and Stein, 1961).
+
+    Arguments:
+        predictions: ``(n, M)`` the number that each model predicts, or the probability that it
+            gives to the class.
+        y: ``(n,)`` the numbers; not read for classes.
+        weights: ``(n,)`` the weights of the trees.
+        groups: ``(n,)`` the groups of the trees.
+        random: draws the resamples.
+        classes: the number of classes; 0 for numbers.
+        logarithms: whether the loss is of the logarithms of numbers.
+
+    Returns:
+        M weights of at least 0 with sum 1.
+    """
+    count = predictions.shape[1]
+    steps = np.stack(np.meshgrid(*[np.arange(_STEPS + 1)] * count), -1).reshape(-1, count)
+    grid = steps[steps.sum(1) == _STEPS] / _STEPS  # (G, M)
+    grid = grid[np.square(grid - 1 / count).sum(1).argsort()]  # of equal losses the first is taken
+    if classes:
+        losses = -np.log(np.maximum(predictions @ grid.T, 1e-15))
+    elif logarithms:
+        floor = y[y > 0].min() / 2
+        losses = np.abs(np.log(predictions) @ grid.T - np.log(np.maximum(y, floor))[:, None])
+    else:
+        losses = np.abs(predictions @ grid.T - y[:, None])
+    _, groups = np.unique(groups, return_inverse=True)
+    units = np.zeros((int(groups.max()) + 1, len(grid)))
+    np.add.at(units, groups, weights[:, None] * losses)
+    drawn = random.multinomial(len(units), np.full(len(units), 1 / len(units)), size=_RESAMPLES)
+    best = grid[(drawn @ units).argmin(1)]  # (resamples, M)
+    mean, equal = best.mean(0), np.full(count, 1 / count)
+    variance, distance = best.var(0).sum(), np.square(mean - equal).sum()
+    share = variance / max(variance + distance, 1e-12)
+    return list((mean + share * (equal - mean)).tolist())

@@ -1,0 +1,197 @@
+r"""Whether new trees differ from those of training: categories, sizes, numbers and vectors.
+
+A tree is rare if it has an unknown category, a size or a number outside the range of training, or a
+vector far from those of training. If all n training trees and m new trees are from one
+distribution, their order is random. Then the number of rare new trees is k or more with the
+probability of Fisher's exact test,
+
+.. math:: P(X \ge k), \quad X \sim \mathrm{Hypergeometric}(n + m,\ k + r,\ m)
+
+where r is the number of training trees that are as rare. A difference is named if the probability
+is below :data:`LEVEL`, divided by the number of tests (Bonferroni). For a ranker, n, m, k and r
+count groups instead of trees.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import hypergeom
+from sklearn.metrics import pairwise_distances_argmin_min
+
+from dgltrees.tasks.custom_trees.ranks import RankTask
+from dgltrees.tasks.splits import Splits
+from dgltrees.training.trained import TrainedModel
+from dgltrees.trees import LabeledTrees, Vocabulary
+from dgltrees.trees.schema import NUMBERS
+
+LEVEL = 0.01
+"""The probability of a warning if the trees are from the distribution of training."""
+
+_VECTORS = 200  # of training trees that are kept, and of validation trees
+_FAR = 0.9  # the share of validation trees that are nearer than a tree that is far
+
+Statistics = Mapping[str, NDArray[Any]]
+Test = tuple[NDArray[np.bool_], NDArray[np.int64] | int, int, Sequence[str]]
+"""Whether each tree is rare, ``(T, tests)``, r and n, and the end of the reason of each test."""
+
+
+def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
+    """Return the statistics of training trees with which new trees are compared.
+
+    Arguments:
+        run: the trained model.
+        splits: its training and validation examples.
+
+    Returns:
+        arrays by name: ``count`` ``(1,)``, n; ``unknown`` ``(C,)``, r of each column of categories;
+        ``range`` ``(2, 1 + K)``, the smallest and the largest size and numbers; ``vectors`` ``(R,
+        c)`` of some training trees, and ``distances`` ``(V,)`` from the nearest of these to
+        validation trees, sorted, if there are any.
+    """
+    data, valid, columns = splits.train, splits.valid, splits.train.forest.columns
+    units, (low, high) = _units(run, data), _extremes(data)
+    of_nodes = np.repeat(units, np.diff(data.forest.offsets[:: data.arity]))
+    least = run.settings.data.min_freq
+    unknown = [_alone(columns[name], of_nodes, vocab, least) for name, vocab in _categories(run)]
+    statistics = {
+        "count": np.array([units.max() + 1]),
+        "unknown": np.array(unknown, np.int64),
+        "range": np.stack([np.fmin.reduce(low), np.fmax.reduce(high)]),
+    }
+    if valid is not None and not isinstance(run.task, RankTask):
+        random = np.random.default_rng(0)
+        vectors, held_out = (
+            run.encode(part.select(random.permutation(len(part))[:_VECTORS]))
+            for part in (data, valid)
+        )
+        statistics["vectors"] = vectors
+        statistics["distances"] = np.sort(_distances(held_out, vectors))
+    return {name: array for name, array in statistics.items() if array.size}
+
+
+@contextmanager
+def compared(statistics: Statistics, run: TrainedModel, data: LabeledTrees) -> Iterator[None]:
+    """Warn if trees, whose outputs the body computes, differ from those of training."""
+    roots: list[NDArray[Any]] = []
+
+    def keep(module: Any, inputs: Any, encoding: Any) -> None:
+        roots.append(encoding.roots.detach().float().cpu().numpy())
+
+    # one tree beyond all V distances has the probability 1 / (V + 1), which is no reason
+    several = len(data) > 1 and "vectors" in statistics
+    handle = run.encoder.register_forward_hook(keep) if several else None
+    try:
+        yield
+    finally:
+        if handle is not None:
+            handle.remove()
+    vectors = np.concatenate(roots).reshape(len(data), -1) if roots else None
+    if found := "; ".join(reasons(statistics, run, data, vectors)):
+        warnings.warn(
+            "the trees differ from the training trees, so that predictions may be less accurate: "
+            f"{found}",
+            stacklevel=6,
+        )
+
+
+def reasons(
+    statistics: Statistics, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None
+) -> Iterator[str]:
+    """Yield each difference of trees from the training trees that is not by chance.
+
+    Arguments:
+        statistics: those of :func:`training_statistics`.
+        run: the model.
+        data: the trees.
+        vectors: ``(T, c)`` their vectors, in any order; None: they are not compared.
+    """
+    units = _units(run, data)
+    m = int(units.max()) + 1
+    what = "trees" if m == len(data) else "groups"
+    tests = [*_tests(statistics, run, data, vectors)]
+    for rare, r, n, texts in tests:
+        if not rare.any():
+            continue
+        k = np.array([len(np.unique(units[column])) for column in rare.T])
+        p = hypergeom.sf(k - 1, n + m, k + r, m)
+        for test in np.flatnonzero(p < LEVEL / len(tests) / len(k)).tolist():
+            yield f"{k[test]} of {m} {what} {texts[test]}"
+
+
+def _tests(
+    statistics: Statistics, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None
+) -> Iterator[Test]:
+    """Yield the tests of categories, of ranges, and of vectors."""
+    columns, n = data.forest.columns, int(statistics["count"][0])
+    if categories := dict(_categories(run)):
+        ids = np.stack([np.asarray(columns[name]) for name in categories], 1)
+        unknown = ids == [_unknown_id(vocab) for vocab in categories.values()]
+        rare = np.logical_or.reduceat(unknown, data.forest.offsets[: -1 : data.arity])
+        texts = [f"have unknown categories in {name}" for name in categories]
+        yield rare, statistics["unknown"], n, texts
+    (low, high), (lowest, highest) = _extremes(data), statistics["range"]
+    names = ["size", *(each.name for each in run.vocabularies.numbers for _ in range(each.size))]
+    texts = [f"have {name} {side} its range" for side in ("below", "above") for name in names]
+    yield np.concatenate([low < lowest, high > highest], 1), 0, n, texts
+    if vectors is not None:
+        distances = statistics["distances"]
+        nearer = int(np.ceil(_FAR * len(distances)))
+        far = _distances(vectors, statistics["vectors"]) > distances[nearer - 1]
+        text = f"have vectors farther from those of training than {100 * _FAR:g} % of them"
+        yield far[:, None], len(distances) - nearer, len(distances), [text]
+
+
+def _units(run: TrainedModel, data: LabeledTrees) -> NDArray[np.int64]:
+    """Return what is counted: the group of each tree for a ranker, otherwise each by itself."""
+    return run.task.groups(data) if isinstance(run.task, RankTask) else np.arange(len(data))
+
+
+def _extremes(data: LabeledTrees) -> list[NDArray[np.float64]]:
+    """Return the smallest and the largest of each number in each tree, ``(T, 1 + K)``.
+
+    The first column is the size of the tree. A number that a tree does not have is NaN.
+    """
+    sizes = data.sizes[:, None].astype(np.float64)
+    if NUMBERS not in data.forest.columns:
+        return [sizes, sizes]
+    numbers, first = data.forest.columns[NUMBERS], data.forest.offsets[: -1 : data.arity]
+    return [np.concatenate([sizes, f.reduceat(numbers, first)], 1) for f in (np.fmin, np.fmax)]
+
+
+def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:
+    """Yield the columns of categories that may be unknown, with their vocabularies."""
+    schema = run.vocabularies
+    for each in schema.inputs:
+        if each.kind == "category" and schema[each.name].unknown is not None:
+            yield each.name, schema[each.name]
+
+
+def _unknown_id(vocab: Vocabulary) -> int:
+    """Return the id of the unknown category."""
+    return int(vocab.encode([vocab.unknown])[0])
+
+
+def _alone(column: Any, units: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
+    """Return the number of units with a category that is unknown, or would be without the unit.
+
+    A category of the column is known if ``least`` nodes have it; ``units`` ``(N,)`` are those of
+    the nodes.
+    """
+    ids = np.asarray(column)
+    known = ids >= 0
+    (unit, category), inside = np.unique(
+        np.stack([units[known], ids[known]]), axis=1, return_counts=True
+    )
+    others = np.bincount(ids[known], minlength=len(vocab))[category] - inside
+    return len(np.unique(unit[(others < least) | (category == _unknown_id(vocab))]))
+
+
+def _distances(vectors: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the distance of each vector to the nearest of others, ``(T,)``."""
+    return np.asarray(pairwise_distances_argmin_min(vectors, others)[1])
