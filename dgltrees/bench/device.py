@@ -121,11 +121,7 @@ class DeviceRow:
 
 
 def usable(name: str) -> torch.device:
-    """Return the device with this name.
-
-    Raises:
-        ConfigError: torch cannot use the device on this machine.
-    """
+    """Return the device with this name; raise ConfigError if torch cannot use it here."""
     try:
         torch.empty(1, device=name)
     except (AssertionError, NotImplementedError, RuntimeError) as error:

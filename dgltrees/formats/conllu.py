@@ -54,9 +54,6 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
         path: the file.
         heads: whether to read the heads. Otherwise that column is ignored.
 
-    Returns:
-        an iterator over sentences.
-
     Raises:
         TreeError: the file is empty or not UTF-8, a line does not have ten columns, a sentence has
             no words, or not those of its comment ``# text = ...``, ids are not 1, 2, 3, ..., a
@@ -222,10 +219,7 @@ def _without_spaces(text: str) -> str:
 
 
 def write_conllu(
-    forest: Forest,
-    path: PathLike,
-    *,
-    comments: Sequence[Mapping[str, object]] | None = None,
+    forest: Forest, path: PathLike, *, comments: Sequence[Mapping[str, object]] | None = None
 ) -> None:
     """Write a dependency forest as a CoNLL-U file for ``read(path, "conllu")``.
 

@@ -36,9 +36,7 @@ def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
 
 
 def stream_nodes(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a node table, about ``trees`` at a time.
 
@@ -55,9 +53,6 @@ def stream_nodes(
         trees: trees per chunk.
         layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``categorical_columns`` are
             used.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the file is empty or damaged, or has no such columns; the rows of a tree are

@@ -259,12 +259,7 @@ class Trainer:
             )
 
     def _step(
-        self,
-        ids: NDArray[Any],
-        mine: NDArray[Any],
-        batch: TreeBatch,
-        targets: Tensor,
-        counts: bool,
+        self, ids: NDArray[Any], mine: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
     ) -> tuple[Tensor, int]:
         """Update the model on a batch; return the total loss before it, and the number of rows.
 

@@ -54,9 +54,6 @@ def name_of(value: Any) -> str | None:
     Numbers keep all their digits, and those without a fraction are written as integers. Booleans
     are ``true`` and ``false``.
 
-    Arguments:
-        value: the value.
-
     Returns:
         the name; None if the value is missing (None or NaN).
     """
@@ -90,9 +87,6 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
     Arguments:
         forest: the trees.
         without: columns to leave out, such as targets.
-
-    Returns:
-        the columns with their kinds.
     """
     return tuple(
         Column(
@@ -112,9 +106,6 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
     Arguments:
         values: the values; ids if there is a vocabulary.
         vocab: the vocabulary of the ids.
-
-    Returns:
-        one of :data:`KINDS`.
     """
     values = np.asarray(values)
     if vocab is not None:
@@ -134,9 +125,7 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
 
 
 def choose_columns(
-    forest: Forest,
-    wanted: Sequence[str] | Mapping[str, str] | None,
-    without: Sequence[str] = (),
+    forest: Forest, wanted: Sequence[str] | Mapping[str, str] | None, without: Sequence[str] = ()
 ) -> tuple[Column, ...]:
     """Choose the input columns and their kinds.
 
@@ -145,9 +134,6 @@ def choose_columns(
         wanted: the names of the columns; or a mapping from names to kinds, where ``none`` leaves a
             column out and other columns keep their inferred kinds; None for all columns.
         without: columns that are not inputs, such as targets and groups.
-
-    Returns:
-        the input columns.
 
     Raises:
         TreeError: a column does not exist or cannot have its kind, or no column is left.

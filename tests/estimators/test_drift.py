@@ -132,3 +132,9 @@ def test_pairs_and_groups_are_units() -> None:
     ranker = TreeRanker(**QUICK).fit(trees, range(120), groups=groups)
     with pytest.warns(UserWarning, match="20 of 20 groups have cost above its range"):
         ranker.evaluate(others, range(120), groups=groups)
+
+
+def test_the_importance_of_columns_does_not_warn_of_permuted_trees() -> None:
+    trees = [{"op": "sum", "of": [{"op": f"leaf{n % 3}", "cost": n}]} for n in range(120)]
+    model = TreeRegressor(**QUICK).fit(trees, range(120))
+    assert len(model.permutation_importance(trees, range(120), n_repeats=2).importances) == 2
