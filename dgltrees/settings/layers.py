@@ -53,8 +53,8 @@ class TrainingSettings:
     """Validation metric that determines the best epoch; default: the task's first metric."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
     """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises.
-    With linear, monitor loss and no patience, the best epoch is the last one whose validation loss
-    is within two standard errors of the lowest."""
+    With linear and no patience, the best epoch for numbers is the last one whose validation loss is
+    within one standard error of the lowest."""
     batch_size: Count | None = 25
     """Number of examples per batch, over all processes; null: 32, or fewer (at least 4) for 30
     steps an epoch."""

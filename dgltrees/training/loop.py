@@ -357,15 +357,17 @@ class Trainer:
     def _evaluate(self, data: LabeledTrees) -> tuple[dict[str, Any], float]:
         """Return the metrics, and by how much a later epoch may be worse and yet replace this one.
 
-        That is nothing, or two standard errors of the loss if all epochs of a falling learning rate
-        are trained: the later ones are less noisy, and few validation examples cannot order them.
-        (After the rule of one standard error: Breiman et al. 1984, section 3.4.3.)
+        That is nothing, or one standard error of the loss if numbers are learned in all epochs of a
+        falling learning rate: the later ones are less noisy, and few validation examples cannot
+        order them (the rule of one standard error: Breiman et al. 1984, section 3.4.3). The loss of
+        classes rises without bounds where a model overfits.
         """
         outputs, loop = run_model(self.plain, self.task, data, self.fabric), self.settings
         report, margin = self.task.report(data, outputs, self.majority), 0.0
-        if loop.schedule == "linear" and loop.patience is None and self.monitor.name == "loss":
+        of_numbers = self.monitor.name == self.task.metrics[0].name == "loss"
+        if of_numbers and loop.schedule == "linear" and loop.patience is None:
             losses = outputs["loss"][self.task.labeled(data)]
-            margin = 2 * float(losses.std()) / math.sqrt(len(losses))
+            margin = float(losses.std()) / math.sqrt(len(losses))
         return report, margin
 
     def _keep_best(self) -> None:

@@ -137,12 +137,18 @@ def test_patience_ends_training(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schedule", "patience", "best"), [("linear", None, 3), ("linear", 5, 1), ("constant", None, 1)]
+    ("preset", "schedule", "patience", "best"),
+    [
+        ("regress", "linear", None, 3),
+        ("regress", "linear", 5, 1),
+        ("regress", "constant", None, 1),
+        ("classify", "linear", None, 1),
+    ],
 )
 def test_the_last_epoch_of_a_falling_rate_is_best_if_it_is_as_good(
-    tmp_path: Path, schedule: str, patience: int | None, best: int
+    tmp_path: Path, preset: str, schedule: str, patience: int | None, best: int
 ) -> None:
-    settings = quick("classify", lr=1e-30, epochs=3, schedule=schedule, patience=patience)
+    settings = quick(preset, lr=1e-30, epochs=3, schedule=schedule, patience=patience)
     assert train(settings, tmp_path / "run")["best_epoch"] == best
 
 
