@@ -51,10 +51,11 @@ class TrainingSettings:
     """Stop after this many epochs without a better validation value; null: never."""
     monitor: str | None = None
     """Validation metric that determines the best epoch; default: the task's first metric."""
+    keep: Literal["best", "last"] = "best"
+    """Epoch whose weights are kept: that with the best value of ``monitor``, or the last one, which
+    is better if the learning rate falls and the validation examples are few."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
-    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises.
-    With linear and no patience, the best epoch for numbers is the last one whose validation loss is
-    within one standard error of the lowest."""
+    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
     batch_size: Count | None = 25
     """Number of examples per batch, over all processes; null: 32, or fewer (at least 4) for 30
     steps an epoch."""
@@ -91,9 +92,13 @@ class TrainingSettings:
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the settings without effect, as examples are not bucketed within one batch."""
-        random = values["bucket_batches"] == 1
-        return {"bucket_by": "with training.bucket_batches 1"} if random else {}
+        """Return the settings without effect: of buckets of one batch, or if no epoch is chosen."""
+        unread = {}
+        if values["bucket_batches"] == 1:
+            unread["bucket_by"] = "with training.bucket_batches 1"
+        if values["keep"] == "last":
+            unread["patience"] = "with training.keep last"
+        return unread
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
-_LOOP = {"optimizer": "adam", "lr": 0.002, "schedule": "linear", "epochs": 30, "patience": None,
+_LOOP = {"optimizer": "adam", "lr": 0.002, "schedule": "linear", "epochs": 40, "keep": "last",
          "monitor": "loss", "max_grad_norm": 5.0, "batch_size": None, "bucket_batches": 1}
 _PAIRS_LOOP = {**_LOOP, "lr": 0.001}
 

@@ -29,8 +29,8 @@ class Progress:
         epoch: number of finished epochs.
         step: number of finished batches of the current epoch.
         loss, rows: sum of the losses of the current epoch so far, and the number of its rows.
-        best, margin: the best validation value, and how much worse that of a later epoch may be.
-        best_epoch: the epoch, from 1, whose weights are kept: the last one within the margin.
+        best: the best validation value.
+        best_epoch: the epoch, from 1, whose weights are kept.
         history: the lines of ``metrics.jsonl``.
         schedule: the state of the learning rate schedule.
     """
@@ -40,7 +40,6 @@ class Progress:
     loss: float = 0.0
     rows: int = 0
     best: float | None = None
-    margin: float = 0.0
     best_epoch: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     schedule: dict[str, Any] = field(default_factory=dict)

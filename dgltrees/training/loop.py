@@ -310,20 +310,20 @@ class Trainer:
         state, self._announces = self.progress, False  # the line of the epoch says it
         line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": state.loss / state.rows}
         if self.splits.valid is not None:
-            report, margin = self._evaluate(self.splits.valid)
+            report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
             value = _monitored(report, self.monitor, self.task, self.settings.monitor)
             value = value if self.monitor.higher_is_better else -value
             if not all(math.isfinite(report.get(name, 0.0)) for name in self._finite):
                 value = -math.inf  # it cannot be the best epoch
         else:
-            value, margin = float(state.epoch), 0.0  # the last epoch is the best
+            value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
         state.history.append(line)
-        before = -math.inf if state.best is None else state.best
-        if value > before:
-            state.best, state.margin = value, margin
-        if value > before - state.margin:
+        is_better = value > (-math.inf if state.best is None else state.best)
+        if is_better:
+            state.best = value
+        if is_better or (self.settings.keep == "last" and value > -math.inf):
             state.best_epoch = state.epoch
             self._keep_best()
         if self.settings.schedule == "halve":
@@ -354,21 +354,9 @@ class Trainer:
                 group["lr"] /= 2
         self.progress.schedule = dataclasses.asdict(schedule)
 
-    def _evaluate(self, data: LabeledTrees) -> tuple[dict[str, Any], float]:
-        """Return the metrics, and by how much a later epoch may be worse and yet replace this one.
-
-        That is nothing, or one standard error of the loss if numbers are learned in all epochs of a
-        falling learning rate: the later ones are less noisy, and few validation examples cannot
-        order them (the rule of one standard error: Breiman et al. 1984, section 3.4.3). The loss of
-        classes rises without bounds where a model overfits.
-        """
-        outputs, loop = run_model(self.plain, self.task, data, self.fabric), self.settings
-        report, margin = self.task.report(data, outputs, self.majority), 0.0
-        of_numbers = self.monitor.name == self.task.metrics[0].name == "loss"
-        if of_numbers and loop.schedule == "linear" and loop.patience is None:
-            losses = outputs["loss"][self.task.labeled(data)]
-            margin = float(losses.std()) / math.sqrt(len(losses))
-        return report, margin
+    def _evaluate(self, data: LabeledTrees) -> dict[str, Any]:
+        outputs = run_model(self.plain, self.task, data, self.fabric)
+        return self.task.report(data, outputs, self.majority)
 
     def _keep_best(self) -> None:
         """Keep the weights of the best epoch so far."""

@@ -15,7 +15,6 @@ from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.task import LOSS, Metric
-from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train, train_seeds
 from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import PLANS_FILE, quick, with_model
@@ -130,38 +129,16 @@ def test_a_summed_loss_has_the_gradient_of_the_mean_times_the_rows(tmp_path: Pat
 
 
 def test_patience_ends_training(tmp_path: Path) -> None:
-    settings = quick("classify", lr=1e-30, epochs=50, patience=2)
+    settings = quick("classify", lr=1e-30, epochs=50, patience=2, keep="best")
     train(settings, tmp_path / "run")
     lines = load(tmp_path / "run").directory.metrics()
     assert len(lines) == 3  # the first is the best, two more do not better it
 
 
-@pytest.mark.parametrize(
-    ("preset", "schedule", "patience", "best"),
-    [
-        ("regress", "linear", None, 3),
-        ("regress", "linear", 5, 1),
-        ("regress", "constant", None, 1),
-        ("classify", "linear", None, 1),
-    ],
-)
-def test_the_last_epoch_of_a_falling_rate_is_best_if_it_is_as_good(
-    tmp_path: Path, preset: str, schedule: str, patience: int | None, best: int
-) -> None:
-    settings = quick(preset, lr=1e-30, epochs=3, schedule=schedule, patience=patience)
-    assert train(settings, tmp_path / "run")["best_epoch"] == best
-
-
-@pytest.mark.parametrize(
-    ("losses", "margin", "best"),
-    [([3, 1, 2, 4], 0.0, 2), ([3, 1, 2, 4], 1.5, 3), ([3, 2, 1, 2], 0.5, 3), ([1, 2, 3, 4], 9, 4)],
-)
-def test_the_best_epoch_is_the_last_within_the_margin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, losses: list[int], margin: float, best: int
-) -> None:
-    reports = [({"loss": float(loss)}, margin) for loss in losses]
-    monkeypatch.setattr(Trainer, "_evaluate", lambda *_: reports.pop(0))
-    assert train(quick("regress", epochs=4), tmp_path / "run")["best_epoch"] == best
+@pytest.mark.parametrize(("keep", "kept"), [("best", 1), ("last", 3)])
+def test_the_best_or_the_last_epoch_is_kept(tmp_path: Path, keep: str, kept: int) -> None:
+    settings = quick("classify", lr=1e-30, epochs=3, keep=keep)  # no epoch is better than the first
+    assert train(settings, tmp_path / "run")["best_epoch"] == kept
 
 
 def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
