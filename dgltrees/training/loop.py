@@ -358,6 +358,14 @@ class Trainer:
         outputs = run_model(self.plain, self.task, data, self.fabric)
         return self.task.report(data, outputs, self.majority)
 
+    def calibrate(self) -> None:
+        """Adapt the probabilities of the model that is kept to the validation examples."""
+        if self.splits.valid is not None and self.progress.best_epoch:
+            self.load_best()
+            outputs = run_model(self.plain, self.task, self.splits.valid, self.fabric)
+            self.task.calibrate(self.plain, self.splits.valid, outputs)
+            self._keep_best()
+
     def _keep_best(self) -> None:
         """Keep the weights of the best epoch so far."""
         weights = self.plain.state_dict()

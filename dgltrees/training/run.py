@@ -343,6 +343,7 @@ def _train(
     fabric.barrier()
     with compiled(compiles):
         trainer.fit()
+        trainer.calibrate()
         result = _result(trainer, metadata["parameters"], on_outputs)
     if run is not None and fabric.is_global_zero:
         run.write_values("result.json", result)
