@@ -431,21 +431,25 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 learned = learned.select(of_trees["weight"] > 0)
                 if settings.training.monitor is None:  # other metrics have no weights
                     settings = settings.replace("training", monitor="loss")
+            if valid is not None and "training.keep" not in self._more_settings():
+                # all epochs are trained, unless patience is set
+                options = {} if self.patience else {"patience": None}
+                settings = settings.replace("training", keep="best", **options)
             if valid is not None:  # read by the schema of training
                 read_valid = partial(task.examples, valid, settings.data)
             splits = split_examples(task, settings.data, learned, read_valid)
             if out is None and (settings.training.logger or pretrained_folder(settings.data)):
                 out = self._temporary()
-            options: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
+            calls: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
             if start is not None:
-                options["start"] = start.model.state_dict()
+                calls["start"] = start.model.state_dict()
             # torch's generators continue after the fit as if there had been none
             with torch.random.fork_rng(range(torch.cuda.device_count())):
                 if out is not None:
-                    train(settings, out, splits, **options)
+                    train(settings, out, splits, **calls)
                     self._open(out)
                 else:
-                    self._take(*train_in_memory(settings, splits, **options))
+                    self._take(*train_in_memory(settings, splits, **calls))
             self._statistics = training_statistics(cast(TrainedModel, self.run_), splits)
         return self
 
@@ -471,6 +475,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if getattr(layout, name) is not None:
                 chosen[f"data.{name}"] = getattr(layout, name)
         chosen["data.target"] = targets if len(targets) > 1 else targets[0]
+        if self.patience is not None:
+            chosen["training.keep"] = "best"
         layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
         values = preset_values(self._preset + ("-pairs" if pairs else ""))
         for name, value in {**chosen, **more}.items():

@@ -163,6 +163,7 @@ class Blend(TrainedModel):
             "vocabularies": {name: [v.names, v.unknown] for name, v in schema.items()},
             "frequent": {name: ids.tolist() for name, ids in flat.features.frequent_.items()},
             "names": flat.features.feature_names_out_.tolist(),
+            "varying": flat.features.varying_.tolist(),
             "classes": flat.classes,
             "logarithms": flat.logarithms,
             "seed": flat.seed,
@@ -199,6 +200,7 @@ def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
         features.schema_ = Schema.from_dict(vocabs, values["schema"])
         features.frequent_ = {n: np.array(i, np.int64) for n, i in values["frequent"].items()}
         features.feature_names_out_ = np.array(values["names"], object)
+        features.varying_ = np.array(values["varying"], np.int64)
         arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
         expected, shares = arrays.pop("predictions"), values["shares"]
         version = values["scikit-learn"]

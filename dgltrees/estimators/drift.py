@@ -7,9 +7,9 @@ probability of Fisher's exact test,
 
 .. math:: P(X \ge k), \quad X \sim \mathrm{Hypergeometric}(n + m,\ k + r,\ m)
 
-where r is the number of training trees that are as rare. A difference is named if the probability
-is below :data:`LEVEL`, divided by the number of tests (Bonferroni). For a ranker, n, m, k and r
-count groups instead of trees.
+where r is the number of training trees that would be as rare without their group. A difference is
+named if the probability is below :data:`LEVEL`, divided by the number of tests (Bonferroni). For a
+ranker, n, m, k and r count groups instead of trees.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
     """
     data, valid, columns = splits.train, splits.valid, splits.train.forest.columns
     units, (low, high) = _units(run, data), _extremes(data)
-    of_nodes = np.repeat(units, np.diff(data.forest.offsets[:: data.arity]))
-    least = run.settings.data.min_freq
-    unknown = [_alone(columns[name], of_nodes, vocab, least) for name, vocab in _categories(run)]
+    nodes, least = np.diff(data.forest.offsets[:: data.arity]), run.settings.data.min_freq
+    owners = np.stack([units, run.task.groups(data)]).repeat(nodes, axis=1)
+    unknown = [_alone(columns[name], owners, vocab, least) for name, vocab in _categories(run)]
     statistics = {
         "count": np.array([units.max() + 1]),
         "unknown": np.array(unknown, np.int64),
@@ -177,19 +177,20 @@ def _unknown_id(vocab: Vocabulary) -> int:
     return int(vocab.encode([vocab.unknown])[0])
 
 
-def _alone(column: Any, units: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
-    """Return the number of units with a category that is unknown, or would be without the unit.
+def _alone(column: Any, owners: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
+    """Return the number of trees with a category that is unknown, or would be without the group.
 
-    A category of the column is known if ``least`` nodes have it; ``units`` ``(N,)`` are those of
-    the nodes.
+    A category of the column is known if ``least`` nodes have it; ``owners`` ``(2, N)`` are the tree
+    and the group of each node.
     """
     ids = np.asarray(column)
-    known = ids >= 0
-    (unit, category), inside = np.unique(
-        np.stack([units[known], ids[known]]), axis=1, return_counts=True
+    (trees, groups), ids = owners[:, ids >= 0], ids[ids >= 0]
+    (_, category), of_node, inside = np.unique(
+        np.stack([groups, ids]), axis=1, return_inverse=True, return_counts=True
     )
-    others = np.bincount(ids[known], minlength=len(vocab))[category] - inside
-    return len(np.unique(unit[(others < least) | (category == _unknown_id(vocab))]))
+    others = np.bincount(ids, minlength=len(vocab))[category] - inside
+    rare = (others < least) | (category == _unknown_id(vocab))
+    return len(np.unique(trees[rare[of_node.ravel()]]))
 
 
 def _distances(vectors: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:

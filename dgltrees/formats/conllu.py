@@ -25,7 +25,6 @@ from dgltrees.formats.lines import LineError, error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.labeled import LabeledTrees
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 """The columns of words that CoNLL-U files have."""
@@ -320,14 +319,10 @@ def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | N
                 raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)
 
 
-def _write(examples: LabeledTrees, path: PathLike) -> None:
-    write_conllu(examples.forest, path)
-
-
 CONLLU = Format(
     "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
     partial(stream_sentences, conllu_sentences, CONLLU_COLUMNS),
-    _write,
+    lambda examples, path: write_conllu(examples.forest, path),
     suffixes=(".conllu", ".conll"),
     first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
     dependencies=True,

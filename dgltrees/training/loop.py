@@ -320,8 +320,11 @@ class Trainer:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
         state.history.append(line)
-        if value > (-math.inf if state.best is None else state.best):
-            state.best, state.best_epoch = value, state.epoch
+        is_better = value > (-math.inf if state.best is None else state.best)
+        if is_better:
+            state.best = value
+        if is_better or (self.settings.keep == "last" and value > -math.inf):
+            state.best_epoch = state.epoch
             self._keep_best()
         if self.settings.schedule == "halve":
             self._halve(line[f"valid_{self.monitor.name}"])

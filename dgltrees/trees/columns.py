@@ -72,7 +72,7 @@ list of numbers; words. ``none`` leaves a column out."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
-_HEAVY_TAIL = 100.0  # a largest value this many times the median calls for logarithms
+_WIDE = 100.0  # positive values over such a range call for logarithms
 _FEW_NAMES = 20  # up to this many different values, names with spaces are still categories
 
 
@@ -80,8 +80,9 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
     """Infer the kind of each node column from its values.
 
     Strings are categories. They are texts if they have more than 20 different values and most of
-    these contain several words. Numbers have kind ``log`` if none is negative and the largest is
-    more than 100 times the median of the positive ones. A matrix has a vector for each node.
+    these contain several words. Numbers have kind ``log`` if none is negative and the positive ones
+    span orders of magnitude: their 95 % quantile is more than 100 times their 5 % quantile, or the
+    largest is more than 100 times their median. A matrix has a vector for each node.
 
     Arguments:
         forest: the trees.
@@ -117,8 +118,10 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
         return "category"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     positive = finite[finite > 0]
-    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
-    return "log" if heavy and (finite >= 0).all() else "number"
+    if not len(positive) or (finite < 0).any():
+        return "number"
+    low, median, high, largest = np.quantile(positive, [0.05, 0.5, 0.95, 1.0])
+    return "log" if high > _WIDE * low or largest > _WIDE * median else "number"
 
 
 def choose_columns(

@@ -92,16 +92,18 @@ def test_the_probability_is_that_of_fishers_exact_test(
         assert [*drift.reasons(model._statistics, run, data, None)] == expected
 
 
-def test_a_category_of_one_tree_counts_as_rare_in_training() -> None:
-    """Against a slow reference: a vocabulary for each tree, of the other trees."""
-    trees = _trees(40, 3)
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_category_of_one_group_counts_as_rare_in_training(size: int) -> None:
+    """Against a slow reference: a vocabulary for each tree, of the trees of other groups."""
+    trees, groups = _trees(40, 3), np.arange(40) // size
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = TreeRegressor(validation_fraction=0.0, **QUICK).fit(trees, range(40))
+        model = TreeRegressor(validation_fraction=0.0, **QUICK)
+        model.fit(trees, range(40), groups=None if size == 1 else groups)
     names = [[node["op"] for node in (tree, *tree["children"])] for tree in trees]
     rare = 0
-    for number, own in enumerate(names):
-        others = [name for other in names[:number] + names[number + 1 :] for name in other]
+    for own, group in zip(names, groups):
+        others = [name for each in np.flatnonzero(groups != group) for name in names[each]]
         rare += any(others.count(name) < 2 for name in own)
     assert model._statistics["unknown"].tolist() == [rare]
 

@@ -245,8 +245,9 @@ def test_an_interrupt_keeps_the_best_epoch(tmp_path: Path) -> None:
         if line["epoch"] == 2:
             raise KeyboardInterrupt
 
-    model = TreeRegressor(**{**TINY, "epochs": 9, "patience": 9})
-    two = TreeRegressor(**TINY).fit(PLANS, SECONDS)
+    constant = {**TINY, "settings": {**TINY["settings"], "training.schedule": "constant"}}
+    model = TreeRegressor(**{**constant, "epochs": 9, "patience": 9})
+    two = TreeRegressor(**constant).fit(PLANS, SECONDS)
     best, expected = two.result_["best_epoch"], two.predict(PLANS)
     with pytest.warns(UserWarning, match=f"interrupted in epoch 3 of 9; .* that of epoch {best},"):
         model.fit(PLANS, SECONDS, on_epoch=interrupt)
