@@ -241,11 +241,6 @@ def stream_arrow(
     Node columns: the other lists. Example columns: ``line``, the number of the row from 1, and the
     columns that are not lists.
 
-    Arguments:
-        path: the file.
-        trees: the largest number of trees per chunk.
-        layout: ``parent`` and ``categorical_columns`` are used.
-
     Raises:
         TreeError: the file is empty or damaged, the parents are not lists of integers, a list is
             missing or differs in length from the parents, a row is not a tree, or a column holds

@@ -111,10 +111,6 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
     such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, the first line; ``file``; and
     for a folder ``label``, see :func:`~dgltrees.formats.folders.stream_folder`.
 
-    Arguments:
-        path: a ``.py`` file, or a folder of them.
-        trees: trees per chunk.
-
     Raises:
         TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """

@@ -36,11 +36,6 @@ def stream_jsonl(
     Node columns: the other members of the nodes, see :class:`~dgltrees.formats.values.ColumnTypes`.
     Example columns: ``line``, and with a path in the layout the members next to the tree.
 
-    Arguments:
-        path: the file.
-        trees: lines per chunk.
-        layout: the key of the children, the path of the roots, and the columns of names.
-
     Raises:
         TreeError: the file is empty or not UTF-8, a line is not JSON or too deeply nested for
             Python's ``json``, a root or node is not an object, a column has several kinds of

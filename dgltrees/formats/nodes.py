@@ -48,12 +48,6 @@ def stream_nodes(
     Node columns: all others, see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
     ``line``, the first line of the tree, and the column of the tree.
 
-    Arguments:
-        path: CSV, TSV, Parquet or Arrow, see :class:`~dgltrees.formats.tables.Table`.
-        trees: trees per chunk.
-        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``categorical_columns`` are
-            used.
-
     Raises:
         TreeError: the file is empty or damaged, or has no such columns; the rows of a tree are
             apart, a node occurs twice, a parent is not a node of the tree, a depth is not an

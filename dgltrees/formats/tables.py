@@ -188,11 +188,6 @@ def stream_rows(
     Node columns: the members of the nodes. Example columns: ``line``, the other columns, and the
     JSON members next to the tree, with names such as ``json.Execution Time``.
 
-    Arguments:
-        path: CSV, TSV, Parquet or Arrow, see :class:`Table`.
-        trees: the largest number of rows per chunk.
-        layout: the path of the roots, the key of the children, and the columns of names.
-
     Raises:
         TreeError: the layout does not name a column, the file is empty or damaged, or a cell is not
             JSON; or see ``stream_jsonl``. The error names file and line.
