@@ -181,7 +181,7 @@ class Explanation:
         """The explanation as text; for a large tree, only its strongest nodes."""
         lines = [self.summary()]
         for name, values in zip(self.column_names, self.columns.T):
-            if values.any():
+            if values.any() and self.column_names != _ADDITIVE:
                 lines.append(f"  {name}: {values.sum():+.3g}")
         if self.forest.num_nodes <= _SHOWN_NODES:
             return "\n".join([*lines, "", self.draw().text])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +41,8 @@ class Case:
         return Forest(forest.parent, forest.pos, forest.offsets, {"token": token})
 
 
-def split(leaves: int, left: Callable[[int], int]) -> Parents:
-    """Build a binary tree in preorder, whose first children have ``left(n)`` of n leaves."""
+def grown(leaves: int, parts: Callable[[int], Sequence[int]]) -> Parents:
+    """Build a tree in preorder, whose children, the last first, have ``parts(n)`` of n leaves."""
     parents: Parents = []
     stack = [(leaves, -1)]
     while stack:
@@ -50,9 +50,18 @@ def split(leaves: int, left: Callable[[int], int]) -> Parents:
         node = len(parents)
         parents.append(parent)
         if n > 1:
-            first = left(n)
-            stack += [(n - first, node), (first, node)]
+            stack += [(part, node) for part in parts(n)]
     return parents
+
+
+def split(leaves: int, left: Callable[[int], int]) -> Parents:
+    """Build a binary tree in preorder, whose first children have ``left(n)`` of n leaves."""
+
+    def parts(n: int) -> Sequence[int]:
+        first = left(n)
+        return n - first, first
+
+    return grown(leaves, parts)
 
 
 def random_binary(rng: np.random.Generator, low: int = 10, high: int = 30) -> Parents:
@@ -72,17 +81,13 @@ def chain(leaves: int) -> Parents:
 
 def operations(rng: np.random.Generator) -> Parents:
     """Sample a tree like those of ListOps: 10 to 30 numbers, operators with 2 to 5 arguments."""
-    parents: Parents = []
-    stack = [(int(rng.integers(10, 31)), -1)]
-    while stack:
-        n, parent = stack.pop()
-        node = len(parents)
-        parents.append(parent)
-        if n > 1:
-            arguments = min(n, int(rng.integers(2, 6)))
-            cuts = np.sort(rng.choice(np.arange(1, n), arguments - 1, replace=False))
-            stack += [(part, node) for part in np.diff([0, *cuts, n]).tolist()]
-    return parents
+
+    def parts(n: int) -> list[int]:
+        arguments = min(n, int(rng.integers(2, 6)))
+        cuts = np.sort(rng.choice(np.arange(1, n), arguments - 1, replace=False))
+        return list(np.diff([0, *cuts, n]).tolist())
+
+    return grown(int(rng.integers(10, 31)), parts)
 
 
 CASES = {

@@ -121,11 +121,7 @@ class DeviceRow:
 
 
 def usable(name: str) -> torch.device:
-    """Return the device with this name.
-
-    Raises:
-        ConfigError: torch cannot use the device on this machine.
-    """
+    """Return the device with this name; raise ConfigError if torch cannot use it here."""
     try:
         torch.empty(1, device=name)
     except (AssertionError, NotImplementedError, RuntimeError) as error:
@@ -149,6 +145,7 @@ def device_rows(
     Returns:
         the results, one row for each batch size, in nodes per second.
     """
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
     rows = []
     for trees in sizes:
         rates = {}
@@ -159,7 +156,7 @@ def device_rows(
             optimizer = torch.optim.SGD(model.parameters(), 0.1)
             times = [_step(model, optimizer, forest, device) for _ in range(rounds + 3)]
             rates[each.name] = forest.num_nodes / statistics.median(times[3:])
-        rows.append(DeviceRow(_name(device), trees, rates))
+        rows.append(DeviceRow(name, trees, rates))
     return rows
 
 
@@ -182,10 +179,6 @@ def _step(
 def _wait(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-def _name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def device_table(rows: Sequence[DeviceRow]) -> str:

@@ -90,9 +90,6 @@ def table(rows: Sequence[Row], base: str = "dgl") -> str:
     Arguments:
         rows: the results of :func:`time_steps`.
         base: the name of the contender to compare with.
-
-    Returns:
-        the table.
     """
     names = list(rows[0].seconds)
     lines = ["| case | nodes | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]

@@ -77,11 +77,7 @@ class ChildGate(nn.Module):
             initialize(self.W, self.label_size, size, self.init)
 
     def embed(self, x: Tensor) -> Tensor:
-        """Compute ``W x`` for all nodes, ``(N, m)`` to ``(N, c)``.
-
-        Raises:
-            ConfigError: the gate has no label.
-        """
+        """Compute ``W x`` of all nodes, ``(N, m)`` to ``(N, c)``; ConfigError without a label."""
         if self.W is None:
             raise ConfigError("expected a gate with a label, got label_size=0; there is no W x")
         return x @ self.W

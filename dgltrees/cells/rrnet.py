@@ -361,11 +361,7 @@ def _padded(rows: Tensor, before: int, after: int) -> Tensor:
 
 
 def operations_in(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-    """Return the node field ``op`` on the host, ``(N,)`` int64.
-
-    Raises:
-        TreeError: the field is missing, or a value is not an operation.
-    """
+    """Return the field ``op`` on the host, ``(N,)`` int64; TreeError if it is missing or wrong."""
     op = ndata.get("op")
     if op is None or op.dim() != 1 or op.dtype.is_floating_point:
         got = sorted(ndata) if op is None else f"{op.dtype} {tuple(op.shape)}"

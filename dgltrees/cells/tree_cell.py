@@ -105,11 +105,7 @@ class TreeCell(BaseCell):
         self.child_gate: ChildGate | None = None
 
     def _checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the aggregator's options with their defaults.
-
-        Raises:
-            ConfigError: one of the options is unknown to the aggregator.
-        """
+        """Return the aggregator's options with defaults; raise ConfigError for an unknown one."""
         accepted = {
             name: option.default
             for name, option in options_of(AGGREGATORS[self.aggregator]).items()
@@ -206,11 +202,7 @@ class TreeCell(BaseCell):
         return labels
 
     def _groups(self, nodes: Nodes) -> Groups | None:
-        """Return the operators of ``nodes`` as groups, or None without operators.
-
-        Raises:
-            TreeError: an operator is out of range.
-        """
+        """Return the operators of ``nodes`` as groups, or None; TreeError if out of range."""
         if nodes.groups is not None and self.operators:
             values, counts = zip(*nodes.groups)
             check_types(values, self.operators, lambda i: int(nodes.nodes()[sum(counts[:i])]))

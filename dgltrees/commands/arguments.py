@@ -13,6 +13,7 @@ import inspect
 import shutil
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import docstring_parser
@@ -244,14 +245,10 @@ def help_text(
     defaults = {o.name: o.default for o in flags}
     parts.append(_table("flags", "--", flags, defaults, command))
     for section, (read, values) in (settings or {}).items():
-        named = [_renamed(option, key) for key, option in read.items()]
+        named = [replace(option, name=key) for key, option in read.items()]
         title = f"{section} settings"
         parts.append(_table(title, f"--{section}.", named, values, None))
     return "\n\n".join(filter(None, parts))
-
-
-def _renamed(option: Option, name: str) -> Option:
-    return Option(name, option.type, option.default, option.sentence, option.choices)
 
 
 def _table(

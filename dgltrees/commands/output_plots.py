@@ -50,10 +50,7 @@ def draw_outputs(folder: Path, task: Task, data: LabeledTrees, outputs: Columns)
 
 
 def ranks_within_groups(
-    targets: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    path: Path,
+    targets: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.int64], path: Path
 ) -> None:
     """Plot the predicted ranks of trees within their groups against the true ranks.
 

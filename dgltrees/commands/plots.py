@@ -32,10 +32,7 @@ def has_matplotlib() -> bool:
 
 
 def save_curve(
-    folder: PathLike,
-    metrics: Sequence[Metric],
-    *,
-    separate_losses: bool = False,
+    folder: PathLike, metrics: Sequence[Metric], *, separate_losses: bool = False
 ) -> None:
     """Plot the learning curves of the run in ``folder``, or of its seeds, to ``curve.png`` there.
 
@@ -47,11 +44,7 @@ def save_curve(
 
 
 def learning_curve(
-    runs: Sequence[Path],
-    path: Path,
-    metrics: Sequence[Metric],
-    *,
-    separate_losses: bool = False,
+    runs: Sequence[Path], path: Path, metrics: Sequence[Metric], *, separate_losses: bool = False
 ) -> None:
     """Plot the losses and a validation metric per epoch, with one colour per run.
 
@@ -187,9 +180,7 @@ def _plot(axes: Axes, history: Sequence[dict[str, Any]], name: str, **style: Any
 
 
 def _plot_metric(
-    axes: Axes,
-    histories: Mapping[str, Sequence[dict[str, Any]]],
-    metric: Metric,
+    axes: Axes, histories: Mapping[str, Sequence[dict[str, Any]]], metric: Metric
 ) -> None:
     """Plot the curves of a metric, and dotted lines at the last value of its baseline."""
     label, baseline = f"validation {metric.title}", f"valid_{metric.baseline}"

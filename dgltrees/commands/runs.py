@@ -78,12 +78,7 @@ def predict(
 
 
 def encode(
-    run: str,
-    *,
-    input: list[str],
-    out: str,
-    format: str | None = None,
-    batch_size: Count = 1_000,
+    run: str, *, input: list[str], out: str, format: str | None = None, batch_size: Count = 1_000
 ) -> None:
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
 

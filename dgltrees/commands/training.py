@@ -18,13 +18,7 @@ from dgltrees.training.processes import is_first_process
 
 
 @resumable
-def train(
-    preset: str,
-    *,
-    out: str,
-    seeds: list[Seed] | None = None,
-    layer: Layer,
-) -> None:
+def train(preset: str, *, out: str, seeds: list[Seed] | None = None, layer: Layer) -> None:
     """Train a model: train PRESET --out DIR.
 
     Prints a line per epoch to standard error: the training loss and a validation metric, with ``*``

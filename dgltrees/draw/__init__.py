@@ -10,12 +10,4 @@ from dgltrees.draw.files import draw_examples, draw_file
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 
-__all__ = [
-    "ArcDrawing",
-    "Drawing",
-    "Picture",
-    "draw",
-    "draw_arcs",
-    "draw_examples",
-    "draw_file",
-]
+__all__ = ["ArcDrawing", "Drawing", "Picture", "draw", "draw_arcs", "draw_examples", "draw_file"]

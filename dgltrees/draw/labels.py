@@ -54,9 +54,7 @@ def as_array(values: Any) -> NDArray[Any]:
 
 
 def select_trees(
-    forest: Forest,
-    tree: int | Sequence[int] | None,
-    titles: Sequence[str] | None,
+    forest: Forest, tree: int | Sequence[int] | None, titles: Sequence[str] | None
 ) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
     """Select the trees to draw, with their titles.
 
@@ -96,9 +94,6 @@ def decode_column(
         column: a name.
         ids: ``(k,)`` ids, numbers or strings; an id below 0, NaN and None become the empty string.
         number_prefix: a prefix of ids that have no vocabulary.
-
-    Returns:
-        ``k`` strings.
 
     Raises:
         TreeError: an id is outside the vocabulary.

@@ -122,9 +122,6 @@ def tidy_positions(layout: Layout, widths: Sequence[float], gap: float) -> list[
         layout: the trees, each placed separately.
         widths: the width of each node.
         gap: the smallest free space between two nodes of one depth.
-
-    Returns:
-        the middles.
     """
     left_packed = _packed(layout, widths, gap, mirror=False)
     right_packed = _packed(layout, widths, gap, mirror=True)

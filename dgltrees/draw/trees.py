@@ -60,6 +60,7 @@ class Drawing(Picture):
     labels: Labels
     svg_limit: int
     etypes: Sequence[str] = ()  # the name of the type of the edge into each node, if it has one
+    types: Sequence[str] = ()  # all names, also those of edges that are not drawn
 
     @property
     def _size(self) -> int:
@@ -74,7 +75,7 @@ class Drawing(Picture):
         labels, canvas = self.labels, Canvas.of(self.layout, self.labels)
         scale = None if labels.values is None else svg.ColorScale(labels.values)
         used = {name for name, up in zip(self.etypes, self.layout.parent) if name and up >= 0}
-        strokes = svg.strokes(sorted(used))
+        strokes = {n: s for n, s in svg.strokes(self.types).items() if n in used}
         edges = [
             _edge(canvas.boxes[parent], box, strokes.get(name, ""))
             for parent, box, name in zip(
@@ -164,7 +165,8 @@ def draw(
     Jupyter shows the drawing as a picture, ``print`` as text, and its method ``save`` writes a
     file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
     only some of the trees are drawn. They may be sequences, arrays, or tensors on any device. Edges
-    with named types (the column ``etype``) have a colour per type, and the drawing a legend.
+    with named types (the column ``etype``) have a colour per type, in the order of the vocabulary,
+    and the drawing a legend.
 
     A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
     outline, the mark ``see #5`` and no value.
@@ -224,12 +226,10 @@ def draw(
     names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
     shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
     texts = Labels(names, details, correct, numbers, shown, dashed, selected_titles)
-    etypes = (
-        decode_column(forest, "etype", forest.columns["etype"][nodes])
-        if "etype" in forest.vocabs and "etype" in forest.columns
-        else ()
-    )
-    return Drawing(layout, texts, svg_limit, etypes)
+    if "etype" not in forest.vocabs or "etype" not in forest.columns:
+        return Drawing(layout, texts, svg_limit)
+    etypes = decode_column(forest, "etype", forest.columns["etype"][nodes])
+    return Drawing(layout, texts, svg_limit, etypes, forest.vocabs["etype"].names)
 
 
 def _verdict(predicted: str, expected: str, correct: bool | None) -> str:

@@ -6,6 +6,7 @@ import inspect
 import numbers
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -24,7 +25,7 @@ from sklearn.utils import Bunch, check_random_state
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
 from dgltrees.estimators.blend import with_flat_models
-from dgltrees.estimators.drift import TrainingStatistics
+from dgltrees.estimators.drift import compared, training_statistics
 from dgltrees.estimators.ensemble import (
     OF_MEMBERS,
     Ensemble,
@@ -43,7 +44,7 @@ from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
-from dgltrees.training.files import checking
+from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.rundir import RunDirectory
@@ -415,7 +416,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 on_epoch(line)
 
         with self._names_of_settings():
-            settings = self._settings(targets, layout, pairs=raw.arity > 1)
+            settings = self._settings(raw, targets, layout)
             task = cast(CustomTreesTask, settings.task)
             names = None
             if start is not None:
@@ -430,22 +431,26 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 learned = learned.select(of_trees["weight"] > 0)
                 if settings.training.monitor is None:  # other metrics have no weights
                     settings = settings.replace("training", monitor="loss")
+            if valid is not None and "training.keep" not in self._more_settings():
+                # all epochs are trained, unless patience is set
+                options = {} if self.patience else {"patience": None}
+                settings = settings.replace("training", keep="best", **options)
             if valid is not None:  # read by the schema of training
                 read_valid = partial(task.examples, valid, settings.data)
             splits = split_examples(task, settings.data, learned, read_valid)
             if out is None and (settings.training.logger or pretrained_folder(settings.data)):
                 out = self._temporary()
-            options: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
+            calls: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
             if start is not None:
-                options["start"] = start.model.state_dict()
+                calls["start"] = start.model.state_dict()
             # torch's generators continue after the fit as if there had been none
             with torch.random.fork_rng(range(torch.cuda.device_count())):
                 if out is not None:
-                    train(settings, out, splits, **options)
+                    train(settings, out, splits, **calls)
                     self._open(out)
                 else:
-                    self._take(*train_in_memory(settings, splits, **options))
-            self._statistics = TrainingStatistics.of(cast(TrainedModel, self.run_), splits)
+                    self._take(*train_in_memory(settings, splits, **calls))
+            self._statistics = training_statistics(cast(TrainedModel, self.run_), splits)
         return self
 
     def _names_of_settings(self) -> Any:
@@ -453,7 +458,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         names = {setting: name for name, setting in self._settings_of.items()}
         return settings_called({**names, "data.target": "y", "data.group": "groups"})
 
-    def _settings(self, targets: list[str], layout: RecordLayout, *, pairs: bool) -> Settings:
+    def _settings(self, raw: LabeledTrees, targets: list[str], layout: RecordLayout) -> Settings:
         """Merge the settings of the preset, the arguments and ``settings``; the last one wins."""
         given = {setting: getattr(self, name) for name, setting in self._settings_of.items()}
         if not isinstance(self.random_state, numbers.Integral):
@@ -470,9 +475,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if getattr(layout, name) is not None:
                 chosen[f"data.{name}"] = getattr(layout, name)
         chosen["data.target"] = targets if len(targets) > 1 else targets[0]
+        if self.patience is not None:
+            chosen["training.keep"] = "best"
         layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
-        values = preset_values(self._preset + ("-pairs" if pairs else ""))
-        for name, value in {**chosen, **more}.items():
+        values = preset_values(self._preset + ("-pairs" if raw.arity > 1 else ""))
+        for name, value in {**chosen, **self._of_targets(raw, targets), **more}.items():
             section, _, option = str(name).partition(".")
             if section not in layer or not option:
                 with settings_called({}):
@@ -490,6 +497,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 )
             layer[section][option] = value
         return Settings(layered(values, layer))
+
+    def _of_targets(self, raw: LabeledTrees, targets: list[str]) -> Mapping[str, Any]:
+        """Return settings that depend on the targets."""
+        return {}
 
     def _more_settings(self) -> Mapping[str, Any]:
         """Return the argument ``settings``, a mapping."""
@@ -577,7 +588,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
         """Return the result of a function of encoded trees; warn if they differ from training."""
         first: Any = self.members_[0] if hasattr(self, "members_") else self
-        with first._statistics.compared(first.run_, data if first is self else data[0]):
+        with compared(first._statistics, first.run_, data if first is self else data[0]):
             return predict(data)
 
     def _fitted(self) -> Any:
@@ -667,7 +678,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             order = random.permutation(trees.forest.num_nodes)
             permuted = {**columns, name: np.asarray(columns[name])[order]}
             forest = trees.forest.with_columns(permuted)
-            return float(scorer(self, replace(trees, forest=forest), y))
+            with warnings.catch_warnings():  # which permuted trees do
+                warnings.filterwarnings("ignore", "the trees differ from the training trees")
+                return float(scorer(self, replace(trees, forest=forest), y))
 
         before = scorer(self, trees, y)
         losses = np.array(
@@ -700,7 +713,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
             if not hasattr(self, "members_"):  # which have theirs
-                self._statistics.save(folder / _STATISTICS)
+                tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
+                write_tensors(folder / _STATISTICS, tensors, {})
             values = {"class": type(self).__name__, **self._plain()}
             RunDirectory(folder).write_values(_FILE, values)
             if is_saved:
@@ -744,7 +758,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             restore_members(estimator, [cls.load(place) for place in places], values)
         else:
             estimator._open(folder.path)
-            estimator._statistics = TrainingStatistics.load(folder / _STATISTICS)
+            tensors, _ = read_tensors(folder / _STATISTICS)
+            estimator._statistics = {name: tensor.numpy() for name, tensor in tensors.items()}
         estimator._restore(values)
         return estimator
 

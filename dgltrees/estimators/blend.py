@@ -30,7 +30,9 @@ from dgltrees.tasks.task import Columns
 from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees, Vocabulary
+from dgltrees.trees.columns import SUBWORDS
 from dgltrees.trees.schema import Schema
+from dgltrees.trees.shared import SHARED
 
 MODELS = ("networks", "boosting", "extra_trees")
 """The models of a blend, in the order of their weights."""
@@ -161,6 +163,7 @@ class Blend(TrainedModel):
             "vocabularies": {name: [v.names, v.unknown] for name, v in schema.items()},
             "frequent": {name: ids.tolist() for name, ids in flat.features.frequent_.items()},
             "names": flat.features.feature_names_out_.tolist(),
+            "varying": flat.features.varying_.tolist(),
             "classes": flat.classes,
             "logarithms": flat.logarithms,
             "seed": flat.seed,
@@ -197,6 +200,7 @@ def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
         features.schema_ = Schema.from_dict(vocabs, values["schema"])
         features.frequent_ = {n: np.array(i, np.int64) for n, i in values["frequent"].items()}
         features.feature_names_out_ = np.array(values["names"], object)
+        features.varying_ = np.array(values["varying"], np.int64)
         arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
         expected, shares = arrays.pop("predictions"), values["shares"]
         version = values["scikit-learn"]
@@ -249,7 +253,7 @@ def blend_members(
     settings, task = members[0].run_.settings, members[0].run_.task
     y, weights = np.ravel(data.columns["target"]), task.weights(data)
     weights = np.ones(len(y)) if weights is None else weights
-    features = FlatFeatures(features=settings.data.features)
+    features = FlatFeatures(features=_kinds(trees, data))
     more: dict[str, Any] = {
         "classes": len(data.targets),
         "logarithms": predicts_logarithms(settings),
@@ -273,6 +277,13 @@ def blend_members(
     )
     for member, flat in zip(members, flats):
         member.run_ = Blend(member.run_, flat, chosen)
+
+
+def _kinds(trees: LabeledTrees, data: LabeledTrees) -> dict[str, str]:
+    """Return the kinds of the columns that the networks read, and ``none`` for the others."""
+    kinds = {each.name: each.kind for each in data.inputs}
+    others = dict.fromkeys(trees.forest.columns.keys() - kinds.keys() - {SHARED}, "none")
+    return {**others, **{n: "text" if kind == SUBWORDS else kind for n, kind in kinds.items()}}
 
 
 def _answers(columns: Columns, y: NDArray[Any]) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from dgltrees.estimators.conformal import class_sets
 from dgltrees.estimators.inputs import Trees
 from dgltrees.models.encoder import Encoder
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
+from dgltrees.trees import LabeledTrees
 from dgltrees.trees.columns import name_of
 
 
@@ -152,6 +153,17 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
                 "of later trees"
             )
         return self._one_pass(X, y, more, sample_weight=sample_weight)
+
+    def _of_targets(self, raw: LabeledTrees, targets: list[str]) -> Mapping[str, Any]:
+        """Return the classes in the order of ``numpy.unique``, if they are strings.
+
+        scikit-learn expects this order. Without it a task sorts "2" before "10".
+        """
+        continues = self.warm_start and hasattr(self, "run_")
+        values = raw.columns[targets[0]].tolist()
+        if len(targets) > 1 or continues or not all(isinstance(each, str) for each in values):
+            return {}
+        return {"data.classes": sorted({each for each in values if name_of(each) is not None})}
 
     def _set_classes(self, values: NDArray[Any]) -> None:
         """Set the classes of the user, in the order of the model."""

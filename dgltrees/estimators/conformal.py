@@ -1,9 +1,8 @@
 """Intervals and sets of classes that contain the target with a given probability, by CV+.
 
-The folds of an ensemble give both parts: the error of each training tree by the member that has not
-seen it, and K predictions of a new tree. For trees from the distribution of training the coverage
-is at least ``2 * coverage - 1`` (Barber et al., theorem 4, up to a term that vanishes with the
-number of trees), and about ``coverage`` in practice.
+For trees from the distribution of training the guaranteed coverage is ``2 * coverage - 1``, up to a
+term that vanishes with their number (Barber et al., section on CV+). In practice it is about
+``coverage``, and more where the members of the ensemble differ.
 """
 
 from __future__ import annotations
@@ -78,8 +77,7 @@ def class_sets(
     Arguments:
         probabilities: ``(T, K, classes)``, those of the member without each fold.
         errors: ``(n,)``, 1 minus the probability of the class of each training tree, out of fold.
-        folds: ``(n,)``, the fold of each training tree, from 0 to ``K - 1``.
-        coverage: the share of the sets with the right class, :math:`1 - \alpha`.
+        folds, coverage: see :func:`intervals`.
 
     Returns:
         ``(T, classes)``, whether each class is in the set.

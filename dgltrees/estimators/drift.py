@@ -7,9 +7,9 @@ probability of Fisher's exact test,
 
 .. math:: P(X \ge k), \quad X \sim \mathrm{Hypergeometric}(n + m,\ k + r,\ m)
 
-where r is the number of training trees that are as rare. A difference is named if the probability
-is below :data:`LEVEL`, divided by the number of tests (Bonferroni). For a ranker, n, m, k and r
-count groups instead of trees.
+where r is the number of training trees that would be as rare without their group. A difference is
+named if the probability is below :data:`LEVEL`, divided by the number of tests (Bonferroni). For a
+ranker, n, m, k and r count groups instead of trees.
 """
 
 from __future__ import annotations
@@ -17,19 +17,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from dgltrees.tasks.custom_trees.ranks import RankTask
 from dgltrees.tasks.splits import Splits
-from dgltrees.training.files import read_tensors, write_tensors
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import NUMBERS
@@ -37,144 +33,135 @@ from dgltrees.trees.schema import NUMBERS
 LEVEL = 0.01
 """The probability of a warning if the trees are from the distribution of training."""
 
-_REASONS = 4  # share the level equally, whatever the number of columns
 _VECTORS = 200  # of training trees that are kept, and of validation trees
-_SIDES = ("below", "above")
 _FAR = 0.9  # the share of validation trees that are nearer than a tree that is far
 
+Statistics = Mapping[str, NDArray[Any]]
 Test = tuple[NDArray[np.bool_], NDArray[np.int64] | int, int, Sequence[str]]
 """Whether each tree is rare, ``(T, tests)``, r and n, and the end of the reason of each test."""
 
 
-@dataclass(frozen=True)
-class TrainingStatistics:
-    """Statistics of training trees, with which new trees are compared.
+def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
+    """Return the statistics of training trees with which new trees are compared.
 
     Arguments:
-        values: arrays by name: ``count`` ``(1,)``, n; ``unknown`` ``(C,)``, r of each column of
-            categories; ``sizes`` ``(2,)`` and ``numbers`` ``(2, K)``, the smallest and the largest;
-            ``vectors`` ``(R, c)`` of some training trees, and ``distances`` ``(V,)`` from the
-            nearest of these to validation trees, sorted.
+        run: the trained model.
+        splits: its training and validation examples.
+
+    Returns:
+        arrays by name: ``count`` ``(1,)``, n; ``unknown`` ``(C,)``, r of each column of categories;
+        ``range`` ``(2, 1 + K)``, the smallest and the largest size and numbers; ``vectors`` ``(R,
+        c)`` of some training trees, and ``distances`` ``(V,)`` from the nearest of these to
+        validation trees, sorted, if there are any.
     """
+    data, valid, columns = splits.train, splits.valid, splits.train.forest.columns
+    units, (low, high) = _units(run, data), _extremes(data)
+    nodes, least = np.diff(data.forest.offsets[:: data.arity]), run.settings.data.min_freq
+    owners = np.stack([units, run.task.groups(data)]).repeat(nodes, axis=1)
+    unknown = [_alone(columns[name], owners, vocab, least) for name, vocab in _categories(run)]
+    statistics = {
+        "count": np.array([units.max() + 1]),
+        "unknown": np.array(unknown, np.int64),
+        "range": np.stack([np.fmin.reduce(low), np.fmax.reduce(high)]),
+    }
+    if valid is not None and not isinstance(run.task, RankTask):
+        random = np.random.default_rng(0)
+        vectors, held_out = (
+            run.encode(part.select(random.permutation(len(part))[:_VECTORS]))
+            for part in (data, valid)
+        )
+        statistics["vectors"] = vectors
+        statistics["distances"] = np.sort(_distances(held_out, vectors))
+    return {name: array for name, array in statistics.items() if array.size}
 
-    values: Mapping[str, NDArray[Any]]
 
-    @classmethod
-    def of(cls, run: TrainedModel, splits: Splits) -> TrainingStatistics:
-        """Compute the statistics for a trained model and its examples."""
-        data, valid = splits.train, splits.valid
-        units, numbers = _units(run, data), np.asarray(data.forest.columns.get(NUMBERS, [[]]))
-        of_nodes = np.repeat(units, np.diff(data.forest.offsets[:: data.arity]))
-        least = run.settings.data.min_freq
-        unknown = [
-            _alone(np.asarray(data.forest.columns[name]), of_nodes, vocab, least)
-            for name, vocab in _categories(run)
-        ]
-        low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
-        values = {
-            "count": np.array([units.max() + 1]),
-            "unknown": np.array(unknown, np.int64),
-            "sizes": np.array([data.sizes.min(), data.sizes.max()]),
-            "numbers": np.stack([low, high]),
-        }
-        if valid is not None and not isinstance(run.task, RankTask):
-            random = np.random.default_rng(0)
-            vectors, held_out = (
-                run.encode(part.select(random.permutation(len(part))[:_VECTORS]))
-                for part in (data, valid)
-            )
-            values["vectors"] = vectors
-            values["distances"] = np.sort(_distances(held_out, vectors))
-        return cls(values)
+@contextmanager
+def compared(statistics: Statistics, run: TrainedModel, data: LabeledTrees) -> Iterator[None]:
+    """Warn if trees, whose outputs the body computes, differ from those of training."""
+    roots: list[NDArray[Any]] = []
 
-    def save(self, path: Path) -> None:
-        """Write the statistics to a file of tensors."""
-        arrays = {name: values for name, values in self.values.items() if values.size}
-        write_tensors(path, {name: torch.from_numpy(v) for name, v in arrays.items()}, {})
+    def keep(module: Any, inputs: Any, encoding: Any) -> None:
+        roots.append(encoding.roots.detach().float().cpu().numpy())
 
-    @classmethod
-    def load(cls, path: Path) -> TrainingStatistics:
-        """Read the file of :meth:`save`."""
-        return cls({name: tensor.numpy() for name, tensor in read_tensors(path)[0].items()})
+    # one tree beyond all V distances has the probability 1 / (V + 1), which is no reason
+    several = len(data) > 1 and "vectors" in statistics
+    handle = run.encoder.register_forward_hook(keep) if several else None
+    try:
+        yield
+    finally:
+        if handle is not None:
+            handle.remove()
+    vectors = np.concatenate(roots).reshape(len(data), -1) if roots else None
+    if found := "; ".join(reasons(statistics, run, data, vectors)):
+        warnings.warn(
+            "the trees differ from the training trees, so that predictions may be less accurate: "
+            f"{found}",
+            stacklevel=6,
+        )
 
-    @contextmanager
-    def compared(self, run: TrainedModel, data: LabeledTrees) -> Iterator[None]:
-        """Warn if trees, whose outputs the body computes, differ from those of training."""
-        roots: list[NDArray[Any]] = []
 
-        def keep(module: Any, inputs: Any, encoding: Any) -> None:
-            roots.append(encoding.roots.detach().float().cpu().numpy())
+def reasons(
+    statistics: Statistics, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None
+) -> Iterator[str]:
+    """Yield each difference of trees from the training trees that is not by chance.
 
-        # one tree beyond all V distances has the probability 1 / (V + 1), which is no reason
-        several = len(data) > 1 and "vectors" in self.values
-        handle = run.encoder.register_forward_hook(keep) if several else None
-        try:
-            yield
-        finally:
-            if handle is not None:
-                handle.remove()
-        vectors = np.concatenate(roots).reshape(len(data), -1) if roots else None
-        if reasons := "; ".join(self.reasons(run, data, vectors)):
-            warnings.warn(
-                "the trees differ from the training trees, so that predictions may be less "
-                f"accurate: {reasons}",
-                stacklevel=6,
-            )
+    Arguments:
+        statistics: those of :func:`training_statistics`.
+        run: the model.
+        data: the trees.
+        vectors: ``(T, c)`` their vectors, in any order; None: they are not compared.
+    """
+    units = _units(run, data)
+    m = int(units.max()) + 1
+    what = "trees" if m == len(data) else "groups"
+    tests = [*_tests(statistics, run, data, vectors)]
+    for rare, r, n, texts in tests:
+        if not rare.any():
+            continue
+        k = np.array([len(np.unique(units[column])) for column in rare.T])
+        p = hypergeom.sf(k - 1, n + m, k + r, m)
+        for test in np.flatnonzero(p < LEVEL / len(tests) / len(k)).tolist():
+            yield f"{k[test]} of {m} {what} {texts[test]}"
 
-    def reasons(
-        self, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None = None
-    ) -> Iterator[str]:
-        """Yield each difference of trees from the training trees that is not by chance.
 
-        Arguments:
-            run: the model.
-            data: the trees.
-            vectors: ``(T, c)`` their vectors, in any order; by default they are not compared.
-        """
-        units = _units(run, data)
-        m = int(units.max()) + 1
-        for rare, r, n, texts in self._tests(run, data, vectors):
-            if not rare.any():
-                continue
-            k = np.array([len(np.unique(units[column])) for column in rare.T])
-            p = hypergeom.sf(k - 1, n + m, k + r, m)
-            for test in np.flatnonzero(p < LEVEL / _REASONS / len(k)).tolist():
-                unit = "trees" if m == len(data) else "groups"
-                yield f"{k[test]} of {m} {unit} {texts[test]}"
-
-    def _tests(
-        self, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None
-    ) -> Iterator[Test]:
-        """Yield the tests of each reason."""
-        values, columns, count = self.values, data.forest.columns, int(self.values["count"][0])
-        first = data.forest.offsets[: -1 : data.arity]
-        if categories := dict(_categories(run)):
-            ids = np.stack([np.asarray(columns[name]) for name in categories], 1)
-            unknown = ids == [_unknown_id(vocab) for vocab in categories.values()]
-            texts = [f"have unknown categories in {name}" for name in categories]
-            yield np.logical_or.reduceat(unknown, first), values["unknown"], count, texts
-        sizes, (low, high) = data.sizes, values["sizes"]
-        texts = [f"are {what} than all of training" for what in ("smaller", "larger")]
-        yield np.stack([sizes < low, sizes > high], 1), 0, count, texts
-        if NUMBERS in columns:
-            numbers, (low, high) = np.asarray(columns[NUMBERS]), values["numbers"]
-            outside = np.concatenate([numbers < low, numbers > high], 1)
-            names = [each.name for each in run.vocabularies.numbers for _ in range(each.size)]
-            texts = [
-                f"have {name} {side} its range" for side in ("below", "above") for name in names
-            ]
-            yield np.logical_or.reduceat(outside, first), 0, count, texts
-        if vectors is not None:
-            distances = values["distances"]
-            nearer = int(np.ceil(_FAR * len(distances)))
-            far = _distances(vectors, values["vectors"]) > distances[nearer - 1]
-            text = f"have vectors farther from those of training than {100 * _FAR:g} % of them"
-            yield far[:, None], len(distances) - nearer, len(distances), [text]
+def _tests(
+    statistics: Statistics, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None
+) -> Iterator[Test]:
+    """Yield the tests of categories, of ranges, and of vectors."""
+    columns, n = data.forest.columns, int(statistics["count"][0])
+    if categories := dict(_categories(run)):
+        ids = np.stack([np.asarray(columns[name]) for name in categories], 1)
+        unknown = ids == [_unknown_id(vocab) for vocab in categories.values()]
+        rare = np.logical_or.reduceat(unknown, data.forest.offsets[: -1 : data.arity])
+        texts = [f"have unknown categories in {name}" for name in categories]
+        yield rare, statistics["unknown"], n, texts
+    (low, high), (lowest, highest) = _extremes(data), statistics["range"]
+    names = ["size", *(each.name for each in run.vocabularies.numbers for _ in range(each.size))]
+    texts = [f"have {name} {side} its range" for side in ("below", "above") for name in names]
+    yield np.concatenate([low < lowest, high > highest], 1), 0, n, texts
+    if vectors is not None:
+        distances = statistics["distances"]
+        nearer = int(np.ceil(_FAR * len(distances)))
+        far = _distances(vectors, statistics["vectors"]) > distances[nearer - 1]
+        text = f"have vectors farther from those of training than {100 * _FAR:g} % of them"
+        yield far[:, None], len(distances) - nearer, len(distances), [text]
 
 
 def _units(run: TrainedModel, data: LabeledTrees) -> NDArray[np.int64]:
     """Return what is counted: the group of each tree for a ranker, otherwise each by itself."""
     return run.task.groups(data) if isinstance(run.task, RankTask) else np.arange(len(data))
+
+
+def _extremes(data: LabeledTrees) -> list[NDArray[np.float64]]:
+    """Return the smallest and the largest of each number in each tree, ``(T, 1 + K)``.
+
+    The first column is the size of the tree. A number that a tree does not have is NaN.
+    """
+    sizes = data.sizes[:, None].astype(np.float64)
+    if NUMBERS not in data.forest.columns:
+        return [sizes, sizes]
+    numbers, first = data.forest.columns[NUMBERS], data.forest.offsets[: -1 : data.arity]
+    return [np.concatenate([sizes, f.reduceat(numbers, first)], 1) for f in (np.fmin, np.fmax)]
 
 
 def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:
@@ -186,24 +173,24 @@ def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:
 
 
 def _unknown_id(vocab: Vocabulary) -> int:
+    """Return the id of the unknown category."""
     return int(vocab.encode([vocab.unknown])[0])
 
 
-def _alone(ids: NDArray[Any], units: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
-    """Return the number of units with a category that is unknown, or would be without the unit.
+def _alone(column: Any, owners: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
+    """Return the number of trees with a category that is unknown, or would be without the group.
 
-    Arguments:
-        ids: ``(N,)`` the category of each node, -1 if it is missing.
-        units: ``(N,)`` the unit of each node.
-        vocab: the vocabulary of the column.
-        least: the number of nodes from which on a category is known.
+    A category of the column is known if ``least`` nodes have it; ``owners`` ``(2, N)`` are the tree
+    and the group of each node.
     """
-    known = ids >= 0
-    (unit, category), inside = np.unique(
-        np.stack([units[known], ids[known]]), axis=1, return_counts=True
+    ids = np.asarray(column)
+    (trees, groups), ids = owners[:, ids >= 0], ids[ids >= 0]
+    (_, category), of_node, inside = np.unique(
+        np.stack([groups, ids]), axis=1, return_inverse=True, return_counts=True
     )
-    others = np.bincount(ids[known], minlength=len(vocab))[category] - inside
-    return len(np.unique(unit[(others < least) | (category == _unknown_id(vocab))]))
+    others = np.bincount(ids, minlength=len(vocab))[category] - inside
+    rare = (others < least) | (category == _unknown_id(vocab))
+    return len(np.unique(trees[rare[of_node.ravel()]]))
 
 
 def _distances(vectors: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:

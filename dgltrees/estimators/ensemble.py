@@ -181,7 +181,7 @@ def fit_members(
     seed = int(seed)
     single = clone(estimator).set_params(ensemble=None, blend=False, random_state=seed)
     with estimator._names_of_settings():
-        settings = single._settings(targets, layout, pairs=trees.arity > 1)
+        settings = single._settings(trees, targets, layout)
         learned = settings.task.examples(trees, settings.data, None)
     learned = replace(learned, columns={**learned.columns, **columns()})
     classes = learned.targets.names
@@ -316,13 +316,18 @@ def _check_blend(settings: Settings, data: LabeledTrees) -> None:
     """Check that models on flat features can predict the targets.
 
     Raises:
-        ConfigError: there are several targets, or the networks predict a quantile.
+        ConfigError: there are several targets, or the networks predict sums or a quantile.
     """
     targets = data.columns["target"]
     if targets.ndim > 1 and targets.shape[1] > 1:
         raise ConfigError(
             f"expected one target with blend=True, got {targets.shape[1]}; leave blend out, or fit "
             "an estimator per target"
+        )
+    if settings.model.get("additive"):
+        raise ConfigError(
+            "expected additive=False with blend=True, got True: a blend is no sum over nodes; "
+            "leave one of the two out"
         )
     if settings.model.get("objective") == "quantile":
         raise ConfigError(

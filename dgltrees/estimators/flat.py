@@ -26,7 +26,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ``make_pipeline(FlatFeatures(), HistGradientBoostingRegressor())`` is a model without trees, to
     compare an estimator with. The features are counts of categories, sums, means and maxima of
     numbers, over all nodes and over those of each type, the columns of the root, and the size and
-    depth of the tree.
+    depth of the tree. Features that are equal in all training trees are left out.
 
     Arguments:
         features: the input columns, or their kinds by name; default: all columns, with inferred
@@ -38,6 +38,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         schema_: the columns of the training trees.
         feature_names_out_: the names of the features.
+        varying_: their places among all features.
 
     Example:
         >>> trees = [{"op": "join", "children": [{"op": "scan", "rows": rows}]} for rows in (1, 5)]
@@ -82,8 +83,10 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.schema_ = data.schema
         self.frequent_ = frequent_names(data)
         names, table = flat_features(data, self.frequent_)
-        self.feature_names_out_ = np.array(names, object)
-        return table
+        varies = (table != table[0]).any(0)
+        self.varying_ = np.flatnonzero(varies) if varies.any() else np.arange(len(names))
+        self.feature_names_out_ = np.array(names, object)[self.varying_]
+        return table[:, self.varying_]
 
     def transform(self, X: Trees) -> NDArray[np.float64]:
         """Return the features of trees.
@@ -98,7 +101,8 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TreeError: the trees cannot be read, or have none of the columns.
         """
         check_is_fitted(self)
-        return flat_features(self._examples(X, self.schema_), self.frequent_)[1]
+        _, table = flat_features(self._examples(X, self.schema_), self.frequent_)
+        return table[:, self.varying_]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features, such as ``sum rows``; the argument has no effect."""

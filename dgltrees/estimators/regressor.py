@@ -109,7 +109,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             preorder, a node before its children and these in their order (as
             :meth:`Forest.from_objects <dgltrees.Forest.from_objects>` orders them). Contributions
             to several targets are ``(n_nodes, n_targets)``. With ``ensemble``, means over the
-            members.
+            members; with ``blend``, those of the networks.
 
         Raises:
             ConfigError: the estimator has no ``node_target`` and is not additive.

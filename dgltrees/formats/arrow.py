@@ -27,11 +27,7 @@ _MAGIC = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 
 
 def pyarrow_or_error() -> Any:
-    """Return the module pyarrow.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """Return the module pyarrow; raise ConfigError if it is not installed."""
     try:
         import pyarrow
     except ImportError:
@@ -132,11 +128,7 @@ def _cast(
     path: PathLike,
     line_of: Callable[[int], int],
 ) -> pyarrow.Array:
-    """Convert a column to another type, see :func:`numpy_column`.
-
-    Raises:
-        TreeError: a value does not fit; the error names file, row and column.
-    """
+    """Convert a column to another type; errors name file, row and column."""
     arrow = pyarrow_or_error()
     try:
         return column.cast(kind)
@@ -236,9 +228,7 @@ def lists_in_rows(path: PathLike, layout: RecordLayout) -> bool:
 
 
 def stream_arrow(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read a Parquet or Arrow file with a row per tree, at most ``trees`` trees at a time.
 
@@ -250,14 +240,6 @@ def stream_arrow(
 
     Node columns: the other lists. Example columns: ``line``, the number of the row from 1, and the
     columns that are not lists.
-
-    Arguments:
-        path: the file.
-        trees: the largest number of trees per chunk.
-        layout: ``parent`` and ``categorical_columns`` are used.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the file is empty or damaged, the parents are not lists of integers, a list is

@@ -25,7 +25,6 @@ from dgltrees.formats.lines import LineError, error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.labeled import LabeledTrees
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 """The columns of words that CoNLL-U files have."""
@@ -53,9 +52,6 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
     Arguments:
         path: the file.
         heads: whether to read the heads. Otherwise that column is ignored.
-
-    Returns:
-        an iterator over sentences.
 
     Raises:
         TreeError: the file is empty or not UTF-8, a line does not have ten columns, a sentence has
@@ -222,10 +218,7 @@ def _without_spaces(text: str) -> str:
 
 
 def write_conllu(
-    forest: Forest,
-    path: PathLike,
-    *,
-    comments: Sequence[Mapping[str, object]] | None = None,
+    forest: Forest, path: PathLike, *, comments: Sequence[Mapping[str, object]] | None = None
 ) -> None:
     """Write a dependency forest as a CoNLL-U file for ``read(path, "conllu")``.
 
@@ -326,14 +319,10 @@ def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | N
                 raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)
 
 
-def _write(examples: LabeledTrees, path: PathLike) -> None:
-    write_conllu(examples.forest, path)
-
-
 CONLLU = Format(
     "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
     partial(stream_sentences, conllu_sentences, CONLLU_COLUMNS),
-    _write,
+    lambda examples, path: write_conllu(examples.forest, path),
     suffixes=(".conllu", ".conll"),
     first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
     dependencies=True,

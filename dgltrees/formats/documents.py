@@ -33,9 +33,7 @@ def stream_json(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
 
 
 def stream_xml(
-    path: PathLike,
-    trees: int = 1,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 1, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the tree of an XML document, see :func:`~dgltrees.trees.builders.from_xml`.
 
@@ -95,10 +93,7 @@ JSON = Format("A JSON document, which is one tree.", stream_json, suffixes=(".js
 
 
 XML = Format(
-    "An XML document, which is one tree.",
-    stream_xml,
-    suffixes=(".xml",),
-    layout=("attributes",),
+    "An XML document, which is one tree.", stream_xml, suffixes=(".xml",), layout=("attributes",)
 )
 
 
@@ -115,13 +110,6 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
     columns are those of :func:`~dgltrees.trees.builders.from_python`. Example columns: ``name``,
     such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, the first line; ``file``; and
     for a folder ``label``, see :func:`~dgltrees.formats.folders.stream_folder`.
-
-    Arguments:
-        path: a ``.py`` file, or a folder of them.
-        trees: trees per chunk.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.

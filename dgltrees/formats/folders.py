@@ -52,11 +52,7 @@ def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]
 
 
 def write_forest(examples: LabeledTrees, path: PathLike) -> None:
-    """Write trees that :func:`stream_forest` can read.
-
-    Raises:
-        TreeError: examples have columns, or more than one tree.
-    """
+    """Write trees for :func:`stream_forest`; TreeError for columns of examples, or pairs."""
     if examples.columns or examples.arity > 1:
         raise TreeError(
             f"expected only trees, got {examples.arity} per example and the example columns "
@@ -86,9 +82,6 @@ def stream_folder(
         trees: the approximate number of trees per chunk.
         stream_of: returns the function that reads a file, by its suffix; None for no format.
         names: columns of ``labels.csv`` that hold names, even if their values look like numbers.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, lists a file

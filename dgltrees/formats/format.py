@@ -234,11 +234,7 @@ def complete_layout(
 
 
 def check_layout(layout: RecordLayout, read: Collection[str], description: str) -> None:
-    """Check that only fields of a layout are set that the format uses.
-
-    Raises:
-        ConfigError: another field is set.
-    """
+    """Raise ConfigError if a field of a layout is set that the format does not use."""
     other = sorted(
         field.name
         for field in fields(RecordLayout)

@@ -25,9 +25,7 @@ from dgltrees.trees.labeled import LabeledTrees
 
 
 def stream_jsonl(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a JSON Lines file, ``trees`` lines at a time, fewer if they are long.
 
@@ -37,14 +35,6 @@ def stream_jsonl(
 
     Node columns: the other members of the nodes, see :class:`~dgltrees.formats.values.ColumnTypes`.
     Example columns: ``line``, and with a path in the layout the members next to the tree.
-
-    Arguments:
-        path: the file.
-        trees: lines per chunk.
-        layout: the key of the children, the path of the roots, and the columns of names.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the file is empty or not UTF-8, a line is not JSON or too deeply nested for
@@ -63,9 +53,7 @@ def stream_jsonl(
 
 
 def stream_json_records(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of JSON documents, ``trees`` records at a time.
 
@@ -73,14 +61,6 @@ def stream_json_records(
     :func:`stream_jsonl`, with the same columns; ``line`` is its number from 1. A file may have
     several documents, one after the other, as psql prints them for several ``EXPLAIN (FORMAT
     JSON)``, with or without its frame (``QUERY PLAN``). The whole file is in memory.
-
-    Arguments:
-        path: the file.
-        trees: records per chunk.
-        layout: see :func:`stream_jsonl`.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the file has something else than JSON objects and lists of them; or see
@@ -123,11 +103,7 @@ def _without_frame(text: str) -> str:
 
 
 def _documents(text: str) -> list[Any]:
-    """Parse JSON documents, one after the other.
-
-    Raises:
-        JSONError: see :func:`~dgltrees._json.load_json`.
-    """
+    """Parse JSON documents, one after the other; errors are those of ``load_json``."""
     try:
         return [load_json(text)]
     except JSONError as error:

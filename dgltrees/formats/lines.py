@@ -68,11 +68,7 @@ def first_line(path: PathLike) -> str:
 
 
 def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
-    """Convert one path or a sequence of paths to a list.
-
-    Raises:
-        ConfigError: the sequence is empty, or an element is not a path.
-    """
+    """Convert a path or several to a list; raise ConfigError for none, and for what is no path."""
     files: list[Any] = list(paths) if isinstance(paths, (list, tuple)) else [paths]
     if not files:
         raise ConfigError("expected at least one file, got none")
@@ -96,11 +92,7 @@ def empty_file(path: PathLike, what: str = "tree", line: int | None = 1) -> Tree
 
 
 def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """Iterate over the lines of a text file with their numbers, from 1, without line ends.
-
-    Raises:
-        TreeError: a line is not UTF-8; the error names file and line.
-    """
+    """Iterate over lines with numbers from 1, without line ends; TreeError if one is not UTF-8."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             check_utf8(line, path, number)
@@ -122,21 +114,13 @@ def not_utf8(path: PathLike, error: UnicodeDecodeError) -> TreeError:
 
 
 def check_chunk_size(trees: int) -> None:
-    """Check the number of trees per chunk of a stream.
-
-    Raises:
-        ConfigError: it is below 1.
-    """
+    """Raise ConfigError if the number of trees per chunk of a stream is below 1."""
     if trees < 1:
         raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
 
 
 def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
-    """Group successive items into lists of ``size`` items; the last list may be shorter.
-
-    Raises:
-        ConfigError: ``size`` is below 1.
-    """
+    """Group successive items into lists of ``size`` items; the last list may be shorter."""
     check_chunk_size(size)
     return iter(lambda: list(islice(items, size)), [])
 
@@ -207,10 +191,7 @@ def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _chunks_of_text(
-    path: PathLike,
-    trees: int,
-    read_lines: Callable[[BinaryIO], list[bytes]],
-    blank: bool = False,
+    path: PathLike, trees: int, read_lines: Callable[[BinaryIO], list[bytes]], blank: bool = False
 ) -> Iterator[tuple[bytes, int]]:
     check_chunk_size(trees)
     first, empty = 1, True

@@ -54,9 +54,6 @@ def stream_lrt(
         trees: lines per chunk.
         labeled: whether every line must have a relation; otherwise ``target`` is -1 without one.
 
-    Returns:
-        an iterator over chunks.
-
     Raises:
         TreeError: the file is empty or not UTF-8, a line is cut off, a bracket is unbalanced or of
             another form, or a relation, operator or variable is unknown; the error names file and
@@ -72,9 +69,6 @@ def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
     Arguments:
         items: the ``M`` brackets and words of the lines.
         is_relation: ``(M,)`` mask of the relations.
-
-    Returns:
-        the pairs.
     """
     is_open, up, place = items.is_open, items.parent, items.place
     relations = {name: i for i, name in enumerate(LRT_RELATIONS)}

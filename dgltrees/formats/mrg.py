@@ -42,9 +42,6 @@ def stream_mrg(
             is not in a frozen vocabulary is an error, or becomes the vocabulary's unknown name. All
             chunks share the vocabularies.
 
-    Returns:
-        an iterator over chunks.
-
     Raises:
         TreeError: a file is empty or not UTF-8, a bracket is unbalanced or has no label, text is
             outside all brackets, a label has nothing below it, or a name is not in a frozen

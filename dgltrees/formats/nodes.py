@@ -36,9 +36,7 @@ def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
 
 
 def stream_nodes(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a node table, about ``trees`` at a time.
 
@@ -49,15 +47,6 @@ def stream_nodes(
 
     Node columns: all others, see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
     ``line``, the first line of the tree, and the column of the tree.
-
-    Arguments:
-        path: CSV, TSV, Parquet or Arrow, see :class:`~dgltrees.formats.tables.Table`.
-        trees: trees per chunk.
-        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``categorical_columns`` are
-            used.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the file is empty or damaged, or has no such columns; the rows of a tree are

@@ -32,11 +32,7 @@ CHILDREN = "children"
 
 
 def parse_json(text: str, path: PathLike, line: int) -> Any:
-    """Parse a JSON value; a list of one value, as EXPLAIN prints it, is replaced by that value.
-
-    Raises:
-        TreeError: see :func:`~dgltrees._json.load_json`; the error names file and line.
-    """
+    """Parse JSON of a line; replace a list of one value, as EXPLAIN prints it, by that value."""
     try:
         value = load_json(text)
     except ValueError as error:
@@ -124,9 +120,6 @@ class Records:
             records: ``(E,)`` JSON values.
             lines: the line of each record.
             columns: other example columns.
-
-        Returns:
-            the examples.
 
         Raises:
             TreeError: a record has no object at the path of its root, the children of a node are

@@ -160,9 +160,6 @@ def stream_sentences(
         single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
             CoNLL-X allows it.
 
-    Returns:
-        an iterator over chunks.
-
     Raises:
         TreeError: see ``parse``; a head is out of range, there is a cycle, no root or a second one,
             a name is not in a frozen vocabulary, or all sentences are too long; the error names

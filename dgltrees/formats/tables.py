@@ -16,13 +16,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import arrow_batches, arrow_schema, is_arrow, numpy_column
 from dgltrees.formats.format import TABLES, Format, RecordLayout
-from dgltrees.formats.lines import (
-    chunks,
-    empty_file,
-    error_in,
-    not_utf8,
-    open_bytes,
-)
+from dgltrees.formats.lines import chunks, empty_file, error_in, not_utf8, open_bytes
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
 from dgltrees.trees.labeled import LabeledTrees
@@ -183,9 +177,7 @@ def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
 
 
 def stream_rows(
-    path: PathLike,
-    trees: int = 10_000,
-    layout: RecordLayout = RecordLayout(),
+    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
@@ -195,14 +187,6 @@ def stream_rows(
 
     Node columns: the members of the nodes. Example columns: ``line``, the other columns, and the
     JSON members next to the tree, with names such as ``json.Execution Time``.
-
-    Arguments:
-        path: CSV, TSV, Parquet or Arrow, see :class:`Table`.
-        trees: the largest number of rows per chunk.
-        layout: the path of the roots, the key of the children, and the columns of names.
-
-    Returns:
-        an iterator over chunks.
 
     Raises:
         TreeError: the layout does not name a column, the file is empty or damaged, or a cell is not

@@ -121,7 +121,8 @@ class ColumnTypes:
                 else:
                     column = self._of_values(name, rows, values, len(objects), line_of)
                     found[name] = (rows[0], *_place(objects[rows[0]], path)), column
-        return {name: column for name, (_, column) in sorted(found.items(), key=_by_place)}
+        in_order = sorted(found.items(), key=lambda item: item[1][0])
+        return {name: column for name, (_, column) in in_order}
 
     def _of_values(
         self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
@@ -184,10 +185,6 @@ def _plain(value: Any) -> Any:
     """Return a value of numpy or torch, or a tuple, as a value of JSON."""
     plain = value.tolist() if hasattr(value, "tolist") else value
     return list(plain) if isinstance(plain, tuple) else plain
-
-
-def _by_place(item: tuple[str, tuple[tuple[int, ...], FileColumn]]) -> tuple[int, ...]:
-    return item[1][0]
 
 
 def _by_key(

@@ -67,9 +67,10 @@ class NodeNumberTargets(NumberTargets):
     .. math:: c_v = (\sigma o_v + \mu) / n \quad \text{or, with log\_target,} \quad
         c_v = e^{\sigma o_v + \mu} / n,
 
-    where o is the output of the MLP for the state of the node, :math:`\mu` and :math:`\sigma` are
-    the mean and deviation of the training targets, or of their logarithms, and n is the geometric
-    mean of the numbers of nodes of the training trees.
+    where o is the output of the MLP for the state of the node, :math:`\mu` is the mean of the
+    training targets, or of their logarithms, :math:`\sigma` is their deviation, or that of the node
+    targets if it is larger, and n is the geometric mean of the numbers of nodes of the training
+    trees.
 
     With a node target the loss of a tree is that of its own target plus ``node_target_weight``
     times the mean loss of its nodes with a known target, which is standardised by the mean and
@@ -88,6 +89,7 @@ class NodeNumberTargets(NumberTargets):
     """
 
     typical_size: Tensor
+    stretch: Tensor
     nodes: NumberTargets | None
 
     def __init__(
@@ -109,10 +111,11 @@ class NodeNumberTargets(NumberTargets):
             self.nodes = NumberTargets(node_size, 1, hidden, **options)
             if additive:  # which has an MLP already
                 self.nodes.mlp = nn.Identity()  # type: ignore[assignment]
-        self.register_buffer("typical_size", torch.ones((), dtype=torch.float64))
+        for name in ("typical_size", "stretch"):
+            self.register_buffer(name, torch.ones((), dtype=torch.float64))
 
     def learn_nodes(self, sizes: NDArray[np.int64], targets: NDArray[np.float64] | None) -> None:
-        """Store statistics of the nodes of the training trees.
+        """Store statistics of the nodes of the training trees, after those of the trees.
 
         Arguments:
             sizes: ``(T,)`` the number of nodes of each tree.
@@ -121,10 +124,12 @@ class NodeNumberTargets(NumberTargets):
         self.typical_size.fill_(float(np.exp(np.log(sizes).mean())))
         if self.nodes is not None and targets is not None:
             self.nodes.learn_scale(targets, "node targets")
+            if self.additive and self.deviation > 0:
+                self.stretch.copy_((self.nodes.deviation / self.deviation).clamp(min=1.0)[0])
 
     def contributions(self, z: VectorsAndNodes) -> Tensor:
         """Return what each node contributes, in the unit of the target, ``(N, numbers)``."""
-        values = self.values(super().forward(z.vectors))
+        values = self.values(super().forward(z.vectors) * self.stretch)
         sizes = z.batch.sizes.to(values)[z.batch.tree_of_node].unsqueeze(1)
         # a constant is divided evenly
         return values / torch.where(self.deviation > 0, self.typical_size, sizes)
@@ -153,6 +158,11 @@ class NodeNumberTargets(NumberTargets):
         of_nodes = self.nodes.loss(outputs, y).unsqueeze(1)  # 0 where the target is missing
         total, count = sum_by_tree(torch.cat([of_nodes, known.to(of_nodes)], 1), z.batch).unbind(1)
         return loss + self.node_target_weight * total / count.clamp(min=1)
+
+    def columns(self, z: VectorsAndNodes, targets: Tensor) -> dict[str, Tensor]:
+        """Return the loss of each tree with those of its nodes, and the predictions, ``(T,)``."""
+        columns = super().columns(z, targets)
+        return columns if targets.isnan().all() else {**columns, "loss": self.nll(z, targets)}
 
     def node_values(self, z: VectorsAndNodes) -> Tensor:
         """Return the predictions for the nodes, or their contributions without a node target.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -102,7 +103,11 @@ class ClassTarget(TargetHead):
             ``ordinal``, for ordered classes.
         gamma: exponent of the focal loss.
         balanced: weight every row by the inverse frequency of its class in training.
+        temperature_scaling: let :meth:`fit_temperature` set the temperature, if the objective is
+            not ``ordinal``.
 
+    In evaluation mode, the logits are divided by a temperature T (Guo et al., "On Calibration of
+    Modern Neural Networks", ICML 2017, section 4.2), which is 1 until :meth:`fit_temperature`.
     The focal loss of Lin et al., "Focal Loss for Dense Object Detection" (ICCV 2017), equation (4),
     is :math:`-(1 - p_t)^\gamma \log p_t`. The ordinal loss has one logit per border between
     neighbouring classes, :math:`P(y > k) = \sigma(w \cdot z + b_k)` with a shared w and decreasing
@@ -111,6 +116,7 @@ class ClassTarget(TargetHead):
     """
 
     weight: Tensor
+    temperature: Tensor
 
     def __init__(
         self,
@@ -122,6 +128,7 @@ class ClassTarget(TargetHead):
         objective: Literal["cross_entropy", "focal", "ordinal"] = "cross_entropy",
         gamma: NonNegative = 2.0,
         balanced: bool = False,
+        temperature_scaling: bool = True,
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
     ) -> None:
@@ -130,7 +137,9 @@ class ClassTarget(TargetHead):
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.classes, self.objective, self.gamma = count, objective, gamma
         self.balanced = balanced
+        self.temperature_scaling = temperature_scaling and not ordinal
         self.register_buffer("weight", torch.ones(count))
+        self.register_buffer("temperature", torch.ones((), dtype=torch.float64))
         if ordinal:
             self.first = nn.Parameter(torch.zeros(()))
             self.gaps = nn.Parameter(torch.zeros(max(0, count - 2)))  # before softplus
@@ -145,6 +154,8 @@ class ClassTarget(TargetHead):
     def log_probabilities(self, outputs: Tensor) -> Tensor:
         """Return log-probabilities, ``(R, classes)``, from the outputs of the MLP."""
         if self.objective != "ordinal":
+            if not self.training:
+                outputs = outputs / self.temperature.to(outputs)
             return torch.log_softmax(outputs, -1)
         steps = torch.cat([self.first.view(1), -F.softplus(self.gaps)]).cumsum(0)
         above = outputs + steps.to(outputs)  # (R, classes - 1) logits of P(y > k)
@@ -153,6 +164,23 @@ class ClassTarget(TargetHead):
         ratio = F.logsigmoid(above) - log_above[:, :-1]
         inner = log_above[:, :-1] + torch.log(-torch.expm1(ratio.clamp(max=-1e-7)))
         return torch.cat([inner, log_above[:, -1:]], 1)
+
+    def fit_temperature(self, probabilities: Tensor, targets: Tensor) -> None:
+        r"""Set the temperature from predictions for examples that the model was not trained on.
+
+        It is the one from 1 to 20 with the lowest negative log-likelihood, plus :math:`2 (\log
+        T)^2`: few examples that are all predicted well do not make the model certain, and few wrong
+        ones do not make it doubt everything.
+
+        Arguments:
+            probabilities: ``(R, classes)`` the predictions, with the current temperature.
+            targets: ``(R,)`` the classes.
+        """
+        logits = probabilities.double().clamp(min=1e-30).log() * self.temperature
+        grid = torch.logspace(0, math.log10(20), 131, dtype=torch.float64)
+        losses = [F.cross_entropy(logits / t, targets, reduction="sum") for t in grid]
+        best = (torch.stack(losses) + 2 * grid.log().square()).argmin()
+        self.temperature.copy_(grid[best])
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the losses, ``(R,)``, of ``(R,)`` classes; 0 where the class is -1."""

@@ -51,11 +51,14 @@ class TrainingSettings:
     """Stop after this many epochs without a better validation value; null: never."""
     monitor: str | None = None
     """Validation metric that determines the best epoch; default: the task's first metric."""
+    keep: Literal["best", "last"] = "best"
+    """Epoch whose weights are kept: that with the best value of ``monitor``, or the last one, which
+    is better if the learning rate falls and the validation examples are few."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
     """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
-    batch_size: Count = 25
-    """Number of examples per batch, over all processes; for running text, the number of parts of it
-    that are read in parallel."""
+    batch_size: Count | None = 25
+    """Number of examples per batch, over all processes; null: 32, or fewer (at least 4) for 30
+    steps an epoch."""
     max_nodes: Count | None = None
     """Largest number of nodes per batch, over all processes; default: no limit."""
     bucket_batches: Count = 50
@@ -89,9 +92,13 @@ class TrainingSettings:
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the settings without effect, as examples are not bucketed within one batch."""
-        random = values["bucket_batches"] == 1
-        return {"bucket_by": "with training.bucket_batches 1"} if random else {}
+        """Return the settings without effect: of buckets of one batch, or if no epoch is chosen."""
+        unread = {}
+        if values["bucket_batches"] == 1:
+            unread["bucket_by"] = "with training.bucket_batches 1"
+        if values["keep"] == "last":
+            unread["patience"] = "with training.keep last"
+        return unread
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,9 @@ class StatefulTraining(TrainingSettings):
         *("max_nodes", "bucket_batches", "bucket_by", "save_every_n_steps"),
         *TrainingSettings.hidden,
     )
+
+    batch_size: Count = 25
+    """Number of parts of the text that are read in parallel, over all processes."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +125,9 @@ class PretrainedTraining(TrainingSettings):
 class GroupedTraining(PretrainedTraining):
     """Settings of the training loop over groups of examples."""
 
-    batch_size: Count = 25
+    batch_size: Count | None = 25
     """Number of examples in a batch, over all processes, in whole groups; a larger group is a batch
-    by itself."""
+    by itself. null: 32, or fewer (at least 4) for 30 steps an epoch."""
 
 
 class Settings:
@@ -206,11 +216,8 @@ class Settings:
 
     @property
     def compared(self) -> Metric:
-        """The metric that compares runs: the monitored metric, or the task's first.
-
-        It is the first one if the schedule ``halve`` requires a loss as the monitored metric.
-        """
-        return self.task.metrics[0] if self.training.schedule == "halve" else self.monitored
+        """The metric that compares runs: the monitored one; the task's first if that is a loss."""
+        return self.task.metrics[0] if self.monitor.endswith("loss") else self.monitored
 
     def replace(self, section: str, **values: Any) -> Settings:
         """Return the settings with other values of a section; drop those without effect."""

@@ -6,7 +6,8 @@ from typing import Any
 
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
-_LOOP = {"optimizer": "adam", "lr": 0.002, "max_grad_norm": 5.0, "batch_size": 32, "patience": 10}
+_LOOP = {"optimizer": "adam", "lr": 0.002, "schedule": "linear", "epochs": 40, "keep": "last",
+         "monitor": "loss", "max_grad_norm": 5.0, "batch_size": None, "bucket_batches": 1}
 _PAIRS_LOOP = {**_LOOP, "lr": 0.001}
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -290,6 +290,9 @@ class Task:
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
         """Initialise a new model from the training examples, for example its word vectors."""
 
+    def calibrate(self, model: nn.Module, data: LabeledTrees, outputs: Columns) -> None:
+        """Adapt the probabilities of a trained model to its outputs for validation examples."""
+
     def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
         """Return the input of :meth:`losses`: the batch, or a sample of the method ``rollout``."""
         rollout: Any = getattr(model, "rollout", None)

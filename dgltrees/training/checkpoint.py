@@ -29,7 +29,8 @@ class Progress:
         epoch: number of finished epochs.
         step: number of finished batches of the current epoch.
         loss, rows: sum of the losses of the current epoch so far, and the number of its rows.
-        best, best_epoch: the best validation value and its epoch, from 1.
+        best: the best validation value.
+        best_epoch: the epoch, from 1, whose weights are kept.
         history: the lines of ``metrics.jsonl``.
         schedule: the state of the learning rate schedule.
     """

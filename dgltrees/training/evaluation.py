@@ -71,11 +71,7 @@ def _run_batch(
     fabric: Fabric | OneDevice,
     ids: NDArray[np.int64],
 ) -> dict[str, Tensor]:
-    """Return the output columns of the rows of examples ``ids``.
-
-    Raises:
-        TreeError: with line or tree: the model cannot encode an example.
-    """
+    """Return the output columns of the rows of examples ``ids``; errors name the line or tree."""
     batch, targets = task.batch(data, ids)
     try:
         with fabric.autocast():

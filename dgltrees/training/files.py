@@ -105,11 +105,7 @@ def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> 
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors and strings of a file written by :func:`write_tensors`.
-
-    Raises:
-        ConfigError: the file is damaged.
-    """
+    """Return tensors and strings of :func:`write_tensors`; raise ConfigError if damaged."""
     with checking(path):
         check_is_file(path)
         with safe_open(path, framework="pt") as file:

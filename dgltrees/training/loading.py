@@ -28,6 +28,14 @@ def whole_groups(task: Task, data: LabeledTrees) -> NDArray[np.int64] | None:
     return task.groups(data) if task.whole_groups else None
 
 
+def automatic_batch_size(examples: int) -> int:
+    """Return the batch size for a number of training examples: 32, or fewer for 30 steps an epoch.
+
+    It is at least 4. Small data sets thus get enough steps in the epochs that large ones need.
+    """
+    return min(32, max(4, examples // 30))
+
+
 def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
     """Return the batches of every epoch.
 
@@ -39,12 +47,13 @@ def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
         TreeError: the data are too small for the settings.
     """
     task, loop = settings.task, settings.training
-    in_order = task.training_batches(data, settings.data, loop.batch_size)
+    batch_size = loop.batch_size or automatic_batch_size(len(data))
+    in_order = task.training_batches(data, settings.data, batch_size)
     if in_order is not None:
         return in_order
     options: dict[str, Any] = {
         "depths": data.depths if loop.bucket_by == "depth" else None,
-        "batch_size": loop.batch_size,
+        "batch_size": batch_size,
         "max_nodes": loop.max_nodes,
         "bucket_batches": loop.bucket_batches,
         "seed": loop.seed,

@@ -259,12 +259,7 @@ class Trainer:
             )
 
     def _step(
-        self,
-        ids: NDArray[Any],
-        mine: NDArray[Any],
-        batch: TreeBatch,
-        targets: Tensor,
-        counts: bool,
+        self, ids: NDArray[Any], mine: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
     ) -> tuple[Tensor, int]:
         """Update the model on a batch; return the total loss before it, and the number of rows.
 
@@ -325,8 +320,11 @@ class Trainer:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
         state.history.append(line)
-        if value > (-math.inf if state.best is None else state.best):
-            state.best, state.best_epoch = value, state.epoch
+        is_better = value > (-math.inf if state.best is None else state.best)
+        if is_better:
+            state.best = value
+        if is_better or (self.settings.keep == "last" and value > -math.inf):
+            state.best_epoch = state.epoch
             self._keep_best()
         if self.settings.schedule == "halve":
             self._halve(line[f"valid_{self.monitor.name}"])
@@ -359,6 +357,14 @@ class Trainer:
     def _evaluate(self, data: LabeledTrees) -> dict[str, Any]:
         outputs = run_model(self.plain, self.task, data, self.fabric)
         return self.task.report(data, outputs, self.majority)
+
+    def calibrate(self) -> None:
+        """Adapt the probabilities of the model that is kept to the validation examples."""
+        if self.splits.valid is not None and self.progress.best_epoch:
+            self.load_best()
+            outputs = run_model(self.plain, self.task, self.splits.valid, self.fabric)
+            self.task.calibrate(self.plain, self.splits.valid, outputs)
+            self._keep_best()
 
     def _keep_best(self) -> None:
         """Keep the weights of the best epoch so far."""

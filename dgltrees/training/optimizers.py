@@ -50,10 +50,7 @@ def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters
         return list(model.parameters())
     ids = {id(parameter) for parameter in tuned}
     others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
-    return [
-        {"params": others},
-        {"params": tuned, "lr": settings.pretrained_lr or _PRETRAINED_LR},
-    ]
+    return [{"params": others}, {"params": tuned, "lr": settings.pretrained_lr or _PRETRAINED_LR}]
 
 
 def make_optimizer(
@@ -126,11 +123,7 @@ def _option_type(argument: Parameter) -> Any:
 
 
 def check_optimizer(settings: TrainingSettings) -> None:
-    """Check that the optimizer of the settings works, by two steps on a single number.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Raise ConfigError if the optimizer of the settings fails in two steps on a single number."""
     parameter = nn.Parameter(torch.ones(1, 1))
     optimizer = make_optimizer(settings, [parameter])
     try:

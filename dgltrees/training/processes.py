@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 def check_processes(task: Task) -> None:
-    """Check that a task can train in the number of processes that ``torchrun`` has started.
-
-    Raises:
-        ConfigError: there are several, but the task needs a single one.
-    """
+    """Raise ConfigError if ``torchrun`` has started several processes for a task that needs one."""
     if task.stateful and _by_torchrun() and process_count() > 1:
         raise ConfigError(
             f"expected one process for the task {task.name}, whose text is read in order, got "
@@ -91,11 +87,7 @@ def one_device(settings: TrainingSettings) -> OneDevice:
 
 
 def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> None:
-    """Set the options of torch that are global in a process.
-
-    Raises:
-        ConfigError: see :func:`_check_size`.
-    """
+    """Set the options of torch that are global in a process."""
     _check_size(settings, predicts)
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
@@ -141,11 +133,7 @@ def _leave() -> None:
 
 
 def _check_size(settings: TrainingSettings, predicts: bool) -> None:
-    """Check that the numbers of processes and threads are plausible for this machine.
-
-    Raises:
-        ConfigError: they are too large.
-    """
+    """Raise ConfigError if there are too many processes or threads for this machine."""
     cores = os.cpu_count() or 1
     most = max(16, 4 * cores)
     for name in ("threads", "num_workers"):

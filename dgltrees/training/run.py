@@ -22,12 +22,7 @@ from dgltrees.metrics.intervals import summarize
 from dgltrees.settings.layers import Settings, TrainingSettings, flat
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import attach_pretrained
-from dgltrees.tasks.splits import (
-    Splits,
-    load_examples,
-    load_splits,
-    most_children,
-)
+from dgltrees.tasks.splits import Splits, load_examples, load_splits, most_children
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import locked, write_json
@@ -348,6 +343,7 @@ def _train(
     fabric.barrier()
     with compiled(compiles):
         trainer.fit()
+        trainer.calibrate()
         result = _result(trainer, metadata["parameters"], on_outputs)
     if run is not None and fabric.is_global_zero:
         run.write_values("result.json", result)

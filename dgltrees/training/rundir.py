@@ -255,11 +255,7 @@ class RunDirectory:
         return (self / _PRETRAINED).absolute() if files else None
 
     def _checked_files(self, folder: str) -> list[Path]:
-        """Return the files in a folder of the run, after checking that they are unchanged.
-
-        Raises:
-            ConfigError: a file is damaged.
-        """
+        """Return the files in a folder of the run; raise ConfigError if one is damaged."""
         names = [name for name in self.metadata()["sha256"] if name.startswith(f"{folder}/")]
         for name in names:
             self._check_sum(name)
@@ -354,11 +350,7 @@ class RunDirectory:
         return values
 
     def _check_sum(self, name: str) -> None:
-        """Check that a file is unchanged.
-
-        Raises:
-            ConfigError: it has changed.
-        """
+        """Raise ConfigError if a file has changed."""
         sums = self.metadata()["sha256"]
         with checking(self / name):
             check_is_file(self / name)
@@ -377,11 +369,7 @@ class RunDirectory:
 
 
 def check_folder_of_runs(folder: Path) -> None:
-    """Check that a folder can contain runs and files about them.
-
-    Raises:
-        ConfigError: it is a run itself, or has files and no runs.
-    """
+    """Raise ConfigError if a folder is a run itself, or has files and no runs."""
     if (folder / "run.json").exists():
         raise ConfigError(f"expected a folder of runs, got the run {folder}; choose another folder")
     files = folder.is_dir() and any(

@@ -264,12 +264,7 @@ class TrainedModel:
             )
         )
 
-    def examples(
-        self,
-        trees: Trees,
-        *,
-        labeled: bool = True,
-    ) -> LabeledTrees:
+    def examples(self, trees: Trees, *, labeled: bool = True) -> LabeledTrees:
         """Return trees encoded for the model, with the columns of the training trees.
 
         Arguments:

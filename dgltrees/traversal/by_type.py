@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from dgltrees.errors import ConfigError
 from dgltrees.traversal.frontiers import Ints, TypeCall, frontier_schedule
 from dgltrees.traversal.functions import (
     BuiltinReduce,
@@ -215,8 +216,17 @@ def merged(frames: list[dict[str, Tensor]], functions: Functions) -> dict[str, T
     if cross == "stack":  # in the order of the types, not of the user
         frames = [frame for _, frame in sorted(zip(functions.order, frames), key=lambda x: x[0])]
     merger = CROSS_REDUCERS[cross] if isinstance(cross, str) else cross
-    names = dict.fromkeys(name for frame in frames for name in frame)
-    fields = {name: merger([frame[name] for frame in frames if name in frame]) for name in names}
+    fields = {}
+    for name in dict.fromkeys(name for frame in frames for name in frame):
+        parts = [frame[name] for frame in frames if name in frame]
+        shapes = [tuple(part.shape[1:]) for part in parts]
+        if isinstance(cross, str) and len(set(shapes)) > 1:
+            raise ConfigError(
+                f"expected the field {name!r} to have the same shape for all edge types, got "
+                f"{' and '.join(map(str, dict.fromkeys(shapes)))}; the cross reducer {cross!r} "
+                "combines them: name them differently, or write a function of a list of tensors"
+            )
+        fields[name] = merger(parts)
     last = functions.types[functions.order[-1]].reduce
     if isinstance(last, BuiltinReduce) and last.empty:
         fields = {name: x.masked_fill(x.isinf(), 0) for name, x in fields.items()}

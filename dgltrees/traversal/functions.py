@@ -146,11 +146,7 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
 
 
 def check_device(*data: Mapping[str, Tensor]) -> torch.device:
-    """Return the device of all fields.
-
-    Raises:
-        TreeError: the fields are on several devices.
-    """
+    """Return the device of all fields; raise TreeError if there are several."""
     names: dict[torch.device, str] = {}
     for name, field in (item for fields in data for item in fields.items()):
         names.setdefault(field.device, name)

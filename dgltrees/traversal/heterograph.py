@@ -69,7 +69,11 @@ def run_heterograph(
     with tree_in_errors(batch):
         time = 1 + topological_levels(batch)
     if backend == "dgl":
-        return _run_dgl(graph, time, pairs, cross_reducer, update)
+        try:
+            return _run_dgl(graph, time, pairs, cross_reducer, update)
+        except (KeyError, RuntimeError):  # which backend "levels" explains
+            run_heterograph(graph, functions, cross_reducer, update, "levels", False, False)
+            raise
     if compile and not activation_checkpointing:
         states = _compiled(batch, graph, list(pairs.values()), cross_reducer, update)
         if states is not None:

@@ -70,6 +70,7 @@ def make_schedule(
     by_group = np.arange(len(leaves))
     if value is not None:
         by_group = np.argsort(value[leaves], kind="stable")
+    moved = not np.array_equal(by_group, np.arange(len(leaves)))
     leaf_sizes = np.bincount(level[leaves], minlength=size)
 
     # Receiving nodes are sorted by level, bucket and group. Ties keep the order of the nodes, so
@@ -109,7 +110,7 @@ def make_schedule(
         {"leaves": leaves[by_group], "inner": inner, "back": back},
         {"edges": edges, "src": src, "dst": dst},
         leaf_groups=None if value is None else _runs(value[leaves[by_group]]),
-        leaf_rows=None if _is_range(by_group) else torch.from_numpy(inverse(by_group)),
+        leaf_rows=torch.from_numpy(inverse(by_group)) if moved else None,
         initial=reverse,
     )
 
@@ -260,7 +261,3 @@ def _fill(slot_of_edge: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -
 def _runs(value: Ints) -> Groups:
     offsets = run_offsets(value)
     return list(zip(value[offsets[:-1]].tolist(), np.diff(offsets).tolist()))
-
-
-def _is_range(index: Ints) -> bool:
-    return bool((index == np.arange(len(index))).all())

@@ -316,11 +316,7 @@ def _from(graph: DGLGraph | TreeBatch, source: Source) -> tuple[Any, Tensor]:
 
 
 def _ids(frontiers: Frontiers, count: int, kind: str) -> list[Ints]:
-    """Return the frontiers that are not empty as arrays.
-
-    Raises:
-        TreeError: a node or edge does not exist.
-    """
+    """Return the frontiers that are not empty as arrays; TreeError for an unknown node or edge."""
     arrays = []
     for number, frontier in enumerate(frontiers):
         ids = torch.as_tensor(frontier).reshape(-1).cpu().numpy()

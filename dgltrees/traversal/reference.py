@@ -28,11 +28,7 @@ POSITION = "_pos"
 
 
 def with_positions(messages: Mapping[str, Tensor], edges: Any) -> dict[str, Tensor]:
-    """Add the position of each edge to its message, from which the slot follows.
-
-    Raises:
-        TreeError: the edges have no field ``pos``.
-    """
+    """Add the position of each edge to its message; raise TreeError without a field ``pos``."""
     if "pos" not in edges.data:
         raise no_positions(edges.data)
     return {**messages, POSITION: edges.data["pos"]}

@@ -380,9 +380,12 @@ def _run(
             fields = {**fields, **call(prepare, fields, batch.num_nodes)}
         if group_by is not None:
             _groups(fields, group_by, reduce)
-        states = run_dgl(
-            batch, fields, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
-        )
+        options: Any = {"reverse": reverse, "group_by": group_by, "slots": slots}
+        try:
+            states = run_dgl(batch, fields, edata, *functions, **options)
+        except KeyError:
+            _run(batch, fields, edata, functions, "levels", **options)  # names the function
+            raise
         return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
     if compile and update is not None and not (reverse or activation_checkpointing):

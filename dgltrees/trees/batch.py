@@ -161,7 +161,8 @@ class TreeBatch:
         The edge types of a heterograph become numbers in ``edata["etype"]``, with their names in
         ``etype_names``; those of ``child0``, ``child1``, ... become ``edata["pos"]`` too. The
         messages in a mailbox are in the order of ``edata["pos"]`` or, if that is missing, of edge
-        types. :meth:`heterograph` converts back.
+        types. Positions may have gaps; from 1, position 0 is empty. :meth:`heterograph` converts
+        back.
 
         Arguments:
             graph: the graph; its edges, batch sizes, node data and edge data are used.

@@ -27,9 +27,6 @@ def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.
         name: their name in the errors, such as ``"parents"``.
         file: the file they were read from, for the errors.
 
-    Returns:
-        a new int64 array.
-
     Raises:
         TreeError: they are not integers, are too large, or do not have one dimension.
     """
@@ -77,13 +74,6 @@ def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> NDArray[np.int
 def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[str, NDArray[Any]]:
     """Convert each column to an array.
 
-    Arguments:
-        columns: the columns by name.
-        file: the file they were read from, for the errors.
-
-    Returns:
-        the arrays by name.
-
     Raises:
         TreeError: the rows of a column differ in shape.
     """
@@ -104,11 +94,7 @@ def check_columns(
     vocabs: Mapping[str, Vocabulary],
     file: PathLike | None,
 ) -> None:
-    """Check that each column has one row per node, which holds numbers, strings or valid ids.
-
-    Raises:
-        TreeError: a column does not.
-    """
+    """Raise TreeError if a column lacks a row per node of numbers, strings or valid ids."""
     for name, column in columns.items():
 
         def error(rule: str, name: str = name) -> TreeError:
@@ -147,16 +133,9 @@ def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) ->
 
 
 def check_offsets(
-    offsets: NDArray[np.int64],
-    num_nodes: int,
-    file: PathLike | None,
-    lines: Sequence[int] | None,
+    offsets: NDArray[np.int64], num_nodes: int, file: PathLike | None, lines: Sequence[int] | None
 ) -> None:
-    """Check that offsets ``(T + 1,)`` divide ``num_nodes`` nodes into trees of at least one node.
-
-    Raises:
-        TreeError: they do not.
-    """
+    """Raise TreeError unless ``(T + 1,)`` offsets cut ``num_nodes`` into trees of at least one."""
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != num_nodes:
         got = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "none"
         raise TreeError(
@@ -240,11 +219,7 @@ def check_trees(
 
 
 def check_roots(forest: Forest) -> None:
-    """Check that node 0 of each tree is its root.
-
-    Raises:
-        TreeError: another node is the root.
-    """
+    """Raise TreeError if node 0 of a tree is not its root."""
     wrong = forest.parent[forest.offsets[:-1]] >= 0
     if wrong.any():
         raise TreeError(

@@ -54,9 +54,6 @@ def name_of(value: Any) -> str | None:
     Numbers keep all their digits, and those without a fraction are written as integers. Booleans
     are ``true`` and ``false``.
 
-    Arguments:
-        value: the value.
-
     Returns:
         the name; None if the value is missing (None or NaN).
     """
@@ -75,7 +72,7 @@ list of numbers; words. ``none`` leaves a column out."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
-_HEAVY_TAIL = 100.0  # a largest value this many times the median calls for logarithms
+_WIDE = 100.0  # positive values over such a range call for logarithms
 _FEW_NAMES = 20  # up to this many different values, names with spaces are still categories
 
 
@@ -83,15 +80,13 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
     """Infer the kind of each node column from its values.
 
     Strings are categories. They are texts if they have more than 20 different values and most of
-    these contain several words. Numbers have kind ``log`` if none is negative and the largest is
-    more than 100 times the median of the positive ones. A matrix has a vector for each node.
+    these contain several words. Numbers have kind ``log`` if none is negative and the positive ones
+    span orders of magnitude: their 95 % quantile is more than 100 times their 5 % quantile, or the
+    largest is more than 100 times their median. A matrix has a vector for each node.
 
     Arguments:
         forest: the trees.
         without: columns to leave out, such as targets.
-
-    Returns:
-        the columns with their kinds.
     """
     return tuple(
         Column(
@@ -111,9 +106,6 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
     Arguments:
         values: the values; ids if there is a vocabulary.
         vocab: the vocabulary of the ids.
-
-    Returns:
-        one of :data:`KINDS`.
     """
     values = np.asarray(values)
     if vocab is not None:
@@ -126,14 +118,14 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
         return "category"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     positive = finite[finite > 0]
-    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
-    return "log" if heavy and (finite >= 0).all() else "number"
+    if not len(positive) or (finite < 0).any():
+        return "number"
+    low, median, high, largest = np.quantile(positive, [0.05, 0.5, 0.95, 1.0])
+    return "log" if high > _WIDE * low or largest > _WIDE * median else "number"
 
 
 def choose_columns(
-    forest: Forest,
-    wanted: Sequence[str] | Mapping[str, str] | None,
-    without: Sequence[str] = (),
+    forest: Forest, wanted: Sequence[str] | Mapping[str, str] | None, without: Sequence[str] = ()
 ) -> tuple[Column, ...]:
     """Choose the input columns and their kinds.
 
@@ -142,9 +134,6 @@ def choose_columns(
         wanted: the names of the columns; or a mapping from names to kinds, where ``none`` leaves a
             column out and other columns keep their inferred kinds; None for all columns.
         without: columns that are not inputs, such as targets and groups.
-
-    Returns:
-        the input columns.
 
     Raises:
         TreeError: a column does not exist or cannot have its kind, or no column is left.

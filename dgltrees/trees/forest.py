@@ -121,11 +121,7 @@ class Forest:
         arrays = as_columns(columns or {}, file)
         check_columns(arrays, len(parents), vocabs or {}, file)
         forest = cls(
-            parents.astype(np.int32),
-            positions.astype(np.int32),
-            bounds,
-            arrays,
-            dict(vocabs or {}),
+            parents.astype(np.int32), positions.astype(np.int32), bounds, arrays, dict(vocabs or {})
         )
         forest._check_shared(file, lines)
         return forest
@@ -540,13 +536,17 @@ class Forest:
             IndexError: see :meth:`select`.
             TreeError: see :meth:`batch` and :meth:`TreeBatch.heterograph
                 <dgltrees.trees.batch.TreeBatch.heterograph>`.
-            ConfigError: the column ``etype`` does not exist or has no vocabulary; or DGL is not
-                installed.
+            ConfigError: the column ``etype`` does not exist or has no vocabulary, or there is
+                ``by`` too; or DGL is not installed.
 
         Example:
             >>> Forest.build([-1, 0, 0]).heterograph().etypes
             ['child0', 'child1']
         """
+        if by is not None and etype is not None:
+            raise ConfigError(
+                f"expected by={by!r} or etype={etype!r}, got both; by makes one type, without names"
+            )
         return typed_batch(self, ids, etype).heterograph(by)
 
     def _check_shared(self, file: PathLike | None, lines: Sequence[int] | None = None) -> None:

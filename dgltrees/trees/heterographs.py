@@ -174,9 +174,6 @@ def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edg
         names: the names of the edge types in the order of their numbers; default: see
             :func:`names_of_types`.
 
-    Returns:
-        the edges.
-
     Raises:
         TreeError: there are several types of nodes, edges of a type lack the data of another one,
             or edge data contradict the type.
@@ -208,9 +205,6 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
         types: ``src``, ``dst`` and edge data by name.
         sizes: the number of nodes of each tree.
         names: see :func:`from_heterograph`.
-
-    Returns:
-        the edges.
 
     Raises:
         TreeError, ConfigError: see :func:`from_heterograph`.

@@ -318,9 +318,6 @@ class TreePairs:
 
         Arguments:
             index: an integer, a slice, an array of integers, or a boolean mask.
-
-        Returns:
-            the selected pairs.
         """
         return TreePairs(self.first[index], self.second[index])
 

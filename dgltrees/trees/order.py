@@ -103,9 +103,6 @@ def parents_of_depths(
 def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rank the nodes in preorder and count the nodes of their subtrees.
 
-    Arguments:
-        forest: the trees.
-
     Returns:
         two arrays ``(N,)``: the rank of each node in preorder among all nodes, and the size of its
         subtree.

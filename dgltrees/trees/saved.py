@@ -99,8 +99,7 @@ def load_arrays(
     except FileNotFoundError as error:
         name = Path(error.filename).name
         raise TreeError(
-            f"expected a folder that Forest.save wrote, got one without {name}",
-            file=folder,
+            f"expected a folder that Forest.save wrote, got one without {name}", file=folder
         ) from None
     except TreeError:
         raise

@@ -42,9 +42,6 @@ def blocks(rows: int, size: int = 2**20) -> Iterator[slice]:
 def starts(sizes: Array) -> Array:
     """Return the first row of each segment, ``(T,)``: the sum of the sizes before it.
 
-    Arguments:
-        sizes: ``(T,)`` array or tensor.
-
     >>> starts(np.array([2, 0, 3]))
     array([0, 2, 2])
     """
@@ -55,9 +52,6 @@ def starts(sizes: Array) -> Array:
 def lasts(sizes: Array) -> Array:
     """Return the last row of each segment, ``(T,)``; for an empty one the row before it.
 
-    Arguments:
-        sizes: ``(T,)`` array or tensor.
-
     >>> lasts(np.array([2, 3]))
     array([1, 4])
     """
@@ -67,9 +61,6 @@ def lasts(sizes: Array) -> Array:
 
 def offsets_of(sizes: ArrayLike) -> Ints:
     """Return the first row of each segment and the number of rows, ``(T + 1,)`` int64.
-
-    Arguments:
-        sizes: ``(T,)``.
 
     >>> offsets_of([2, 0, 3])
     array([0, 2, 2, 5])
@@ -83,9 +74,6 @@ def offsets_of(sizes: ArrayLike) -> Ints:
 def owner(sizes: Array) -> Array:
     """Return the segment of each row, ``(N,)``.
 
-    Arguments:
-        sizes: ``(T,)`` array or tensor.
-
     >>> owner(np.array([2, 0, 3]))
     array([0, 0, 2, 2, 2])
     """
@@ -96,9 +84,6 @@ def owner(sizes: Array) -> Array:
 
 def within(sizes: Array) -> Array:
     """Return the index of each row in its segment, ``(N,)``.
-
-    Arguments:
-        sizes: ``(T,)`` array or tensor.
 
     >>> within(np.array([2, 0, 3]))
     array([0, 1, 0, 1, 2])
@@ -154,10 +139,6 @@ def locate(offsets: ArrayLike, row: int) -> tuple[int, int]:
 
 def mask_of(sizes: Tensor, width: int) -> Tensor:
     """Return a mask ``(T, width)`` of the cells of a padded table that hold a row of their segment.
-
-    Arguments:
-        sizes: ``(T,)`` tensor.
-        width: the width of the table.
 
     >>> mask_of(torch.tensor([2, 0, 3]), 3)
     tensor([[ True,  True, False],

@@ -63,9 +63,6 @@ def equal_trees(forest: Forest) -> NDArray[np.int64]:
 
     Trees are equal if they have the same shape and the same values in all columns.
 
-    Arguments:
-        forest: the trees.
-
     Example:
         >>> plans = [{"op": "scan"}, {"op": "join", "children": [{"op": "scan"}]}, {"op": "scan"}]
         >>> equal_trees(Forest.from_objects(plans, columns=["op"])).tolist()
@@ -104,9 +101,6 @@ def summarize_column(
         vocab: the vocabulary of the ids.
         kind: the kind of the column; default: inferred.
         most: the largest number of frequent names to list.
-
-    Returns:
-        the summary.
 
     Example:
         >>> summarize_column("op", np.array(["scan", "join", "scan"])).words
@@ -182,12 +176,6 @@ class ShapeSummary:
 
 def summarize_shapes(forest: Forest) -> ShapeSummary:
     """Summarize the shapes of the trees of a forest.
-
-    Arguments:
-        forest: the trees.
-
-    Returns:
-        the summary.
 
     Example:
         >>> from dgltrees.trees import Forest

@@ -190,11 +190,7 @@ def _line(name: str) -> str:
 
 
 def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> None:
-    """Check that every vocabulary belongs to a column.
-
-    Raises:
-        ConfigError: one does not.
-    """
+    """Raise ConfigError if a vocabulary belongs to no column."""
     other = vocabs.keys() - set(columns)
     if other:
         raise ConfigError(
@@ -204,11 +200,7 @@ def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> No
 
 
 def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[str, Vocabulary]:
-    """Return a vocabulary for each column: that of ``vocabs``, or else a new one.
-
-    Raises:
-        ConfigError: ``vocabs`` has a vocabulary for another column.
-    """
+    """Return a vocabulary per column, from ``vocabs`` or new; ConfigError for another column."""
     vocabs = vocabs or {}
     check_vocabs(vocabs, columns)
     return {column: vocabs[column] if column in vocabs else Vocabulary() for column in columns}

@@ -21,11 +21,7 @@ END = "<eos>"
 
 
 def frequent_words(
-    forests: Iterable[Forest],
-    min_freq: int,
-    *,
-    column: str = "word",
-    keep: Sequence[str] = (ROOT,),
+    forests: Iterable[Forest], min_freq: int, *, column: str = "word", keep: Sequence[str] = (ROOT,)
 ) -> Vocabulary:
     """Make a frozen vocabulary of frequent words and ``<unk>``.
 
@@ -36,9 +32,6 @@ def frequent_words(
         min_freq: the smallest number of nodes that have a word.
         column: the node column of the words.
         keep: words to include regardless of their count.
-
-    Returns:
-        the vocabulary.
 
     Raises:
         TreeError: there is no forest, a forest has no vocabulary of this column, or they differ.

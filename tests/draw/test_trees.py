@@ -205,6 +205,9 @@ def test_edge_types_have_colours_and_a_legend() -> None:
     legend = picture[picture.index('class="legend"') :]
     assert re.findall(r">(\w+)</text>", legend) == names
     assert 'class="legend"' not in draw(listops()).svg
+    last = np.where(forest.columns["etype"] < 0, -1, 9)
+    other = draw(forest.with_columns({"etype": last})).svg
+    assert f"{edges[9]}/>" in other  # a name has the same colour in other drawings
     pytest.importorskip("dgl", reason="needs DGL")
     assert draw(forest.heterograph(etype="etype")).svg == picture
     plan = from_brackets("(join (scan 1) sort)")  # the column that names the edges is shown once

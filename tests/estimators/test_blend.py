@@ -164,6 +164,11 @@ def test_weights_of_classes_have_the_lowest_log_loss() -> None:
     [
         ({"ensemble": None}, SECONDS, "expected ensemble with blend=True, got None; write ens"),
         ({}, np.stack([SECONDS, SECONDS], 1), "expected one target with blend=True, got 2; leave"),
+        (
+            {"additive": True},
+            SECONDS,
+            "additive=False with blend=True, got True: a blend is no sum",
+        ),
         ({"objective": "quantile"}, SECONDS, "an objective of means with blend=True, got 'quant"),
     ],
 )
@@ -172,9 +177,13 @@ def test_what_cannot_be_blended(arguments: Any, y: Any, message: str) -> None:
         TreeRegressor(blend=True, **{**TINY, **arguments}).fit(PLANS, y)
 
 
-def test_a_blend_predicts_no_files() -> None:
-    model = TreeRegressor(blend=True, **TINY).fit(PLANS, SECONDS)
-    run = model.members_[0].run_
+def test_a_blend_reads_the_columns_of_its_networks_and_no_files() -> None:
+    kinds = {"Table": "none"}
+    model = TreeRegressor(blend=True, features=kinds, node_target="Plan Rows", **TINY)
+    run = model.fit(PLANS, SECONDS).members_[0].run_
+    names = {name.split("=")[0] for name in run.flat.features.get_feature_names_out()}
+    assert {"Node Type", "sum Plan Width", "depth"} <= names
+    assert not any("Plan Rows" in name or "Table" in name for name in names)
     assert len([*run.predict(PLANS)]) == 60
     with pytest.raises(ConfigError, match=r"trees in memory for a blend, got a file; read it with"):
         next(run.predict(PLANS_FILE))

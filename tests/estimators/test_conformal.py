@@ -116,7 +116,7 @@ def regressor() -> TreeRegressor:
 
 @pytest.fixture(scope="module")
 def classifier() -> TreeClassifier:
-    return TreeClassifier(ensemble=3, **TINY).fit(PLANS, SPEED)
+    return TreeClassifier(ensemble=3, blend=True, **TINY).fit(PLANS, SPEED)
 
 
 def test_an_interval_of_logarithms_is_in_the_unit_of_each_target(

@@ -84,26 +84,28 @@ def test_the_probability_is_that_of_fishers_exact_test(
     _, p = fisher_exact([[k, m - k], [r, n - r]], alternative="greater")
     rare = np.arange(m)[:, None] < k
     test = rare, np.array([r]), n, ["are rare"]
-    monkeypatch.setattr(drift.TrainingStatistics, "_tests", lambda *_: [test])
+    monkeypatch.setattr(drift, "_tests", lambda *_: [test])
     run = model.run_
     data = run.examples(model._trees(_trees(m, 5)), labeled=False)
     for factor, expected in ((1.01, [f"{k} of {m} trees are rare"]), (0.99, [])):
-        monkeypatch.setattr(drift, "LEVEL", 4 * p * factor)
-        assert [*model._statistics.reasons(run, data)] == expected
+        monkeypatch.setattr(drift, "LEVEL", p * factor)
+        assert [*drift.reasons(model._statistics, run, data, None)] == expected
 
 
-def test_a_category_of_one_tree_counts_as_rare_in_training() -> None:
-    """Against a slow reference: a vocabulary for each tree, of the other trees."""
-    trees = _trees(40, 3)
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_category_of_one_group_counts_as_rare_in_training(size: int) -> None:
+    """Against a slow reference: a vocabulary for each tree, of the trees of other groups."""
+    trees, groups = _trees(40, 3), np.arange(40) // size
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = TreeRegressor(validation_fraction=0.0, **QUICK).fit(trees, range(40))
+        model = TreeRegressor(validation_fraction=0.0, **QUICK)
+        model.fit(trees, range(40), groups=None if size == 1 else groups)
     names = [[node["op"] for node in (tree, *tree["children"])] for tree in trees]
     rare = 0
-    for number, own in enumerate(names):
-        others = [name for other in names[:number] + names[number + 1 :] for name in other]
+    for own, group in zip(names, groups):
+        others = [name for each in np.flatnonzero(groups != group) for name in names[each]]
         rare += any(others.count(name) < 2 for name in own)
-    assert model._statistics.values["unknown"].tolist() == [rare]
+    assert model._statistics["unknown"].tolist() == [rare]
 
 
 def test_saved_statistics_warn_equally_and_damage_is_found(
@@ -132,3 +134,9 @@ def test_pairs_and_groups_are_units() -> None:
     ranker = TreeRanker(**QUICK).fit(trees, range(120), groups=groups)
     with pytest.warns(UserWarning, match="20 of 20 groups have cost above its range"):
         ranker.evaluate(others, range(120), groups=groups)
+
+
+def test_the_importance_of_columns_does_not_warn_of_permuted_trees() -> None:
+    trees = [{"op": "sum", "of": [{"op": f"leaf{n % 3}", "cost": n}]} for n in range(120)]
+    model = TreeRegressor(**QUICK).fit(trees, range(120))
+    assert len(model.permutation_importance(trees, range(120), n_repeats=2).importances) == 2

@@ -462,7 +462,7 @@ def test_shared_dictionaries_are_one_node(tmp_path: Path) -> None:
     assert forest.batch().num_nodes == 100
     np.testing.assert_array_equal(model.predict(forest), model.predict(trees))
     copies = Forest.from_objects(trees, share=False)
-    with pytest.warns(UserWarning, match="20 of 20 trees are larger than all of training"):
+    with pytest.warns(UserWarning, match="20 of 20 trees have size above its range"):
         predicted = model.predict(copies)
     np.testing.assert_allclose(predicted, model.predict(trees), rtol=1e-4)
     model.save(tmp_path / "model")

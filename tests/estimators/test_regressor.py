@@ -94,6 +94,14 @@ def test_a_node_target_is_no_input_and_predictions_are_in_order(
         np.testing.assert_allclose(np.concatenate(nodes), mean)
 
 
+def test_a_blend_has_no_node_target_among_its_flat_features() -> None:
+    model = TreeRegressor(node_target="ms", ensemble=2, blend=True, **QUICK).fit(PLANS, TOTAL)
+    names = model.members_[0].run_.flat.features.feature_names_out_
+    assert any("Plan Rows" in name for name in names)
+    assert not any("ms" in name.split() for name in names)
+    assert [*map(len, model.predict_nodes(BARE))] == [len(_walk(plan)) for plan in BARE]
+
+
 def test_splits_carry_the_targets_of_the_nodes() -> None:
     some = [_timed(plan) for plan in BARE]
     for plan in some[::3]:

@@ -245,8 +245,9 @@ def test_an_interrupt_keeps_the_best_epoch(tmp_path: Path) -> None:
         if line["epoch"] == 2:
             raise KeyboardInterrupt
 
-    model = TreeRegressor(**{**TINY, "epochs": 9, "patience": 9})
-    two = TreeRegressor(**TINY).fit(PLANS, SECONDS)
+    constant = {**TINY, "settings": {**TINY["settings"], "training.schedule": "constant"}}
+    model = TreeRegressor(**{**constant, "epochs": 9, "patience": 9})
+    two = TreeRegressor(**constant).fit(PLANS, SECONDS)
     best, expected = two.result_["best_epoch"], two.predict(PLANS)
     with pytest.warns(UserWarning, match=f"interrupted in epoch 3 of 9; .* that of epoch {best},"):
         model.fit(PLANS, SECONDS, on_epoch=interrupt)
@@ -322,3 +323,14 @@ def test_the_first_partial_fit_of_a_classifier_names_all_classes() -> None:
     numbers = TreeClassifier(features=["Plan Rows"], **TINY)
     _, scores, _ = learning_curve(numbers, PLANS, SLOW, cv=2, exploit_incremental_learning=True)
     assert scores.shape == (5, 2)
+
+
+@pytest.mark.parametrize("ensemble", [None, 2])
+@pytest.mark.parametrize("kind", [int, str])
+def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> None:
+    y = np.array([kind(k) for k in [10, 2, 1] * 14])
+    model = TreeClassifier(**TINY, ensemble=ensemble).fit(PLANS[: len(y)], y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    np.testing.assert_array_equal(
+        model.predict(PLANS[:6]), model.classes_[model.predict_proba(PLANS[:6]).argmax(1)]
+    )

@@ -103,7 +103,11 @@ def test_losses_and_predictions_equal_a_loop_over_nodes(options: dict[str, Any])
     if options["additive"]:
         y = scale(TARGETS)
         size = float(np.exp(np.log(forest.sizes).mean()))
-        parts = back(head.mlp(h)[:, 0] * y.std(correction=0) + y.mean()) / size
+        spread = y.std(correction=0)
+        if options["node_size"]:
+            known = scale(batch.ndata[NODE_TARGET])
+            spread = torch.maximum(spread, known[~known.isnan()].std(correction=0))
+        parts = back(head.mlp(h)[:, 0] * spread + y.mean()) / size
         assert_close(predicted, torch.stack([parts[tree].sum() for tree in trees]))
         assert_close(head.contributions(model.vectors(batch))[:, 0], parts)
         of_nodes = _below(forest, parts) if options["node_size"] else parts
@@ -123,6 +127,7 @@ def test_losses_and_predictions_equal_a_loop_over_nodes(options: dict[str, Any])
         means = torch.stack([errors[tree].nanmean() for tree in trees]).nan_to_num()
         expected = expected + 0.7 * means
     assert_close(model(batch, TARGETS), expected)
+    assert_close(head.columns(model.vectors(batch), TARGETS)["loss"], expected)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

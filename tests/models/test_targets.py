@@ -178,3 +178,36 @@ def test_the_order_of_a_pair_counts_where_it_should(pairs: Any, same: bool) -> N
     swapped = z.view(3, 2, 4).flip(1).reshape(6, 4)
     assert torch.equal(layers(z), layers(swapped)) is same
     assert layers(z).shape == (3, 1)
+
+
+@pytest.mark.parametrize(("confidence", "is_soft"), [(0.999, True), (0.7, False)])
+def test_the_temperature_softens_probabilities_that_are_too_sure(
+    confidence: float, is_soft: bool
+) -> None:
+    """Of 40 predictions 28 are right; logits / T has the lowest loss, and training ignores T."""
+    torch.manual_seed(0)
+    head = ClassTarget(4, 2).eval()
+    targets = torch.tensor([0] * 28 + [1] * 12)
+    p = torch.tensor([confidence, 1 - confidence]).expand(40, 2)
+    z = torch.randn(5, 4)
+    head.fit_temperature(p, targets)
+    assert bool(head.temperature > 1.5) is is_soft
+    if is_soft:  # with the penalty for small samples, not quite the 0.7 of the targets
+        sure = torch.softmax(p[0].log() / head.temperature, 0)[0]
+        assert 0.7 < sure < 0.9
+    temperature = head.temperature.clone()
+    again = torch.softmax(p.log() / temperature, 1)
+    head.fit_temperature(again, targets)
+    torch.testing.assert_close(head.temperature, temperature)
+    outputs = head(z)
+    torch.testing.assert_close(
+        head.log_probabilities(outputs), torch.log_softmax(outputs / temperature.float(), 1)
+    )
+    head.train()
+    torch.testing.assert_close(head.log_probabilities(outputs), torch.log_softmax(outputs, 1))
+
+
+def test_few_right_predictions_do_not_make_a_model_sure() -> None:
+    head = ClassTarget(4, 2)
+    head.fit_temperature(torch.tensor([[0.6, 0.4]] * 5), torch.zeros(5, dtype=torch.long))
+    assert head.temperature == 1

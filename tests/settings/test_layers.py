@@ -61,7 +61,7 @@ def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
         ({"model.bidirectional": []}, "model.bidirectional", True),
         ({"model.bidirectional": ["false"]}, "model.bidirectional", False),
         ({"training.lr": ["1e-3"]}, "training.lr", 1e-3),
-        ({"training.patience": ["null"]}, "training.patience", None),
+        ({"training.max_grad_norm": ["null"]}, "training.max_grad_norm", None),
         (
             {"training.optimizer_options.momentum": ["0.9"], "training.optimizer": ["sgd"]},
             "training.optimizer_options",

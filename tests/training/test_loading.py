@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from dgltrees.settings.catalog import load_preset, preset_names
 from dgltrees.settings.tasks import TASKS
-from dgltrees.training.loading import Loader, training_sampler
+from dgltrees.training.loading import Loader, automatic_batch_size, training_sampler
 from dgltrees.training.run import prepare
 from tests.training.samples import PLANS, quick
 
@@ -30,3 +30,12 @@ def test_what_goes_to_the_workers_can_be_pickled(task: str) -> None:
     expected, wanted = ready.task.batch(data, ids)
     assert_close(targets, wanted)
     assert batch.num_nodes == expected.num_nodes
+
+
+def test_an_epoch_of_small_data_has_thirty_steps() -> None:
+    sizes = {10: 4, 150: 5, 900: 30, 959: 31, 100_000: 32}
+    assert {count: automatic_batch_size(count) for count in sizes} == sizes
+    data = prepare(settings := quick("classify")).splits.train
+    for size, most in [(None, 4), (9, 9)]:
+        batches = training_sampler(settings.replace("training", batch_size=size), data).batches()
+        assert max(map(len, batches)) == most

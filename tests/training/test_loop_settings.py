@@ -31,6 +31,8 @@ BASE: dict[str, Any] = {
     "monitor": None,
     "schedule": "constant",
     "batch_size": 4,
+    "keep": "best",
+    "bucket_batches": 50,
     "save_every_n_steps": None,
 }
 STANDSTILL = {"lr": 1e-12, "epochs": 3}  # no epoch is better than the first
@@ -45,6 +47,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "epochs": (3, {}),
     "patience": (1, STANDSTILL),
     "monitor": ("loss", {}),
+    "keep": ("last", STANDSTILL),
     "schedule": ("linear", {}),
     "batch_size": (3, {}),
     "max_nodes": (20, {}),
@@ -67,7 +70,8 @@ PRESETS = ("classify", "classify-nodes")  # of trees, and of nodes
 
 def settings_of(preset: str, **training: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    settings = with_model(quick(preset, {"max_train_examples": 30}), hidden_size=4, embedding=4)
+    quickly = quick(preset, {"max_train_examples": 30}, bucket_batches=50, keep="best")
+    settings = with_model(quickly, hidden_size=4, embedding=4)
     named = {**BASE, **training}
     read = {name: value for name, value in named.items() if name in settings.sections["training"]}
     return settings.replace("training", **read)

@@ -112,10 +112,11 @@ def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
     assert (whole / "resume.safetensors").read_bytes() == before
 
 
-def test_a_run_is_resumed_with_more_epochs(whole: Path, tmp_path: Path) -> None:
-    train(_settings(epochs=1), tmp_path / "run")
-    train(_settings(), tmp_path / "run")
-    assert_same_runs(whole, tmp_path / "run")
+def test_a_run_is_resumed_with_more_epochs(tmp_path: Path) -> None:
+    """With a constant learning rate; one that falls depends on the number of epochs."""
+    for run, epochs in [("whole", 3), ("run", 1), ("run", 3)]:
+        train(_settings(epochs=epochs, schedule="constant"), tmp_path / run)
+    assert_same_runs(tmp_path / "whole", tmp_path / "run")
 
 
 def _copy_of_data(tmp_path: Path) -> tuple[Path, Settings]:

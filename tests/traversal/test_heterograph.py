@@ -219,6 +219,19 @@ MISTAKES = [
         {"A": PAIR, "B": (lambda edges: {"m": 2 * edges.src["x"]}, PAIR[1])},
         *("sum", {}, "reads a missing field 'x'; the fields are ['h']; the first frontier has"),
     ),
+    (
+        good,
+        {"A": PAIR, "B": (fn.copy_u("x", "m"), PAIR[1])},
+        *("sum", {"backend": "dgl"}, "reads a missing field 'x'; the fields are ['h']; the first"),
+    ),
+    *(
+        (
+            good,
+            {"A": PAIR, "B": (lambda edges: {"m": edges.src["h"].expand(-1, 3)}, PAIR[1])},
+            *(cross, {"backend": backend}, "'h' to have the same shape for all edge types, got"),
+        )
+        for cross, backend in (("stack", "levels"), ("max", "dgl"))
+    ),
     (good, BOTH, "sum", {"reverse": True}, "reverse the edges: dgl.reverse(graph)"),
     (good, BOTH, "sum", {"reverse": len}, "got a function; write apply_node_func=function"),
     (good, BOTH, "sum", {"slots": 2}, "functions by edge type without reverse, group_by and slots"),

@@ -146,6 +146,10 @@ def typed(*numbers: int) -> TreeBatch:
             'makes one type, with edata["pos"] (edge from node 1001)',
         ),
         (
+            lambda: star(2).heterograph(by="type", etype="x"),
+            "expected by='type' or etype='x', got both; by makes one type, without names",
+        ),
+        (
             lambda: typed(0, 4).heterograph(),
             "tree 0, node 0: expected an edge type from 0 to 3, got 4 (edge from node 2)",
         ),

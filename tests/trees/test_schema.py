@@ -35,6 +35,8 @@ COLUMNS: dict[str, tuple[Any, str, int]] = {
     "texts": (TEXTS, "text", 1),
     "whole numbers": (np.arange(NODES), "number", 1),
     "negative and heavy": (np.r_[-1.0, np.ones(38), 1e9], "number", 1),
+    "counts, with zeros": (np.arange(NODES) % 11, "number", 1),
+    "orders of magnitude, with zeros": (np.r_[np.zeros(10), np.logspace(-2, 2, 30)], "log", 1),
     "heavy tail": (np.r_[np.ones(39), 1e9], "log", 1),
     "missing numbers": (np.r_[np.full(20, np.nan), np.ones(20)], "number", 1),
     "vectors": (np.ones((NODES, 3)), "vector", 3),

@@ -160,6 +160,8 @@ def test_drawing() -> None:
     assert picture.text == "+  1\n├─ x #1  2\n└─ f  3\n   └─ x see #1"
     assert picture.svg.count("stroke-dasharray") == 1
     assert "stroke-dasharray" not in draw(Forest.from_objects([root], share=False)).svg
+    with pytest.raises(TreeError, match="accepts shared children, and draw takes their forest"):
+        draw(Forest.from_objects([root], share=True).batch())
 
 
 @pytest.mark.parametrize(

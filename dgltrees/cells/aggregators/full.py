@@ -53,10 +53,7 @@ class Full(TensorAggregator):
         self.inputs = (m + 1) * (c + 1) ** L
         label = f"{m + 1} * " if m else ""
         check_entries(
-            f"L = {L}, c = {c} needs {label}{c + 1}^{L} * {c}",
-            self.inputs * c,
-            self.G,
-            self.K,
+            f"L = {L}, c = {c} needs {label}{c + 1}^{L} * {c}", self.inputs * c, self.G, self.K
         )
         self.T = nn.Parameter(torch.empty(self.K, self.inputs, self.G * c))
         self.reset_parameters()

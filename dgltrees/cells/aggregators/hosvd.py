@@ -14,13 +14,7 @@ from dgltrees.settings import Count
 
 
 def hosvd(
-    h: Tensor,
-    U: Tensor,
-    b_U: Tensor,
-    core: Tensor,
-    Q: Tensor,
-    b: Tensor,
-    w: Tensor | None = None,
+    h: Tensor, U: Tensor, b_U: Tensor, core: Tensor, Q: Tensor, b: Tensor, w: Tensor | None = None
 ) -> Tensor:
     """Compute ``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, with a one appended to each argument of G.
 
@@ -95,13 +89,7 @@ class HOSVD(TuckerAggregator):
     """
 
     def __init__(
-        self,
-        children: Count,
-        size: Count,
-        gates: Count = 1,
-        *,
-        bias: bool = True,
-        **options: Any,
+        self, children: Count, size: Count, gates: Count = 1, *, bias: bool = True, **options: Any
     ) -> None:
         super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r

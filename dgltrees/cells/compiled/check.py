@@ -17,13 +17,7 @@ from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
 from dgltrees.cells.compiled.reads import PRIVATE, without_effects
 from dgltrees.cells.compiled.run import Machine
-from dgltrees.cells.compiled.trace import (
-    Functions,
-    Trace,
-    named,
-    trace_cell,
-    trace_types,
-)
+from dgltrees.cells.compiled.trace import Functions, Trace, named, trace_cell, trace_types
 from dgltrees.errors import TreeError
 from dgltrees.traversal.functions import BuiltinReduce
 from dgltrees.traversal.order import levels_of
@@ -242,11 +236,7 @@ class Work(NamedTuple):
         return self
 
     def check(self, machine: Machine) -> None:
-        """Compare states and gradients with those of the three functions.
-
-        Raises:
-            CompileError: they differ by more than rounding.
-        """
+        """Raise CompileError if states or gradients differ from those of the functions."""
         gradients = torch.is_grad_enabled()
         with torch.inference_mode(False), torch.set_grad_enabled(gradients), WithoutNoise():
             leaves = {

@@ -85,11 +85,7 @@ def plan_levels(
 
 
 def plan_pieces(
-    batch: TreeBatch,
-    shards: int,
-    rows: int,
-    types: Ints | None = None,
-    slots: Ints | None = None,
+    batch: TreeBatch, shards: int, rows: int, types: Ints | None = None, slots: Ints | None = None
 ) -> list[LevelPlan]:
     """Plan the pieces of a batch, each of about this many rows; a piece needs only earlier states.
 

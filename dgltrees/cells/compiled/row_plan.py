@@ -160,18 +160,10 @@ def _columns(*columns: Ints) -> Ints:
 
 
 def row_plan(
-    batch: TreeBatch,
-    types: Ints | None = None,
-    *,
-    device: str | torch.device = "cpu",
+    batch: TreeBatch, types: Ints | None = None, *, device: str | torch.device = "cpu"
 ) -> RowPlan | None:
     """Return :func:`plan_rows`, cached with the batch and moved to ``device``."""
-    return batch.cache.get(
-        "rows",
-        lambda: plan_rows(batch, types),
-        values=[types],
-        device=device,
-    )
+    return batch.cache.get("rows", lambda: plan_rows(batch, types), values=[types], device=device)
 
 
 def _as_slice(rows: Ints, device: torch.device) -> slice | Tensor:

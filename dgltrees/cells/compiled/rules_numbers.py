@@ -68,12 +68,6 @@ def _sub(low: Lowering, node: fx.Node, x: Any, y: Any, alpha: float = 1) -> Valu
     return low.apply("sub", x, y if alpha == 1 else low.apply("mul", y, alpha))
 
 
-@rule("rsub.Tensor", "rsub.Scalar")
-def _rsub(low: Lowering, node: fx.Node, x: Any, y: Any, alpha: float = 1) -> Value:
-    result: Value = _sub(low, node, y, x, alpha)
-    return result
-
-
 @rule("pow.Tensor_Scalar")
 def _pow(low: Lowering, node: fx.Node, x: Value, exponent: float) -> Value:
     times, half = divmod(abs(exponent), 1)
@@ -89,11 +83,6 @@ def _pow(low: Lowering, node: fx.Node, x: Value, exponent: float) -> Value:
 @rule("silu.default")
 def _silu(low: Lowering, node: fx.Node, x: Value) -> Value:
     return low.apply("mul", x, low.stored(low.apply("sigmoid", x)))
-
-
-@rule("leaky_relu.default")
-def _leaky_relu(low: Lowering, node: fx.Node, x: Value, slope: float = 0.01) -> Value:
-    return low.apply("where", low.apply("gt", x, 0), x, low.apply("mul", x, slope))
 
 
 @rule("elu.default")
@@ -126,26 +115,9 @@ def _clamp(
     return x
 
 
-@rule("addcmul.default")
-def _addcmul(low: Lowering, node: fx.Node, x: Value, y: Value, z: Value, value: float = 1) -> Value:
-    result: Value = _add(low, node, x, low.apply("mul", y, z), value)
-    return result
-
-
-@rule("addcdiv.default")
-def _addcdiv(low: Lowering, node: fx.Node, x: Value, y: Value, z: Value, value: float = 1) -> Value:
-    result: Value = _add(low, node, x, low.apply("div", y, z), value)
-    return result
-
-
 @rule("lerp.Tensor", "lerp.Scalar")
 def _lerp(low: Lowering, node: fx.Node, x: Value, y: Value, weight: Any) -> Value:
     return low.apply("add", x, low.apply("mul", weight, low.apply("sub", y, x)))
-
-
-@rule("masked_fill.Scalar", "masked_fill.Tensor")
-def _masked_fill(low: Lowering, node: fx.Node, x: Value, mask: Value, number: Any) -> Value:
-    return low.apply("where", mask, number, x)
 
 
 @rule("bernoulli.default")

@@ -184,8 +184,7 @@ def _of_leaves(program: Program) -> set[Key]:
 
 
 def _index(
-    inputs: Sequence[tuple[tuple[Key, str], Input]],
-    find: Callable[[Key], Tensor | IndexedRows],
+    inputs: Sequence[tuple[tuple[Key, str], Input]], find: Callable[[Key], Tensor | IndexedRows]
 ) -> Tensor | None:
     """Return the row of each node, if all inputs of nodes are fields with shared rows."""
     keys = [key for (key, rows), _ in inputs if rows == "node"]

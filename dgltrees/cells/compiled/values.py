@@ -143,9 +143,7 @@ def aligned(values: Sequence[Value]) -> tuple[list[Expr], tuple[tuple[Axis, ...]
     return exprs, tuple(dims)
 
 
-def _common(
-    dims: Sequence[tuple[Axis, ...]],
-) -> tuple[tuple[Axis, ...], list[dict[Axis, Index]]]:
+def _common(dims: Sequence[tuple[Axis, ...]]) -> tuple[tuple[Axis, ...], list[dict[Axis, Index]]]:
     """Return axes that refine those of all operands in one dimension, and the replacements."""
     changes: list[dict[Axis, Index]] = [{} for _ in dims]
     rest = [list(dim) for dim in dims]

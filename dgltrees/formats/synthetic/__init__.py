@@ -10,9 +10,6 @@ from dgltrees.registry import Registry
 __all__ = ["GENERATORS"]
 
 GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
-    "generators",
-    {
-        "plans": "dgltrees.formats.synthetic.plans:write_plans",
-    },
+    "generators", {"plans": "dgltrees.formats.synthetic.plans:write_plans"}
 )
 """The generators of ``dgltrees make-data NAME``; their keyword arguments are its options."""

@@ -62,9 +62,6 @@ def distinct(draw: Callable[[], str | None], count: int, what: str) -> list[str]
         count: the number of strings.
         what: the name of the strings, in the plural, for the progress bar and the error.
 
-    Returns:
-        the strings.
-
     Raises:
         ConfigError: ``PATIENCE`` successive draws gave no new string, because there are fewer than
             ``count`` of them, or the last ones are too rare.
@@ -112,11 +109,7 @@ def check_sizes(sizes: Sequence[int], what: str) -> None:
 
 
 def check_folder(out: PathLike, overwrite: bool) -> Path:
-    """Return the absolute path of the folder to write to, which need not exist.
-
-    Raises:
-        ConfigError: the path is a file, or the folder holds files and ``overwrite`` is False.
-    """
+    """Return the absolute path of a folder to write to; ConfigError for files in it, or a file."""
     folder = Path(os.path.abspath(out))
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{os.fspath(out)}: expected a folder to write to, found a file")
@@ -188,11 +181,7 @@ def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     """Write a file and return its entry in the manifest."""
     data = "".join(f"{line}\n" for line in lines).encode("utf-8")
     path.write_bytes(data)
-    return {
-        "lines": len(lines),
-        "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
+    return {"lines": len(lines), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _listed(folder: Path) -> list[str]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from dgltrees.errors import TreeError, called
 from dgltrees.metrics.classes import class_metrics, flag_metrics
@@ -116,6 +118,14 @@ class ClassesTask(CustomTreesTask):
         targets = self.targets(data)
         columns = {**data.columns, "target": np.where(targets < 0, -1, table[targets])}
         return replace(data, columns=columns, targets=classes)
+
+    def calibrate(self, model: nn.Module, data: LabeledTrees, outputs: Columns) -> None:
+        """Set the temperature of the classes; see :class:`~dgltrees.models.ClassTarget`."""
+        head, rows = cast(Classifier, model).head, self.labeled(data)
+        if not isinstance(head, ClassTarget) or not head.temperature_scaling or not rows.any():
+            return
+        p = np.stack([outputs[f"probability_{k}"] for k in range(head.classes)], 1)[rows]
+        head.fit_temperature(torch.from_numpy(p), torch.from_numpy(self.targets(data)[rows]))
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per example, see :meth:`Task.predictions`.

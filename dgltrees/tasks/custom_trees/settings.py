@@ -168,6 +168,15 @@ class ClassesObjective:
     """Loss: cross_entropy; focal, for rare classes; or ordinal, for ordered classes."""
     balanced: bool = False
     """Weight every example by the inverse frequency of its class in training."""
+    temperature_scaling: bool = True
+    """Divide the logits of a trained model by a number of at least 1 that fits the validation
+    examples, so that probabilities are not too close to 0 and 1 (Guo et al. 2017)."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings without effect: ordered classes have no logits."""
+        reason = f"with {called('model.objective')} ordinal"
+        return {"temperature_scaling": reason} if values["objective"] == "ordinal" else {}
 
 
 @dataclass(frozen=True)

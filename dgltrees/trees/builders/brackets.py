@@ -85,9 +85,6 @@ def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
         forest: the trees, with nodes in any order.
         enter: ``(N,)`` the string before the children of each node.
         leave: ``(N,)`` the string after them.
-
-    Returns:
-        one string per tree.
     """
     # A walk that enters and leaves every node writes 2 N strings. The string of entering node v has
     # the index 2 * rank(v) - depth(v), where the rank is its place in preorder: before it all nodes

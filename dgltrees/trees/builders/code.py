@@ -75,9 +75,6 @@ def parse_python(
         tree: the number of the tree, for the errors.
         file: the file, for the errors.
 
-    Returns:
-        the node of ``ast``.
-
     Raises:
         TreeError: the source is not valid Python, or too deeply nested for Python's parser.
     """

@@ -13,6 +13,7 @@ from torch import Tensor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.tables import forest_of_rows, roots_of_rows
+from dgltrees.trees.builders.walk import listed_graphs
 from dgltrees.trees.forest import Forest, typed_batch
 from dgltrees.trees.heterographs import (
     NODE,
@@ -57,6 +58,7 @@ def from_dgl(
             parent, as in this package.
         pos: the name of the positions of children, in edge data or in the node data of the
             children; without such data, and for None, children are in the order of their edges.
+            There may be gaps: with positions from 1, position 0 of every node is empty.
         edge_columns: whether edge data become columns, in addition to the names of edge types.
         share: whether nodes may have several parents, which are below one root; edges then go from
             child to parent, unless ``down`` is True. The forest has a column ``shared_with``, see
@@ -79,7 +81,7 @@ def from_dgl(
         >>> forest.parent
         array([-1,  0,  0], dtype=int32)
     """
-    listed = _listed(graphs, "edges", "a DGLGraph")
+    listed = listed_graphs(graphs, "edata", "a DGLGraph")
     named = [graph for graph in listed if not isinstance(graph, TreeBatch) and has_names(graph)]
     same = len({frozenset(graph.etypes) for graph in named}) == 1
     names = names_of_types(list(map(types_of, named))) if same else None  # DGL may have sorted them
@@ -103,15 +105,6 @@ def from_dgl(
         decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
         down = _goes_down(batches) or any(decided)
     return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos, share)
-
-
-def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
-    """Flatten lists of graphs and check that each element has the method."""
-    listed = [g for each in graphs for g in (each if isinstance(each, (list, tuple)) else [each])]
-    for number, graph in enumerate(listed):
-        if not (isinstance(graph, TreeBatch) or hasattr(graph, method)):
-            raise TreeError(f"expected {kind}, got {type(graph).__name__}", tree=number)
-    return listed
 
 
 def from_pyg(
@@ -147,7 +140,7 @@ def from_pyg(
         >>> from_pyg(Data(x=torch.ones(3, 2), edge_index=edges))
         Forest(1 tree, 3 nodes, columns: x (float32 x 2))
     """
-    listed = _listed(graphs, "num_nodes", "a Data object")
+    listed = listed_graphs(graphs, "stores", "a Data object")
     single: list[Any] = [
         data
         for graph in listed
@@ -302,9 +295,9 @@ def _forest_of_edges(
     if (parents > 1).any():
         row = int(np.argmax(parents > 1))
         raise error(
-            f"expected a tree, in which a node has at most one parent, got {parents[row]}; are the "
-            f"edges from {'parent to child' if down else 'child to parent'}? from_dgl with "
-            "share=True accepts shared children",
+            f"expected a tree, in which a node has at most one parent, got {parents[row]}; "
+            "from_dgl with share=True accepts shared children, and draw takes their forest; "
+            f"otherwise, are the edges from {'parent to child' if down else 'child to parent'}?",
             row,
         )
     parent = np.full(len(parents), -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.objects import records
 from dgltrees.trees.builders.values import typed_columns
-from dgltrees.trees.builders.walk import NodeLists
+from dgltrees.trees.builders.walk import NodeLists, listed_graphs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.heterographs import CHILD, are_positions
 from dgltrees.trees.segments import cumcount
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def from_networkx(
-    *graphs: networkx.DiGraph,
+    *graphs: networkx.DiGraph | Sequence[networkx.DiGraph],
     names: str | None = None,
     etype: str = "etype",
     share: bool = False,
@@ -33,15 +33,17 @@ def from_networkx(
 
     This is the convention of networkx for rooted trees; the edges of a batch go from child to
     parent. The nodes are in the order of ``graph.nodes``. The position of a child is the edge
-    attribute ``pos``; if no edge of a graph has it, children are in the order of
-    ``graph.successors``. Node attributes become columns. Other edge attributes, such as the length
+    attribute ``pos``; if no edge of a graph has it, the integer node attribute ``pos`` of all
+    children; and without it, children are in the order of ``graph.successors``. Gaps are allowed.
+    Other node attributes become columns. Other edge attributes, such as the length
     of a branch or a dependency relation, become columns of the child. The keys of a
-    ``MultiDiGraph`` are positions if they are ``child0``, ``child1``, ...; other strings become the
-    column ``etype``. Types are converted as in
-    :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are ignored.
+    ``MultiDiGraph`` are positions if they are ``child0``, ``child1``, ..., or integers that are not
+    all 0 in a graph without parallel edges; other strings become the column ``etype``. Types are
+    converted as in :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are
+    ignored.
 
     Arguments:
-        graphs: ``networkx.DiGraph`` or ``MultiDiGraph`` objects.
+        graphs: ``networkx.DiGraph`` or ``MultiDiGraph`` objects, or a list of them.
         names: the name of a column for the node objects themselves, such as strings; default: no
             such column.
         etype: the name of the column for the keys of a ``MultiDiGraph``.
@@ -68,7 +70,7 @@ def from_networkx(
         ['join', 'scan', 'sort']
     """
     lists = NodeLists()
-    for tree, graph in enumerate(graphs):
+    for tree, graph in enumerate(listed_graphs(graphs, "adjacency", "a networkx.DiGraph")):
         _add_graph(lists, graph, tree, names, etype, share)
         lists.offsets.append(len(lists.objects))
     lists.check_any()
@@ -77,11 +79,7 @@ def from_networkx(
     values = {key: [row.get(key) for row in rows] for key in keys}
     columns, vocabularies = typed_columns(values, lists.error, vocabs)
     return Forest.build(
-        lists.parent,
-        pos=lists.pos,
-        offsets=lists.offsets,
-        columns=columns,
-        vocabs=vocabularies,
+        lists.parent, pos=lists.pos, offsets=lists.offsets, columns=columns, vocabs=vocabularies
     )
 
 
@@ -107,16 +105,23 @@ def _add_graph(
         )
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [{} if names is None else {names: node} for node in graph]
-    for node, attributes in graph.nodes(data=True):
-        add(index[node], attributes)
-    edges: Iterable[tuple[Any, Any, Any, dict[Any, Any]]]
+    edges: list[tuple[Any, Any, Any, dict[Any, Any]]]
     if graph.is_multigraph():
-        edges = graph.edges(keys=True, data=True)
+        edges = list(graph.edges(keys=True, data=True))
+        numbered = {type(key) for _, _, key, _ in edges} == {int} and any(k for _, _, k, _ in edges)
+        if numbered and len({edge[:2] for edge in edges}) == len(edges):  # not networkx's own keys
+            edges = [(up, node, None, {"pos": key, **data}) for up, node, key, data in edges]
     else:
         edges = [(up, node, None, data) for up, node, data in graph.edges(data=True)]
     keys = [key for _, _, key, _ in edges if isinstance(key, str)]
     by_key = bool(keys) and are_positions(keys)
     has_pos = by_key or any("pos" in attributes for *_, attributes in edges)
+    nodes = {node: dict(attributes) for node, attributes in graph.nodes(data=True)}
+    if edges and not has_pos and all(_is_integer(nodes[node].get("pos")) for _, node, *_ in edges):
+        of_node, has_pos = {node: each.pop("pos", 0) for node, each in nodes.items()}, True
+        edges = [(up, node, key, {**data, "pos": of_node[node]}) for up, node, key, data in edges]
+    for node, attributes in nodes.items():
+        add(index[node], attributes)
     places = cumcount(np.array([index[up] for up, *_ in edges], np.int64)).tolist()
     parent, pos, shared = [-1] * len(index), [0] * len(index), [-1] * len(index)
     for place, (up, node, key, data) in zip(places, edges):
@@ -136,7 +141,7 @@ def _add_graph(
             for each, value in ((shared, child), (parent, -1), (pos, 0)):
                 each.append(value)
             child = len(rows) - 1
-            add(child, graph.nodes[node])
+            add(child, nodes[node])
         parent[child] = index[up]
         if isinstance(key, str) and not by_key:
             add(child, {etype: key})
@@ -150,7 +155,7 @@ def _add_graph(
                 )
         if has_pos:
             place = attributes.pop("pos", None)
-            if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
+            if not _is_integer(place):
                 expected, got = "an integer 'pos'", f"{place!r}"
                 if by_key:
                     expected, got = f"{expected} or a key such as 'child0'", f"{got} and {key!r}"
@@ -163,6 +168,10 @@ def _add_graph(
     lists.parent += parent
     lists.pos += pos
     lists.objects += rows
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def to_networkx(

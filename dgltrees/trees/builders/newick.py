@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def from_newick(
-    *trees: str | Clade | Tree,
-    vocabs: Mapping[str, Vocabulary] | None = None,
+    *trees: str | Clade | Tree, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Forest:
     """Build a forest from phylogenetic trees, nodes in preorder.
 

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     import nltk
 
 
-def from_nltk(
-    *trees: nltk.Tree,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-) -> Forest:
+def from_nltk(*trees: nltk.Tree, vocabs: Mapping[str, Vocabulary] | None = None) -> Forest:
     """Build a forest from ``nltk.Tree`` objects: one tree each, nodes in preorder.
 
     As in the format ``mrg``, a tree over a single word, ``(NNP Vinken)``, is one leaf, a word with

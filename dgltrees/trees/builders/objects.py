@@ -131,9 +131,6 @@ def from_objects(
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
     """Return the function of a getter, which resolves the access once per type of object.
 
-    Arguments:
-        getter: the getter.
-
     Returns:
         the function from an object to its value, None where that is missing.
     """

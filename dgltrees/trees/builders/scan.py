@@ -22,11 +22,7 @@ from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
 
 def check_utf8(data: bytes, file: PathLike | None, first_line: int) -> None:
-    """Check that ``data``, which begins at line ``first_line`` of ``file``, is UTF-8.
-
-    Raises:
-        TreeError: it is not; the error names file and line.
-    """
+    """Raise TreeError if ``data``, which begins at ``first_line`` of ``file``, is not UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -91,11 +87,7 @@ def check_balance(
 
 
 def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_line: int) -> None:
-    """Check that every line of ``data`` closes its own brackets ``pair``.
-
-    Raises:
-        TreeError: a bracket is not balanced; the error names file and line.
-    """
+    """Raise TreeError if a line of ``data`` does not close its own brackets ``pair``."""
     letters = np.frombuffer(data, np.uint8)
     opened, closed = letters == ord(pair[0]), letters == ord(pair[1])
     at = np.flatnonzero(opened | closed)
@@ -269,9 +261,6 @@ def scan(
         by_line: whether every line must close its own brackets.
         file: the file of the text, for the errors.
         first_line: the line of the file at which the text begins.
-
-    Returns:
-        the items.
 
     Raises:
         TreeError: the text is not UTF-8, or its brackets are not balanced; the error names file

@@ -134,11 +134,7 @@ def _check_heads(
     single_root: bool,
     error: Callable[[str, int], TreeError],
 ) -> None:
-    """Check that the heads of every sentence make a tree.
-
-    Raises:
-        TreeError: they do not; ``error`` makes it from the message and the word.
-    """
+    """Raise the ``error`` of a word if the heads of a sentence do not make a tree."""
     first, sizes = offsets[:-1], np.diff(offsets)
     last = np.repeat(sizes, sizes)
     broken = (heads < 0) | (heads > last)
@@ -168,9 +164,7 @@ def _check_heads(
 
 
 def from_parses(
-    *documents: Any,
-    root: bool = True,
-    vocabs: Mapping[str, Vocabulary] | None = None,
+    *documents: Any, root: bool = True, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Forest:
     """Build a dependency forest from parsed documents, with one tree per sentence.
 

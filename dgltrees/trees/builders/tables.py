@@ -93,9 +93,6 @@ def forest_of_rows(
         vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
         shared: ``(N,)`` the row of the shared child that each row stands for, or -1.
 
-    Returns:
-        the forest.
-
     Raises:
         TreeError: a shared child is below several roots; or see :meth:`Forest.build
             <dgltrees.trees.forest.Forest.build>`.

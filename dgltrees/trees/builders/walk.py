@@ -58,11 +58,7 @@ class NodeLists:
         return TreeError(message, file=self.file, tree=tree, node=node)
 
     def check_any(self) -> None:
-        """Check that there is a tree.
-
-        Raises:
-            TreeError: there is none.
-        """
+        """Raise TreeError if there is no tree."""
         if len(self.offsets) < 2:
             raise TreeError("expected at least one tree, got none", file=self.file)
 
@@ -105,9 +101,6 @@ class NodeLists:
             vocabs: vocabularies of these columns to use.
             numbers: other columns.
 
-        Returns:
-            the forest.
-
         Raises:
             TreeError: there is no tree, or a name is not in a frozen vocabulary.
             ConfigError: there is a vocabulary for another column.
@@ -140,9 +133,6 @@ def forest_of_nodes(
         numbers: by column, the function from an object to its integer.
         file: the file of the trees, for the errors.
         options: other arguments of :func:`walk`.
-
-    Returns:
-        the forest.
 
     Raises:
         TreeError: see :func:`walk` and :meth:`NodeLists.named`.
@@ -177,9 +167,6 @@ def walk(
             strings and tuples are a node each time.
         identity: returns a number for each object that no other object has.
         lists: the lists to append the nodes to; default: new lists.
-
-    Returns:
-        ``lists``.
 
     Raises:
         TreeError: a root is None, an object contains itself or occurs several times, or
@@ -231,12 +218,17 @@ def walk(
     return lists
 
 
-def _check_repeated(value: Any, first: int, is_open: bool, share: bool | None) -> None:
-    """Check that an object that is the node ``first`` already may be a node again.
+def listed_graphs(graphs: Sequence[Any], attribute: str, kind: str) -> list[Any]:
+    """Flatten lists of graphs of another library, and check that each has an attribute."""
+    listed = [g for each in graphs for g in (each if isinstance(each, (list, tuple)) else [each])]
+    for number, graph in enumerate(listed):
+        if not hasattr(graph, attribute):
+            raise TreeError(f"expected {kind}, got {type(graph).__name__}", tree=number)
+    return listed
 
-    Raises:
-        TreeError: it may not.
-    """
+
+def _check_repeated(value: Any, first: int, is_open: bool, share: bool | None) -> None:
+    """Raise TreeError if an object that is the node ``first`` must not be a node again."""
     if is_open:
         raise TreeError("expected a tree, got an object that contains itself (a cycle)")
     if share is None and not isinstance(value, _VALUES):

@@ -14,7 +14,7 @@ import numpy as np
 from dgltrees.commands.plots import new_figure, save_figure
 from tests.benchmarks.custom_trees.__main__ import measure, new_parser, parse, read_lines
 from tests.benchmarks.custom_trees.data import Rows, Task, load
-from tests.benchmarks.custom_trees.report import Line, cells, total
+from tests.benchmarks.custom_trees.report import Line, by_task, total
 
 TASKS = ("imdb", "inex", "python_package")
 SIZES = (40, 80, 160, 320, 640)
@@ -65,7 +65,7 @@ def parts(task: Task, sizes: Sequence[int], folds: int | None) -> Iterator[tuple
 def points(lines: Sequence[Line]) -> dict[str, dict[str, list[Point]]]:
     """Return the curve of each model by task; ``chosen`` is the chosen flat model."""
     curves: dict[str, dict[str, list[Point]]] = {}
-    for task, _, models in cells(lines):
+    for task, _, models in by_task(lines):
         for model, found in models.items():
             sizes: dict[int, list[Line]] = {}
             for line in found:

@@ -34,6 +34,11 @@ from dgltrees.trees.summary import equal_trees
 
 EXAMPLES = 1000
 """Examples of a task, at most."""
+PACKAGES = (
+    *("asyncio", "email", "http", "idlelib", "importlib"),
+    *("logging", "multiprocessing", "tkinter", "unittest", "xml"),
+)
+"""Packages of Python's standard library whose functions are examples."""
 
 Rows = NDArray[np.int64]
 
@@ -157,8 +162,7 @@ def python_package(folder: Path) -> Task:
 
     ``folder`` is not read.
     """
-    packages = "asyncio email http idlelib importlib logging multiprocessing tkinter unittest xml"
-    functions = _functions(packages.split())
+    functions = _functions(PACKAGES, most=400)
     forest = from_python(*(function for function, _, _ in functions))
     chosen = _sample(_distinct(forest))
     y, files = (np.array(each)[chosen] for each in list(zip(*functions))[1:])
@@ -166,12 +170,12 @@ def python_package(folder: Path) -> Task:
 
 
 def python_bug(folder: Path) -> Task:
-    """Whether two operands or two arguments of a function were exchanged.
+    """Whether two operands or arguments of different types were exchanged, as in ``0 < x``.
 
-    The functions are those of Python's standard library, with files as groups; ``folder`` is not
-    read.
+    The functions are those of Python's standard library, with files as groups, and have 20 to 60
+    nodes: a thousand larger ones are too few to learn the usual order. ``folder`` is not read.
     """
-    functions = _functions(["asyncio", "email", "http", "idlelib", "json", "logging", "unittest"])
+    functions = _functions(PACKAGES, most=60)
     distinct = _distinct(from_python(*(function for function, _, _ in functions)))
     rng = random.Random(0)
     sources: list[ast.AST] = []
@@ -325,8 +329,8 @@ def _poj(folder: Path, name: str, *, classes: int, programs: int) -> Task:
     return Task(name, _only(LabeledTrees(forest), columns), np.array(y), "classes", folds=folds)
 
 
-def _functions(packages: Sequence[str]) -> list[tuple[ast.AST, str, str]]:
-    """Return functions of the standard library with 20 to 400 nodes, their packages and files.
+def _functions(packages: Sequence[str], most: int) -> list[tuple[ast.AST, str, str]]:
+    """Return functions of the standard library with 20 to ``most`` nodes, packages and files.
 
     Raises:
         SystemExit: the library lacks a package.
@@ -342,36 +346,33 @@ def _functions(packages: Sequence[str]) -> list[tuple[ast.AST, str, str]]:
                 continue
             for node in ast.walk(ast.parse(path.read_bytes())):
                 functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-                if isinstance(node, functions) and 20 <= sum(1 for _ in ast.walk(node)) <= 400:
+                if isinstance(node, functions) and 20 <= sum(1 for _ in ast.walk(node)) <= most:
                     found.append((node, package, file.as_posix()))
     return found
 
 
 def _exchange(function: ast.AST, rng: random.Random) -> bool:
-    """Exchange two operands or arguments in a function; return whether there was a place for it."""
-    places: list[tuple[Any, str]] = []
-    for node in ast.walk(function):
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Lt, ast.Gt, ast.In)):
-            places.append((node, "compare"))
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Sub, ast.Div, ast.Mod)):
-            places.append((node, "operands"))
-        elif isinstance(node, ast.Call) and len(node.args) > 1:
-            places.append((node, "arguments"))
+    """Exchange two operands or arguments of different types; return whether there are any."""
+    places = [node for node in ast.walk(function) if _operands(node) is not None]
     rng.shuffle(places)
-    for node, kind in places:
-        if kind == "compare":
-            pair = node.left, node.comparators[0]
-        elif kind == "operands":
-            pair = node.left, node.right
-        else:
-            pair = node.args[0], node.args[1]
-        if ast.dump(pair[0]) == ast.dump(pair[1]):
-            continue
-        if kind == "compare":
-            node.comparators[0], node.left = pair
-        elif kind == "operands":
-            node.right, node.left = pair
-        else:
-            node.args[1], node.args[0] = pair
-        return True
+    for node in places:
+        first, second = _operands(node)
+        if type(first) is not type(second):
+            if isinstance(node, ast.Compare):
+                node.left, node.comparators[0] = second, first
+            elif isinstance(node, ast.BinOp):
+                node.left, node.right = second, first
+            else:
+                node.args[:2] = second, first
+            return True
     return False
+
+
+def _operands(node: Any) -> Any:
+    """Return two operands of a comparison or a difference, or two arguments; None without any."""
+    if isinstance(node, ast.Compare):
+        return node.left, node.comparators[0]
+    if isinstance(node, ast.BinOp):
+        ordered = isinstance(node.op, (ast.Sub, ast.Div, ast.Mod))
+        return (node.left, node.right) if ordered else None
+    return node.args[:2] if isinstance(node, ast.Call) and len(node.args) > 1 else None

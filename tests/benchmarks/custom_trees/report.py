@@ -47,7 +47,7 @@ def scores(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> dict[
 def table(lines: Sequence[Line]) -> str:
     """Return the results as a table: a row for each task, and one for each comparison."""
     rows = [("task", "part", "n", "model", "loss", "scores", "seconds")]
-    for task, part, models in cells(lines):
+    for task, part, models in by_task(lines):
         for model, found in models.items():
             each = [total(line["kind"], np.array(line["losses"])) for line in found]
             names = [
@@ -76,7 +76,7 @@ def table(lines: Sequence[Line]) -> str:
 
 def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of ``datasets/results``: losses of ``folds``, or of ``away``."""
-    for task, found, models in _cells(lines):
+    for task, found, models in by_task(lines):
         if found != part:
             continue
         each = {model: _mean_total(lines) for model, lines in models.items()}
@@ -96,7 +96,7 @@ def rows(lines: Sequence[Line], part: str) -> Iterator[str]:
 
 def measures(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of the measures that users read."""
-    for task, found, models in _cells(lines):
+    for task, found, models in by_task(lines):
         if found == part:
             for name in ("accuracy", "spearman", "median", "95 %"):
                 if name in models["chosen"][0]:
@@ -141,7 +141,7 @@ def _relative(kind: str, ours: Line, theirs: Line) -> float:
     return a / b - 1
 
 
-def cells(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
+def by_task(lines: Sequence[Line]) -> Iterator[tuple[str, str, dict[str, list[Line]]]]:
     """Yield the results of each task by model, of its folds and of the part kept away.
 
     ``chosen`` is in every part the flat model with the smallest loss on inner folds of training.

@@ -59,7 +59,7 @@ def test_parts_are_apart(tmp_path: Path, kind: str, groups: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("code", ["a < b", "f(a, b)", "a - b", "a in b"])
+@pytest.mark.parametrize("code", ["a < 1", "f(a, 1)", "a - 1", "a in (1,)"])
 def test_an_exchange_changes_the_order_alone(code: str) -> None:
     function = ast.parse(f"def g(a, b):\n    return {code}")
     broken = copy.deepcopy(function)
@@ -67,15 +67,15 @@ def test_an_exchange_changes_the_order_alone(code: str) -> None:
     before, after = ast.unparse(function), ast.unparse(broken)
     assert before != after
     assert Counter(before) == Counter(after)
-    assert not data._exchange(ast.parse("f(a, a) + a"), random.Random(0))
+    assert not data._exchange(ast.parse("f(a, b) + 1 + (a == b)"), random.Random(0))
 
 
 def test_functions_of_the_library() -> None:
-    found = data._functions(["json", "unittest"])
+    found = data._functions(["json", "unittest"], 400)
     assert {package for _, package, _ in found} == {"json", "unittest"}
     assert {file.split("/")[0] for _, _, file in found} == {"json", "unittest"}
     with pytest.raises(SystemExit, match="missing the package nowhere in .*; install it"):
-        data._functions(["nowhere"])
+        data._functions(["nowhere"], 400)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

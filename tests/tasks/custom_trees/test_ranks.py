@@ -19,7 +19,7 @@ from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.custom_trees.baselines import _places
 from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.loading import training_sampler
+from dgltrees.training.loading import automatic_batch_size, training_sampler
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from tests.training.samples import PLANS as OWN
@@ -142,7 +142,7 @@ def _batches(chosen: Settings) -> list[Any]:
     for ids in batches:
         names, counts = np.unique(data.columns["group"][ids], return_counts=True)
         assert (counts == 4).all()
-        assert len(ids) <= chosen.training.batch_size
+        assert len(ids) <= (chosen.training.batch_size or automatic_batch_size(len(data)))
     return batches
 
 

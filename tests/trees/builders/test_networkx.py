@@ -38,6 +38,8 @@ def multigraph(*edges: tuple[Any, ...]) -> networkx.MultiDiGraph:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
+        ([graph((0, 1)), 3], "tree 2: expected a networkx.DiGraph, got int"),
+        (multigraph((0, 1, -1)), "tree 1, node 1: expected a child position from 0, got -1"),
         (networkx.Graph([(0, 1)]), "tree 1: expected a networkx.DiGraph with edges from parent"),
         (graph((0, 1), (2, 1)), "tree 1, node 1: expected one edge to a node, got two to 1"),
         (
@@ -76,6 +78,20 @@ def test_bad_graphs(bad: Any, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_networkx(graph(("a", "b")), bad)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("tree", "pos"),
+    [
+        (graph((0, 1), (0, 2), pos={1: 4, 2: 0}), [0, 4, 0]),
+        (multigraph((0, 1, 2), (0, 2, 0)), [0, 2, 0]),
+        (multigraph((0, 1, 0), (0, 2, 0)), [0, 0, 1]),
+    ],
+)
+def test_positions_of_nodes_and_keys(tree: Any, pos: list[int]) -> None:
+    forest = from_networkx([tree, tree])
+    assert forest.pos.tolist() == 2 * pos
+    assert not forest.columns
 
 
 def test_shared_children_have_no_cycle() -> None:

@@ -107,11 +107,7 @@ def module_of(text: str) -> ModuleType:
 
 
 def seal(kernel: Any) -> None:
-    """Write the checksums of an entry after numba has compiled a version of its function.
-
-    Arguments:
-        kernel: the function of numba.
-    """
+    """Write the checksums of an entry after numba has compiled a version of its function."""
     name, versions = kernel.py_func.__module__, len(kernel.overloads)
     if _sealed.get(name) == versions:
         return
