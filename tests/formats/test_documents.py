@@ -35,7 +35,12 @@ def test_functions_of_files_and_folders(tmp_path: Path) -> None:
     assert both.columns["name"].tolist() == [*names, "f"]
     assert both.columns["label"].tolist() == ["a", "a", "a", "b"]
     assert both.columns["file"].tolist() == ["a/x.py"] * 3 + ["b/y.py"]
-    files = {"train": str(tmp_path), "valid": str(tmp_path), "format": "python-functions"}
+    files = {
+        "train": str(tmp_path),
+        "valid": str(tmp_path),
+        "format": "python-functions",
+        "min_freq": 1,
+    }
     train(quick("classify", {**files, "target": "label", "features": ["field"]}), tmp_path / "run")
     run = load(tmp_path / "run")
     file = tmp_path / "a" / "x.py"
