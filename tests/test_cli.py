@@ -373,7 +373,10 @@ _WRONG = [
     ("training.max_nodes=0", "training.max_nodes to be an integer of at least 1"),
     ("training.bucket_batches=0", "training.bucket_batches to be an integer of at least 1"),
     ("training.epochs=0", "training.epochs to be an integer of at least 1"),
-    ("training.patience=0", "training.patience to be an integer of at least 1"),
+    (
+        "training.keep=best --training.patience=0",
+        "training.patience to be an integer of at least 1",
+    ),
     ("training.save_every_n_steps=0", "training.save_every_n_steps to be an integer of at least"),
     (
         "training.accelerator=tpuu",

@@ -114,7 +114,11 @@ def test_without_a_folder_for_machine_code_cells_are_compiled_in_memory(tmp_path
     home = {name: str(tmp_path / "home") for name in ("HOME", "XDG_CACHE_HOME")}
     environment = {**os.environ, **home, "NUMBA_CACHE_DIR": ""}
     argv = ["-m", "dgltrees", "train", *CLASSIFY, "--training.epochs=1", "--training.compile"]
-    argv += ["--training.accelerator=cpu", "--data.max_train_examples=20"]
+    argv += [
+        "--training.accelerator=cpu",
+        "--data.max_train_examples=20",
+        "--training.batch_size=32",
+    ]
     argv += ["--out", str(tmp_path / "run")]
     done = _python(*argv, environment=environment)
     assert done.returncode == 0, done.stderr

@@ -83,7 +83,7 @@ def test_points_are_compared_by_the_monitored_metric(
     rows = run_points(points[1:], [0], tmp_path / "all")  # behind those of other sweeps
     assert [row["name"] for row in rows] == ["child_sum", "nary", "gru"]
     assert len((tmp_path / "all" / "table.txt").read_text().splitlines()) == 4
-    points[0] = Point("child_sum", quick("classify"))
+    points[0] = Point("child_sum", quick("classify", monitor="accuracy"))
     with pytest.raises(
         ConfigError, match=r"one metric to compare by, got accuracy and loss; set training.monit"
     ):

@@ -58,7 +58,8 @@ def test_a_run_holds_what_it_needs_and_goes_on_where_it_ended(
 def assert_holds_what_it_needs(
     settings: Settings, source: Path, encoder: Path, tmp_path: Path
 ) -> None:
-    settings = settings.replace("training", epochs=2, save_every_n_steps=1, batch_size=5)
+    more = {"epochs": 2, "save_every_n_steps": 1, "batch_size": 5, "schedule": "constant"}
+    settings = settings.replace("training", **more)
     train(settings, tmp_path / "run")
     train(settings.replace("training", epochs=1), tmp_path / "halves")
     shutil.copytree(encoder, tmp_path / "elsewhere")

@@ -176,8 +176,8 @@ def test_a_directory_that_was_moved_is_not_begun_again(
 @pytest.mark.parametrize(
     ("name", "training", "message"),
     [
-        ("accuracy", {}, r"a finite accuracy .* none \(inf, "),
-        ("loss", {}, r"and loss .* none \(.*, inf in"),
+        ("accuracy", {"monitor": "accuracy"}, r"a finite accuracy .* none \(inf, "),
+        ("loss", {"monitor": "accuracy"}, r"and loss .* none \(.*, inf in"),
         ("perplexity", _HALVE, r"loss and perplexity .* \(2.0, inf in"),
     ],
 )

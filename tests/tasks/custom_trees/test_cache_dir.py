@@ -76,6 +76,7 @@ def test_trees_on_disk_are_those_in_memory(tmp_path: Path, task: str) -> None:
 @pytest.mark.filterwarnings("ignore:baselines are of")
 def test_a_run_on_disk_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     chosen = plans(tmp_path, "regress", cache_dir=str(tmp_path / "cache"))
+    chosen = chosen.replace("training", schedule="constant")
     whole = train(chosen, tmp_path / "whole")
     train(chosen.replace("training", epochs=1), tmp_path / "stopped")
     with pytest.raises(ConfigError, match="data.cache_dir=.*, now data.cache_dir=None"):
