@@ -66,12 +66,10 @@ def test_points_are_compared_by_the_monitored_metric(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = [
-        Point(cell, with_model(quick("classify", monitor="loss"), cell=cell, hidden_size=3))
+        Point(cell, with_model(quick("classify", monitor="macro_f1"), cell=cell, hidden_size=3))
         for cell in ("child_sum", "nary", "gru")
     ]
-    summary = {
-        "valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority_accuracy": {}}
-    }
+    summary = {"valid": {"macro_f1": {"mean": 0.015, "deviation": 0.005}, "accuracy": {}}}
     monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
     rows = run_points(points, [0], tmp_path / "all")
     assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
@@ -85,6 +83,7 @@ def test_points_are_compared_by_the_monitored_metric(
     assert len((tmp_path / "all" / "table.txt").read_text().splitlines()) == 4
     points[0] = Point("child_sum", quick("classify", monitor="accuracy"))
     with pytest.raises(
-        ConfigError, match=r"one metric to compare by, got accuracy and loss; set training.monit"
+        ConfigError,
+        match=r"one metric to compare by, got accuracy and macro_f1; set training.monit",
     ):
         run_points(points, [0], tmp_path / "new")
