@@ -125,11 +125,13 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         objective: the loss.
         features: the input columns, or their kinds by name; default: all columns, with inferred
             kinds.
-        validation_fraction: the fraction of the trees that is held out for early stopping, if
-            ``fit`` gets no validation trees.
-        epochs: the largest number of epochs.
-        patience: the number of epochs without a better validation value before training stops.
-        batch_size: the number of trees in a batch.
+        validation_fraction: the fraction of the trees that is held out, if ``fit`` gets no
+            validation trees, to measure each epoch and to soften the probabilities of classes.
+        epochs: the number of epochs, over which the learning rate falls to 0.
+        patience: the number of epochs without a better validation loss before training stops, and
+            the best one is kept; default: all epochs are trained, and the last one is kept.
+        batch_size: the number of trees in a batch; default: 32, or fewer (at least 4) for 30 steps
+            an epoch.
         lr: the learning rate.
         random_state: the seed of the initial weights, the order of the trees and dropout, or a
             ``numpy.random.RandomState`` to draw it from; None draws another seed at each fit. Equal
@@ -248,7 +250,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             groups: the group of each tree, such as its template or file. Trees of one group are
                 together in a fold of ``ensemble``, or in the part that is held out for early
                 stopping.
-            validation: trees and targets that decide when to stop and which epoch is the best.
+            validation: trees and targets that determine which epoch is kept, and with ``patience``
+                when to stop.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
                 training, as Optuna's ``TrialPruned`` does. An interrupt (Ctrl-C) ends it with the
                 best epoch so far.

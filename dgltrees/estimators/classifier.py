@@ -84,7 +84,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
                 trees of weight 0 are left out.
             groups: the group of each tree; see :meth:`TreeEstimator.fit
                 <dgltrees.estimators.base.TreeEstimator.fit>`.
-            validation: trees and classes that decide when to stop and which epoch is the best.
+            validation: trees and classes that determine which epoch is kept, and with ``patience``
+                when to stop.
             on_epoch: a function that is called with the metrics of each epoch; an exception from it
                 stops the training, such as Optuna's ``TrialPruned``.
             out: the run directory to train in, which can be resumed; default: no file is written.

@@ -63,7 +63,7 @@ class TreeRanker(TreeEstimator):
             y: a number per tree, which orders the trees of a group.
             groups: the group of each tree, strings or numbers; default: the column ``group`` of the
                 roots.
-            validation: trees, targets and groups that decide when to stop.
+            validation: trees, targets and groups that determine which epoch is kept.
             on_epoch: is called with the metrics of each epoch.
             out: the run directory to train in; by default nothing is written.
 
