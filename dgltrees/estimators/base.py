@@ -273,7 +273,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             (2,)
         """
         layout = self._layout(X)
-        valid = None if validation is None else self._labeled(*validation, layout=layout)
+        valid = self._validation(validation, layout, "(trees, targets)")
         raw = self._labeled(X, y, layout=layout)
         targets, columns = [*raw.columns], partial(self._tree_columns, y, sample_weight, groups)
         if self.ensemble is not None or self.blend:
@@ -351,7 +351,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             )
         given = self.get_params(deep=False)
         settings = {**self._more_settings(), **_ONE_PASS, **more}
-        once: dict[str, Any] = {"epochs": None, "validation_fraction": None, "warm_start": True}
+        once: dict[str, Any] = dict.fromkeys(["epochs", "validation_fraction", "patience"])
+        once["warm_start"] = True
         try:
             return self.set_params(**once, settings=settings).fit(X, y, **options)
         finally:
@@ -385,6 +386,21 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 f"got {wrong[0] if len(wrong) else 'only zeros'}"
             )
         return weights
+
+    def _validation(self, given: Any, layout: RecordLayout, parts: str) -> LabeledTrees | None:
+        """Return the argument ``validation`` of :meth:`fit` as examples.
+
+        Raises:
+            ConfigError: it is not a tuple of these ``parts``.
+        """
+        if given is None:
+            return None
+        if not isinstance(given, tuple) or len(given) != parts.count(",") + 1:
+            raise ConfigError(
+                f"expected validation to be a tuple {parts}, got {type(given).__name__} "
+                f"{given!r:.40}"
+            )
+        return self._labeled(*given, layout=layout)
 
     def _labeled(
         self, X: Trees, y: ArrayLike, *, layout: RecordLayout | None = None
@@ -441,6 +457,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if valid is not None:  # read by the schema of training
                 read_valid = partial(task.examples, valid, settings.data)
             splits = split_examples(task, settings.data, learned, read_valid)
+            if self.patience is not None and valid is None and not settings.data.valid_fraction:
+                raise ConfigError(
+                    f"patience={self.patience} has no effect without validation trees; give "
+                    "validation=(trees, targets), or a validation_fraction above 0"
+                )
             if out is None and (settings.training.logger or pretrained_folder(settings.data)):
                 out = self._temporary()
             calls: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}

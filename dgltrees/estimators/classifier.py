@@ -62,6 +62,12 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             of_classes = compute_sample_weight(self.class_weight, y)
         except ValueError as error:
             raise ConfigError(f"cannot use class_weight {self.class_weight!r}: {error}") from None
+        wrong = of_classes[~(np.isfinite(of_classes) & (of_classes >= 0))]
+        if len(wrong) or not of_classes.any():
+            raise ConfigError(
+                "expected class_weight to be finite numbers of at least 0, one of them above 0, "
+                f"got {self.class_weight!r}"
+            )
         return np.asarray(of_classes if weights is None else weights * of_classes)
 
     def fit(
@@ -173,7 +179,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             self.classes_ = values
             return
         before = self.classes_.tolist() if hasattr(self, "classes_") else []
-        by_name = {name_of(value): value for value in [*before, *values.tolist()]}
+        by_name = {name_of(value): value for value in [*values.tolist(), *before]}
         self.classes_ = np.array([by_name.get(name, name) for name in names])
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -220,7 +226,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         outputs = self._outputs(X)
         schema = self.run_.vocabularies
         count = len(schema["target"]) or len(schema.targets)
-        return np.stack([outputs[f"probability_{k}"] for k in range(count)], 1)
+        p = np.stack([outputs[f"probability_{k}"] for k in range(count)], 1).astype(np.float64)
+        # rounded to float32, the sum of several classes is not quite 1
+        return p / p.sum(1, keepdims=True) if schema["target"].names else p
 
     def predict_set(self, X: Trees, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return the classes of a tree that contain the right one with a given probability.

@@ -82,7 +82,7 @@ class TreeRanker(TreeEstimator):
             (24,)
         """
         layout = self._layout(X)
-        valid = None if validation is None else self._labeled(*validation, layout=layout)
+        valid = self._validation(validation, layout, "(trees, targets, groups)")
         raw = self._labeled(X, y, groups, layout=layout)
         if self.blend:
             raise ConfigError(

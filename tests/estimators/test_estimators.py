@@ -191,7 +191,7 @@ def test_a_ranker_names_its_arguments() -> None:
     model = TreeRanker(**QUICK).fit(X, SECONDS, groups)
     with pytest.raises(TreeError, match="missing groups"):
         model.score(X, SECONDS)
-    with pytest.raises(TreeError, match="missing groups"):
+    with pytest.raises(ConfigError, match=r"validation to be a tuple \(trees, targets, groups\)"):
         model.fit(X, SECONDS, groups, validation=(X, SECONDS))
 
 

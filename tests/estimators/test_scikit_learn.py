@@ -94,6 +94,9 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
         for pattern, warning in zip((absent, unknown), caught):
             assert re.search(pattern, str(warning.message))
         fitted.predict([*PLANS, *others])  # warnings are errors
+        few = [{"Node Type": "Hash Join", "Plans": [{"Node Type": "Hash Join"}]}]
+        with pytest.warns(UserWarning, match="the trees have no column Plan Rows, which"):
+            fitted.predict(few)  # the others are named
         fitted.evaluate([*PLANS, *others], [*SECONDS, 1.0, 2.0, 3.0])
     loaded = load(tmp_path / "model")
     path = tmp_path / "new.jsonl"
@@ -189,10 +192,34 @@ def test_wrong_weights_are_named(weights: Any, message: str) -> None:
         TreeRegressor(**TINY).fit(PLANS, SECONDS, sample_weight=weights)
 
 
-@pytest.mark.parametrize("weight", ["even", {"fast": 1.0}])
-def test_wrong_weights_of_classes_are_named(weight: Any) -> None:
-    with pytest.raises(ConfigError, match="cannot use class_weight .*'class_weight'|are not in cl"):
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ("even", "cannot use class_weight .*'class_weight'"),
+        ({"fast": 1.0}, "are not in class_weight"),
+        ({True: -5.0, False: 1.0}, "finite numbers of at least 0, .*, got .*-5.0"),
+        ({True: 1.0, False: np.nan}, "expected class_weight to be finite numbers .*, got .*nan"),
+        ({True: 0, False: 0}, "one of them above 0, got"),
+    ],
+)
+def test_wrong_weights_of_classes_are_named(weight: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         TreeClassifier(class_weight=weight, **TINY).fit(PLANS, SLOW)
+
+
+@pytest.mark.parametrize(
+    ("validation", "got"), [(PLANS, "list"), ((PLANS, SECONDS, SECONDS), "tuple"), (0.2, "float")]
+)
+def test_validation_is_a_pair(validation: Any, got: str) -> None:
+    message = rf"expected validation to be a tuple \(trees, targets\), got {got}"
+    with pytest.raises(ConfigError, match=message):
+        TreeRegressor(**TINY).fit(PLANS, SECONDS, validation=validation)
+
+
+def test_patience_needs_validation_trees() -> None:
+    model = TreeRegressor(**{**TINY, "patience": 3, "validation_fraction": 0.0})
+    with pytest.raises(ConfigError, match="patience=3 has no effect .* validation_fraction above"):
+        model.fit(PLANS, SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -328,9 +355,13 @@ def test_the_first_partial_fit_of_a_classifier_names_all_classes() -> None:
 @pytest.mark.parametrize("ensemble", [None, 2])
 @pytest.mark.parametrize("kind", [int, str])
 def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> None:
+    """Also after a call with labels of another type; the sums of probabilities are 1."""
     y = np.array([kind(k) for k in [10, 2, 1] * 14])
     model = TreeClassifier(**TINY, ensemble=ensemble).fit(PLANS[: len(y)], y)
     np.testing.assert_array_equal(model.classes_, np.unique(y))
-    np.testing.assert_array_equal(
-        model.predict(PLANS[:6]), model.classes_[model.predict_proba(PLANS[:6]).argmax(1)]
-    )
+    p = model.predict_proba(PLANS[:6])
+    np.testing.assert_array_equal(model.predict(PLANS[:6]), model.classes_[p.argmax(1)])
+    np.testing.assert_allclose(p.sum(1), 1, rtol=1e-12)
+    if ensemble is None:
+        model.partial_fit(PLANS[: len(y)], y.astype({int: str, str: int}[kind]))
+        np.testing.assert_array_equal(model.classes_, np.unique(y))

@@ -211,12 +211,13 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
 
 
 def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
-    """Warn once per model of absent columns, and once of categories that it has not learned."""
+    """Warn of each absent column, and of categories that are new, once per model."""
     of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
     absent = [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
     none = not {c.name for c in schema.inputs} & {*forest.columns}  # which the schema refuses
-    if absent and not none and "absent" not in schema.reported:
-        schema.reported.add("absent")
+    absent = [name for name in absent if f"absent {name}" not in schema.reported]
+    if absent and not none:
+        schema.reported.update(f"absent {name}" for name in absent)
         warnings.warn(
             f"the trees{of} have no column {', '.join(absent)}, which the training trees have; "
             "its values are treated as missing",
