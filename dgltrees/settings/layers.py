@@ -216,8 +216,13 @@ class Settings:
 
     @property
     def compared(self) -> Metric:
-        """The metric that compares runs: the monitored one; the task's first if that is a loss."""
-        return self.task.metrics[0] if self.monitor.endswith("loss") else self.monitored
+        """The metric that compares runs: the monitored one, or the task's first metric.
+
+        It is the first one if a loss is monitored that does not select an epoch.
+        """
+        selects = self.training.keep == "best" and self.training.schedule != "halve"
+        is_loss = self.monitor.endswith("loss")
+        return self.task.metrics[0] if is_loss and not selects else self.monitored
 
     def replace(self, section: str, **values: Any) -> Settings:
         """Return the settings with other values of a section; drop those without effect."""

@@ -32,7 +32,6 @@ BASE: dict[str, Any] = {
     "schedule": "constant",
     "batch_size": 4,
     "keep": "best",
-    "bucket_batches": 50,
     "save_every_n_steps": None,
 }
 STANDSTILL = {"lr": 1e-12, "epochs": 3}  # no epoch is better than the first
@@ -70,7 +69,9 @@ PRESETS = ("classify", "classify-nodes")  # of trees, and of nodes
 
 def settings_of(preset: str, **training: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    quickly = quick(preset, {"max_train_examples": 30}, bucket_batches=50, keep="best")
+    quickly = quick(preset, {"max_train_examples": 30})
+    if preset in PRESETS:  # so that bucket_by and patience are read
+        quickly = quickly.replace("training", bucket_batches=50, keep="best")
     settings = with_model(quickly, hidden_size=4, embedding=4)
     named = {**BASE, **training}
     read = {name: value for name, value in named.items() if name in settings.sections["training"]}
