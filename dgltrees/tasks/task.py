@@ -125,6 +125,8 @@ class Task:
 
     has_majority: ClassVar[bool] = True
     """Whether a report compares accuracy with that of the most frequent class."""
+    calibrates: ClassVar[bool] = False
+    """Whether :meth:`calibrate` changes a trained model."""
     numbered: ClassVar[tuple[str, ...]] = ("example",)
     """The entries of :meth:`predictions` that count from 0, over all files."""
     evaluate_more: ClassVar[str | None] = None

@@ -360,7 +360,10 @@ class Trainer:
 
     def calibrate(self) -> None:
         """Adapt the probabilities of the model that is kept to the validation examples."""
-        if self.splits.valid is not None and self.progress.best_epoch:
+        if not self.task.calibrates or not self.progress.best_epoch:
+            return
+        if self.splits.valid is not None:
+            self.fabric.barrier()  # the first process has written the weights by now
             self.load_best()
             outputs = run_model(self.plain, self.task, self.splits.valid, self.fabric)
             self.task.calibrate(self.plain, self.splits.valid, outputs)

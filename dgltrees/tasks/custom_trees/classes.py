@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -44,6 +44,8 @@ _NO, _YES = ("0", "false", "no"), ("1", "true", "yes")
 @dataclass(frozen=True)
 class ClassesTask(CustomTreesTask):
     """A task with one of several classes or, with several target columns, binary targets."""
+
+    calibrates: ClassVar[bool] = True
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
         """Build the model; see :meth:`Task.build`.
