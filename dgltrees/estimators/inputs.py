@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,11 +56,12 @@ def as_examples(X: Trees) -> LabeledTrees:
             cure = "; pass a list of nested dictionaries, or the column that has them"
             cure += " (of a row per node, dgltrees.trees.builders.from_table makes a Forest)"
         raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}{cure}")
-    wrong = [each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))]
+    wrong: list[Any] = [
+        each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))
+    ]
     if wrong:
         cure = "Forest.from_objects makes a forest of objects"
-        if isinstance(wrong[0], str):
-            cure = "parse each with json.loads"
+        cure = "parse each with json.loads" if isinstance(wrong[0], str) else cure
         raise TreeError(
             f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__} "
             f"{wrong[0]!r:.40}; {cure}"
@@ -105,9 +106,9 @@ def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
 def _values(of_trees: ArrayLike) -> NDArray[Any]:
     """Return values of trees as an array, in which missing ones are None or NaN."""
     values = np.asarray(of_trees)
-    if isinstance(of_trees, (list, tuple)) and values.ndim == 1:
-        if any(name_of(value) is None for value in of_trees):
-            return np.array(of_trees, object)  # NumPy turns NaN among strings into a string
+    is_list = isinstance(of_trees, (list, tuple)) and values.ndim == 1
+    if is_list and any(name_of(value) is None for value in cast(Any, of_trees)):
+        return np.array(of_trees, object)  # NumPy turns NaN among strings into a string
     return values
 
 
