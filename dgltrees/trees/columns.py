@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -66,6 +67,16 @@ def name_of(value: Any) -> str | None:
     return str(value)
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words and punctuation of a string in lower case; names with parts are split.
+
+    Example:
+        >>> words_of("Index Scan using x_pkey: getUserName")
+        ['index', 'scan', 'using', 'x', 'pkey', ':', 'get', 'user', 'name']
+    """
+    return _WORD.findall(_CAMEL.sub(" ", text).lower())
+
+
 Kind = Literal["category", "number", "log", "vector", "text", "none"]
 """Kinds of columns: one of several names; a number; a number that is used on a logarithmic scale; a
 list of numbers; words. ``none`` leaves a column out."""
@@ -73,16 +84,21 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 
 _WIDE = 100.0  # positive values over such a range call for logarithms
-_FEW_NAMES = 20  # up to this many different values, names with spaces are still categories
+_FEW_NAMES = 20  # up to this many different values, names of several words are still categories
+_NEW_NAMES = 0.2  # share of names that occur once, above which other trees have many new ones
+_WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, ...]:
     """Infer the kind of each node column from its values.
 
-    Strings are categories. They are texts if they have more than 20 different values and most of
-    these contain several words. Numbers have kind ``log`` if none is negative and the positive ones
-    span orders of magnitude: their 95 % quantile is more than 100 times their 5 % quantile, or the
-    largest is more than 100 times their median. A matrix has a vector for each node.
+    Strings are categories. They are texts if they have more than 20 different values, and most of
+    these contain several words, or several parts such as ``getUserName`` while a fifth of the
+    values occur only once: names of node types are few, and occur often. Numbers have kind ``log``
+    if none is negative and the positive ones span orders of magnitude: their 95 % quantile is more
+    than 100 times their 5 % quantile, or the largest is more than 100 times their median. A matrix
+    has a vector for each node.
 
     Arguments:
         forest: the trees.
@@ -109,9 +125,7 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
     """
     values = np.asarray(values)
     if vocab is not None:
-        names = vocab.names
-        several = sum(" " in each.strip() for each in names)
-        return "text" if len(names) > _FEW_NAMES and 2 * several > len(names) else "category"
+        return _kind_of_names(vocab.names, np.bincount(values[values >= 0], minlength=len(vocab)))
     if values.ndim > 1:
         return "vector"
     if values.dtype.kind in "US":
@@ -122,6 +136,17 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
         return "number"
     low, median, high, largest = np.quantile(positive, [0.05, 0.5, 0.95, 1.0])
     return "log" if high > _WIDE * low or largest > _WIDE * median else "number"
+
+
+def _kind_of_names(names: Sequence[str], counts: NDArray[np.int64]) -> str:
+    """Return whether names that occur so often are categories, or texts."""
+    used = [names[row] for row in np.flatnonzero(counts).tolist()]
+    if len(used) <= _FEW_NAMES:
+        return "category"
+    spaces = sum(" " in each.strip() for each in used)
+    parts = sum(len(words_of(each)) > 1 for each in used)
+    new_ones = (counts == 1).sum() > _NEW_NAMES * len(used)
+    return "text" if max(spaces, parts * new_ones) > len(used) / 2 else "category"
 
 
 def choose_columns(

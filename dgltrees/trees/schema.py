@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.trees.columns import SUBWORDS, Column, name_of
+from dgltrees.trees.columns import SUBWORDS, Column, name_of, words_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.shared import SHARED
@@ -26,8 +25,6 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 
 _TEXT_WORDS = 32
 """The number of words after which a string is cut off."""
-_WORD = re.compile(r"[^\W_]+|[^\w\s]")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -207,16 +204,6 @@ class Schema(Mapping[str, Vocabulary]):
             tree=tree,
             node=node,
         )
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words and punctuation of a string in lower case; names with parts are split.
-
-    Example:
-        >>> words_of("Index Scan using x_pkey: getUserName")
-        ['index', 'scan', 'using', 'x', 'pkey', ':', 'get', 'user', 'name']
-    """
-    return _WORD.findall(_CAMEL.sub(" ", text).lower())
 
 
 def _distinct_names(

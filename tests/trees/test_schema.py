@@ -33,6 +33,8 @@ COLUMNS: dict[str, tuple[Any, str, int]] = {
     "few names": (["a", "b"] * 20, "category", 1),
     "few names with spaces": (["Seq Scan", "Hash Join"] * 20, "category", 1),
     "texts": (TEXTS, "text", 1),
+    "names with parts": ([f"get{chr(65 + i % 25)}_name" for i in range(NODES)], "text", 1),
+    "node types with parts": ([f"Node{chr(65 + i % 21)}Type" for i in range(NODES)], "category", 1),
     "whole numbers": (np.arange(NODES), "number", 1),
     "negative and heavy": (np.r_[-1.0, np.ones(38), 1e9], "number", 1),
     "counts, with zeros": (np.arange(NODES) % 11, "number", 1),
