@@ -93,7 +93,7 @@ def load_checkpoint(
 
     Raises:
         ConfigError: the run had another number of processes, or the file is damaged; the error
-            names the epoch of the state before.
+            names the epoch of the state before, if one can be resumed.
     """
     path, previous = run / _STATE, run / _PREVIOUS
     if not path.exists():  # or a kill came before it was written
@@ -103,9 +103,10 @@ def load_checkpoint(
     try:
         tensors, texts = read_tensors(path)
     except ConfigError as error:
-        if path == previous or not previous.exists():
-            raise
-        progress = json.loads(read_tensors(previous)[1]["state"])["progress"]
+        try:
+            progress = json.loads(read_tensors(previous)[1]["state"])["progress"]
+        except ConfigError:  # damaged too, or missing
+            raise ConfigError(f"{error}; no epoch can be resumed") from None
         raise ConfigError(
             f"{error}; or resume after epoch {progress['epoch']}, step {progress['step']}, with "
             f"the checkpoint before: mv {previous} {path}"

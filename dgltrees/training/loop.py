@@ -157,6 +157,8 @@ class Trainer:
         progress = load_checkpoint(run, self.fabric, self.plain, self.plain_optimizer)
         if progress is not None:
             self.progress = progress
+            if progress.best_epoch:
+                run.weights()  # if they are damaged, the error comes before the remaining epochs
             if self.fabric.is_global_zero:
                 run.write_metrics(progress.history)
                 log_past(self.fabric, progress.history)

@@ -274,7 +274,9 @@ class RunDirectory:
         """
         path = self / "weights.safetensors"
         if not path.exists():
-            raise ConfigError(f"missing weights in {self.path}; let the run finish an epoch")
+            raise ConfigError(
+                f"missing {path.name} in {self.path}; let the run finish an epoch, or restore it"
+            )
         tensors, _ = read_tensors(path)
         with checking(path):
             if names := not_finite(tensors):

@@ -321,6 +321,7 @@ def test_a_damaged_run_is_not_used(
         ("resume.safetensors", lambda p: p.write_bytes(b"{}")),
         ("resume.safetensors", lambda p: save_file({}, p)),
         ("vocabulary/Table.txt", _flip),  # which has no effect to go on
+        ("weights.safetensors", _cut),  # of the best epoch, which no later one may replace
     ],
 )
 def test_a_damaged_run_is_not_resumed(
@@ -338,6 +339,10 @@ def test_the_checkpoint_before_is_named(whole: Path, tmp_path: Path) -> None:
     message = r"; or resume after epoch 2, step 4, with the checkpoint before: mv (\S+) (\S+)$"
     with pytest.raises(ConfigError, match=message) as caught:
         train(_settings(), run)
+    damaged = Path(shutil.copytree(run, tmp_path / "damaged"))
+    _cut(damaged / "resume.previous.safetensors")
+    with pytest.raises(ConfigError, match=r"resume.safetensors is .*; no epoch can be resumed$"):
+        train(_settings(), damaged)
     shutil.move(*str(caught.value).split()[-2:])  # the command in the message
     train(_settings(), run)
     shutil.copy(run / "resume.safetensors", run / "resume.previous.safetensors")

@@ -41,7 +41,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "mee-random": {
         "about": ("One random operation for each character, drawn once; the operations are not "
-                  "learned."),
+                  "learned. The paper has\nseveral such policies: model.policy.seed selects one, "
+                  "and training.seed draws only the weights."),
         "base": "mee", "paper": "Jacob et al. 2018, section 3.1 (random policies)",
         "model": {"policy": {"operations": "random"}},
     },

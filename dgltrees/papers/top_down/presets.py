@@ -24,7 +24,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "tree-lm-msr": {
         "about": ("Sentence completion, Table 1: a language model over the trees of novels "
                   "(CoNLL-U), whose large\nvocabulary is trained by noise-contrastive "
-                  "estimation."),
+                  "estimation. In the paper, 4,000 random sentences of the training\nset are for "
+                  "validation: set data.valid to null and data.valid_fraction to their share."),
         "base": "tree-lm", "paper": "Zhang et al. 2016, Table 1",
         "data": {"train": "msr/train*.conllu", "valid": "msr/valid.conllu", "lower": True,
                  "min_freq": 6, "max_words": 100},
