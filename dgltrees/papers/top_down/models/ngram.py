@@ -87,7 +87,9 @@ class NGram:
             gram, found = _find(order.grams, context * self.words + words)
             longer = np.where(found, order.share[gram], 0.0) + order.rest[context] * p
             p = np.where(seen, longer, p)
-        return np.bincount(owner(forest.sizes - 1), np.log(p), len(forest))
+        scores = np.zeros(len(forest))
+        np.add.at(scores, owner(forest.sizes - 1), np.log(p))
+        return scores
 
     def _positions(self, forest: Forest) -> tuple[Ints, list[Ints]]:
         """Return the words, ``(M,)``, and the n - 1 words before each, the nearest first."""
