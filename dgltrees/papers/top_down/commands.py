@@ -12,6 +12,7 @@ from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses import compress, edge_classifier, scoring, simplify
+from dgltrees.papers.top_down.analyses import ngram as ngrams
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
 from dgltrees.papers.top_down.analyses import sample as sampling
@@ -156,6 +157,36 @@ def cloze(
         write_lines(scoring.answers(asked, scores), out)
     if correct is not None:
         print(json.dumps(scoring.accuracy_of(scores, correct)))
+
+
+def ngram(
+    run: str,
+    *,
+    order: Count = 3,
+    questions: str | None = None,
+    answers: str | None = None,
+    dir: str | None = None,
+) -> None:
+    """Train an n-gram model on the data of a language model: ngram DIR --order 5.
+
+    It has interpolated modified Kneser-Ney smoothing, and the sentences and the vocabulary of the
+    run. Prints its perplexity on the validation sentences as JSON.
+
+    Arguments:
+        run: the run directory of a language model.
+        order: largest number of words of an n-gram.
+        questions: CSV file as for ``dgltrees cloze``; prints the accuracy, with --answers.
+        answers: CSV file with the columns id,answer.
+        dir: folder of the data sets; by default that of the run.
+    """
+    if (questions is None) != (answers is None):
+        given, missing = ("questions", "answers") if questions else ("answers", "questions")
+        raise ConfigError(f"missing --{missing} FILE with --{given}")
+    loaded = load(run)
+    scoring.language_model(loaded)
+    asked = [] if questions is None else read_questions(questions)
+    correct = [] if answers is None else read_answers(answers, asked)
+    print(json.dumps(ngrams.ngram_report(loaded, order, asked, correct, dir)))
 
 
 @resumable

@@ -170,7 +170,11 @@ def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
 
 
 def candidate_scores(
-    run: TrainedModel, questions: Sequence[Question], parser: TrainedModel | None = None
+    run: TrainedModel,
+    questions: Sequence[Question],
+    parser: TrainedModel | None = None,
+    *,
+    score: Score | None = None,
 ) -> CandidateScores:
     """Return the log-probabilities and unknown words of the sentences with each candidate.
 
@@ -180,18 +184,21 @@ def candidate_scores(
         run: a trained language model.
         questions: the questions.
         parser: a trained parser, for models over trees; models over sequences need none.
+        score: scores the sentences in the run's vocabulary instead of the model, without a parser.
 
     Raises:
         ConfigError: the model is over trees and there is no parser, or a run has another task.
     """
-    check(run, parser)
+    if score is None:
+        check(run, parser)
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
     if parser is not None and isinstance(language_model(run), TreeLM):
         forest = parse(parser, forest).forest
-    vocabulary, shape = run.vocabularies["word"], (len(questions), len(_LETTERS))
-    is_unknown = _known_words(run, forest).columns["word"] == vocabulary.encode([UNKNOWN])[0]
+    known, shape = _known_words(run, forest), (len(questions), len(_LETTERS))
+    is_unknown = known.columns["word"] == run.vocabularies["word"].encode([UNKNOWN])[0]
     unknown = np.add.reduceat(is_unknown, forest.offsets[:-1], dtype=np.int64)
-    return CandidateScores(log_probs(run, forest).reshape(shape), unknown.reshape(shape))
+    scores = log_probs(run, forest) if score is None else score(known)
+    return CandidateScores(scores.reshape(shape), unknown.reshape(shape))
 
 
 def _sentence(text: str) -> Sentence:
