@@ -17,48 +17,40 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
-from dgltrees._files import PathLike, draft_folder
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
-from dgltrees.estimators.blend import with_flat_models
 from dgltrees.estimators.drift import compared, training_statistics
 from dgltrees.estimators.ensemble import (
     OF_MEMBERS,
     Ensemble,
     fit_members,
-    member_folder,
-    plain_members,
-    restore_members,
 )
 from dgltrees.estimators.inputs import (
     Trees,
     as_examples,
     group_names,
+    inferred_layout,
     target_columns,
     with_targets,
 )
-from dgltrees.formats.format import RecordLayout, complete_layout
-from dgltrees.formats.records import is_records, listed, single, trees_of_records
+from dgltrees.estimators.saving import SavedEstimator
+from dgltrees.formats.format import RecordLayout
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
-from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
-from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
-from dgltrees.training.rundir import ESTIMATOR, RunDirectory
-from dgltrees.training.trained import TrainedModel, load
+from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.schema import Schema
 
-_STATISTICS = "statistics.safetensors"
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
 )
@@ -117,7 +109,7 @@ def parameters_by_name(init: Init) -> Init:
     return checked
 
 
-class TreeEstimator(BaseEstimator):  # type: ignore[misc]
+class TreeEstimator(SavedEstimator):
     """Base class of the estimators, neural networks over trees with columns or pairs of trees.
 
     Parameters that are None have the value of the preset of the estimator's task. ``dgltrees train
@@ -252,7 +244,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         Arguments:
             X: the trees: a :class:`~dgltrees.Forest`, the result of :func:`~dgltrees.read`,
                 :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
-            y: their targets, one per tree or pair, or a row of several.
+            y: their targets, one per tree or pair, or a row of several: numbers, or for a
+                classifier classes as numbers or strings; several labels are 0 and 1.
             sample_weight: weights of the trees in the loss, which then determines the best epoch;
                 trees of weight 0 are left out.
             groups: the group of each tree, such as its template or file. Trees of one group are
@@ -269,8 +262,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             the estimator itself.
 
         Raises:
-            TreeError: X and y have different lengths, a target is missing or infinite, or the trees
-                cannot be read.
+            TreeError: X and y have different lengths, a target is missing or infinite, some classes
+                are strings and others are not, or the trees cannot be read.
             ConfigError: a setting has no effect or a wrong value.
 
         Example:
@@ -280,24 +273,24 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             >>> model.predict(trees[:2]).shape
             (2,)
         """
-        layout = self._layout(X)
+        classes, layout = self._classes(y), self._layout(X)
         valid = self._validation(validation, layout, "(trees, targets)")
         raw = self._labeled(X, y, layout=layout)
         targets, columns = [*raw.columns], partial(self._tree_columns, y, sample_weight, groups)
         if self.ensemble is not None or self.blend:
-            return fit_members(
-                self,
-                raw,
-                targets,
-                y,
-                layout,
-                columns,
-                {"sample_weight": sample_weight, "groups": groups},
-                validation=validation,
-                on_epoch=on_epoch,
-                out=out,
-            )
-        return self._train(raw, targets, valid, on_epoch, out, layout, columns)
+            given = {"sample_weight": sample_weight, "groups": groups}
+            more: dict[str, Any] = {"validation": validation, "on_epoch": on_epoch, "out": out}
+            fit_members(self, raw, targets, y, layout, columns, given, **more)
+        else:
+            self._train(raw, targets, valid, on_epoch, out, layout, columns)
+        self._set_classes(classes)
+        return self
+
+    def _classes(self, y: ArrayLike) -> Any:
+        """Return the classes of targets in order; None for numbers."""
+
+    def _set_classes(self, values: Any) -> None:
+        """Set the classes of the user, in the order of the model."""
 
     def _tree_columns(
         self, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
@@ -564,35 +557,17 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         set_by = {"data.children_key": self.children_key, **self._more_settings()}
         names = [field.name for field in fields(RecordLayout) if f"data.{field.name}" in set_by]
         layout = RecordLayout(**{name: set_by[f"data.{name}"] for name in names})
-        trees = listed(X)
-        return complete_layout(layout, map(single, trees[:100])) if is_records(trees) else layout
+        return inferred_layout(X, layout)
 
     def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:
-        """Return the trees as examples.
-
-        Arguments:
-            X: the trees.
-            layout: of nested dictionaries; by default that of the fitted run.
-
-        Raises:
-            TreeError: see :func:`~dgltrees.estimators.inputs.as_examples`.
-        """
-        trees = listed(X)
-        if not is_records(trees):
-            return as_examples(trees)
-        layout = layout or self._fitted().settings.data
-        return trees_of_records(trees, layout, self.share)[0]
+        """Return the trees as examples; the default layout is that of the fitted run."""
+        return as_examples(X, layout or self._fitted().settings.data, self.share)
 
     def _temporary(self) -> Path:
         """Make a folder that is deleted with the estimator."""
         folder = tempfile.mkdtemp(prefix="dgltrees-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
-
-    def _open(self, folder: PathLike) -> None:
-        """Load the trained run of a directory."""
-        run = with_flat_models(load(folder), folder)
-        self._take(run, run.directory.metrics(), run.directory.result())
 
     def _take(
         self, run: TrainedModel | Ensemble, history: list[dict[str, Any]], result: dict[str, Any]
@@ -740,79 +715,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return Bunch(
             importances=losses, importances_mean=losses.mean(1), importances_std=losses.std(1)
         )
-
-    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder, which ``load`` and the command line read.
-
-        Arguments:
-            path: the folder.
-            overwrite: replace a model that :meth:`save` wrote there.
-
-        Raises:
-            ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
-        """
-        run, target = self._fitted(), Path(path)
-        is_saved = (target / ESTIMATOR).exists()
-        if target.exists() and not (overwrite and is_saved):
-            cure = "write overwrite=True to replace it" if is_saved else "choose another folder"
-            raise ConfigError(f"expected a new folder, got {target}, which exists; {cure}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with draft_folder(target.parent, target.name) as draft:
-            folder = draft / target.name
-            run.save(folder, self.history_, self.result_)
-            if not hasattr(self, "members_"):  # which have theirs
-                tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
-                write_tensors(folder / _STATISTICS, tensors, {})
-            values = {"class": type(self).__name__, **self._plain()}
-            RunDirectory(folder).write_values(ESTIMATOR, values)
-            if is_saved:
-                target.rename(draft / "replaced")
-            folder.rename(target)
-
-    def _plain(self) -> dict[str, Any]:
-        """Return parameters and fitted attributes as JSON values."""
-        parameters = self.get_params()
-        if isinstance(self.random_state, np.random.RandomState):
-            parameters["random_state"] = self.run_.settings.training.seed
-        members = plain_members(self) if self.ensemble is not None else {}
-        return {"parameters": plain(parameters), **members}
-
-    @classmethod
-    def load(cls, path: PathLike) -> Any:
-        """Load a fitted estimator.
-
-        Arguments:
-            path: a folder that :meth:`save` wrote.
-
-        Returns:
-            the estimator.
-
-        Raises:
-            ConfigError: the folder has no estimator, one of another class, or a damaged one.
-        """
-        folder = RunDirectory(path)
-        if not (folder / ESTIMATOR).exists():
-            raise ConfigError(
-                f"expected a folder that {cls.__name__}.save wrote, got {path}, without {ESTIMATOR}"
-            )
-        values = folder.values(ESTIMATOR)
-        with checking(folder / ESTIMATOR):
-            name, parameters = values["class"], values["parameters"]
-        if name != cls.__name__:
-            raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
-        estimator = cls(**parameters)
-        if "members" in values:
-            places = (member_folder(path, k) for k in range(values["members"]))
-            restore_members(estimator, [cls.load(place) for place in places], values)
-        else:
-            estimator._open(folder.path)
-            tensors, _ = read_tensors(folder / _STATISTICS)
-            estimator._statistics = {name: tensor.numpy() for name, tensor in tensors.items()}
-        estimator._restore(values)
-        return estimator
-
-    def _restore(self, values: Mapping[str, Any]) -> None:
-        """Set fitted attributes from the values of :meth:`_plain`."""
 
 
 def _continued(settings: Settings, start: TrainedModel) -> Settings:

@@ -24,14 +24,12 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.flat import FlatFeatures
 from dgltrees.estimators.means import mean_outputs, predicts_logarithms
-from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.records import is_records, trees_of_records
 from dgltrees.tasks.task import Columns
 from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.trained import TrainedModel
-from dgltrees.trees import LabeledTrees, Vocabulary
+from dgltrees.trees import LabeledTrees
 from dgltrees.trees.columns import SUBWORDS
-from dgltrees.trees.schema import Schema
 from dgltrees.trees.shared import SHARED
 
 MODELS = ("networks", "boosting", "extra_trees")
@@ -156,14 +154,8 @@ class Blend(TrainedModel):
         """Write a run directory, and the table and targets that the other models learn from."""
         super().save(path, history, result)
         flat = self.flat
-        schema = flat.features.schema_
         texts = {
-            "features": flat.features.features,
-            "schema": schema.to_dict(),
-            "vocabularies": {name: [v.names, v.unknown] for name, v in schema.items()},
-            "frequent": {name: ids.tolist() for name, ids in flat.features.frequent_.items()},
-            "names": flat.features.feature_names_out_.tolist(),
-            "varying": flat.features.varying_.tolist(),
+            **flat.features._to_dict(),
             "classes": flat.classes,
             "logarithms": flat.logarithms,
             "seed": flat.seed,
@@ -191,16 +183,7 @@ def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
     tensors, texts = read_tensors(path)
     with checking(path):
         values = json.loads(texts["values"])
-        features = FlatFeatures(features=values["features"])
-        vocabs = {
-            name: Vocabulary(names, unknown=unknown, frozen=True)
-            for name, (names, unknown) in values["vocabularies"].items()
-        }
-        features.layout_ = RecordLayout()
-        features.schema_ = Schema.from_dict(vocabs, values["schema"])
-        features.frequent_ = {n: np.array(i, np.int64) for n, i in values["frequent"].items()}
-        features.feature_names_out_ = np.array(values["names"], object)
-        features.varying_ = np.array(values["varying"], np.int64)
+        features = FlatFeatures._from_dict(values)
         arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
         expected, shares = arrays.pop("predictions"), values["shares"]
         version = values["scikit-learn"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.class_weight import compute_sample_weight
 
-from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
 from dgltrees.estimators.conformal import class_sets
@@ -82,53 +81,10 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             )
         return np.asarray(of_classes if weights is None else weights * of_classes)
 
-    def fit(
-        self,
-        X: Trees,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-        validation: tuple[Trees, ArrayLike] | None = None,
-        on_epoch: Callable[[dict[str, Any]], None] | None = None,
-        out: PathLike | None = None,
-    ) -> Any:
-        """Train on trees.
-
-        Arguments:
-            X: the trees.
-            y: their classes, numbers or strings; or ``(n_trees, n_labels)`` of 0 and 1.
-            sample_weight: weights of the trees in the loss, which then determines the best epoch;
-                trees of weight 0 are left out.
-            groups: the group of each tree; see :meth:`TreeEstimator.fit
-                <dgltrees.estimators.base.TreeEstimator.fit>`.
-            validation: trees and classes that determine which epoch is kept, and with ``patience``
-                when to stop.
-            on_epoch: a function that is called with the metrics of each epoch; an exception from it
-                stops the training, such as Optuna's ``TrialPruned``.
-            out: the run directory to train in, which can be resumed; default: no file is written.
-
-        Returns:
-            the estimator itself.
-
-        Raises:
-            TreeError: X and y have different lengths, the trees cannot be read, or some classes are
-                strings and others are not.
-            ConfigError: a setting has no effect or a wrong value.
-
-        Example:
-            >>> from dgltrees import TreeClassifier
-            >>> trees = [{"op": "not", "children": [{"op": op}]} for op in ["and", "or"] * 10]
-            >>> model = TreeClassifier(epochs=1).fit(trees, ["a", "b"] * 10)
-            >>> model.classes_, model.predict_proba(trees[:1]).shape
-            (array(['a', 'b'], dtype='<U1'), (1, 2))
-        """
-        more: dict[str, Any] = {"validation": validation, "on_epoch": on_epoch, "out": out}
+    def _classes(self, y: ArrayLike) -> NDArray[Any]:
+        """Return the classes of targets in order; for several labels False and True."""
         several = np.ndim(y) == 2 and np.shape(y)[1] > 1
-        values = np.array([False, True]) if several else _unique(y)
-        super().fit(X, y, sample_weight, groups=groups, **more)
-        self._set_classes(values)
-        return self
+        return np.array([False, True]) if several else _unique(y)
 
     def partial_fit(  # type: ignore[override]
         self,
@@ -235,6 +191,13 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         Returns:
             ``(n_trees, n_classes)``, in the order of ``classes_``; for several labels the
             probability of each, ``(n_trees, n_labels)``.
+
+        Example:
+            >>> from dgltrees import TreeClassifier
+            >>> trees = [{"op": "not", "children": [{"op": op}]} for op in ["and", "or"] * 10]
+            >>> model = TreeClassifier(epochs=1).fit(trees, ["a", "b"] * 10)
+            >>> model.classes_, model.predict_proba(trees[:1]).shape
+            (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
         outputs = self._outputs(X)
         schema = self.run_.vocabularies

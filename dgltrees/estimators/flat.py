@@ -11,15 +11,21 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dgltrees.errors import ConfigError, settings_called
-from dgltrees.estimators.inputs import Trees, as_examples, target_columns, with_targets
-from dgltrees.formats.format import RecordLayout, complete_layout
-from dgltrees.formats.records import is_records, listed, single, trees_of_records
+from dgltrees.estimators.inputs import (
+    Trees,
+    as_examples,
+    inferred_layout,
+    target_columns,
+    with_targets,
+)
+from dgltrees.formats.format import RecordLayout
 from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
 from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import input_examples
 from dgltrees.tasks.custom_trees.settings import CustomTreesData
-from dgltrees.trees import LabeledTrees
+from dgltrees.trees import LabeledTrees, Vocabulary
+from dgltrees.trees.schema import Schema
 
 _CALLED = {"data.features": "features"}
 
@@ -79,11 +85,8 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Trees, y: Any = None, **unread: Any) -> NDArray[np.float64]:
         """Learn from trees, see :meth:`fit`, and return their features, ``(n, features)``."""
-        trees = listed(X)
-        self.layout_ = RecordLayout(children_key=self.children_key)
-        if is_records(trees):
-            self.layout_ = complete_layout(self.layout_, map(single, trees[:100]))
-        raw = self._raw(X)
+        self.layout_ = inferred_layout(X, RecordLayout(children_key=self.children_key))
+        raw = as_examples(X, self.layout_, self.share)
         data = self._examples(raw, None)
         if y is not None:
             raw = with_targets(raw, target_columns(y))
@@ -111,7 +114,8 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TreeError: the trees cannot be read, or have none of the columns.
         """
         check_is_fitted(self)
-        _, table = flat_features(self._examples(self._raw(X), self.schema_), self.frequent_)
+        data = self._examples(as_examples(X, self.layout_, self.share), self.schema_)
+        _, table = flat_features(data, self.frequent_)
         return table[:, self.varying_]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -119,12 +123,27 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.feature_names_out_
 
-    def _raw(self, X: Trees) -> LabeledTrees:
-        """Return the trees with all their columns."""
-        trees = listed(X)
-        if is_records(trees):
-            return trees_of_records(trees, self.layout_, self.share)[0]
-        return as_examples(trees)
+    def _to_dict(self) -> dict[str, Any]:
+        """Return the fitted transformer of a forest as JSON values."""
+        return {
+            "features": plain(self.features),
+            "schema": self.schema_.to_dict(),
+            "vocabularies": {name: [v.names, v.unknown] for name, v in self.schema_.items()},
+            "frequent": {name: ids.tolist() for name, ids in self.frequent_.items()},
+            "names": self.feature_names_out_.tolist(),
+            "varying": self.varying_.tolist(),
+        }
+
+    @classmethod
+    def _from_dict(cls, values: Mapping[str, Any]) -> FlatFeatures:
+        """Return the fitted transformer of :meth:`_to_dict`."""
+        flat, vocabs = cls(features=values["features"]), values["vocabularies"]
+        names = {n: Vocabulary(v, unknown=u, frozen=True) for n, (v, u) in vocabs.items()}
+        flat.layout_, flat.schema_ = RecordLayout(), Schema.from_dict(names, values["schema"])
+        flat.frequent_ = {n: np.array(i, np.int64) for n, i in values["frequent"].items()}
+        flat.feature_names_out_ = np.array(values["names"], object)
+        flat.varying_ = np.array(values["varying"], np.int64)
+        return flat
 
     def _examples(self, raw: LabeledTrees, schema: Any) -> LabeledTrees:
         """Return the trees, encoded by a schema; None to infer one."""

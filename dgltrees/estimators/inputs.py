@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.lines import gather
+from dgltrees.formats.records import is_records, listed, single, trees_of_records
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.columns import name_of
 
@@ -30,12 +32,26 @@ as scikit-learn's splits return; or a sequence of nested dictionaries, also as a
 as an array or table with one column."""
 
 
-def as_examples(X: Trees) -> LabeledTrees:
+def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
+    """Complete the layout of nested dictionaries by the first of them; return others unchanged."""
+    trees = listed(X)
+    return complete_layout(layout, map(single, trees[:100])) if is_records(trees) else layout
+
+
+def as_examples(X: Trees, layout: RecordLayout, share: bool | None) -> LabeledTrees:
     """Return trees, or pairs of trees, as one data set without targets.
+
+    Arguments:
+        X: the trees.
+        layout: the layout of nested dictionaries.
+        share: whether a dictionary that occurs several times in a tree is one node.
 
     Raises:
         TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
     """
+    X = listed(X)
+    if is_records(X):
+        return trees_of_records(cast(Any, X), layout, share)[0]
     if isinstance(X, (Forest, LabeledTrees, TreePairs)):
         parts = [X]
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):

@@ -160,9 +160,9 @@ class CustomTreesTask(Task):
             Examples with encoded inputs, and with targets in the column ``"target"``.
 
         Raises:
-            TreeError: a training tree has no target, a value is not a target of the task, the trees
-                do not have the columns of the schema, or they are single trees instead of pairs or
-                pairs instead of single trees.
+            TreeError: a training tree has no target, or no group to rank it in, a value is not a
+                target of the task, the trees do not have the columns of the schema, or they are
+                single trees instead of pairs or pairs instead of single trees.
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
@@ -206,7 +206,14 @@ class CustomTreesTask(Task):
             texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
             places = found if texts else {}
             read = replace(read, columns={**read.columns, **places, **_ids(raw)})
-        return with_targets(read, targets, nodes=self.nodes)
+        read = with_targets(read, targets, nodes=self.nodes)
+        return self._with_more(read, raw, settings, file, labeled)
+
+    def _with_more(
+        self, read: LabeledTrees, raw: LabeledTrees, settings: Any, file: Any, labeled: bool
+    ) -> LabeledTrees:
+        """Return the encoded examples with the columns that only this task has."""
+        return read
 
     def _row_error(
         self, message: str, row: int, raw: LabeledTrees, file: PathLike | None

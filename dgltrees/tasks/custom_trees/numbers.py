@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models.classifier import Classifier
@@ -30,7 +29,7 @@ from dgltrees.tasks.custom_trees.settings import (
     PairNumbersModel,
 )
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import LOSS, Columns, Metric, Names
+from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import Schema
 
@@ -69,21 +68,10 @@ class NumbersTask(CustomTreesTask):
         head = NodeNumberTargets if of_nodes else NumberTargets
         return make_model(model, schema, head, count=count)
 
-    def examples(
-        self,
-        raw: LabeledTrees,
-        settings: Any,
-        names: Names,
-        file: PathLike | None = None,
-        *,
-        labeled: bool = True,
+    def _with_more(
+        self, read: LabeledTrees, raw: LabeledTrees, settings: Any, file: Any, labeled: bool
     ) -> LabeledTrees:
-        """Encode the inputs, targets and node targets of trees.
-
-        See :meth:`CustomTreesTask.examples`. Node targets are in the column
-        :data:`~dgltrees.models.node_targets.NODE_TARGET` of the nodes.
-        """
-        read = super().examples(raw, settings, names, file, labeled=labeled)
+        """Add :data:`~dgltrees.models.node_targets.NODE_TARGET` to the nodes."""
         name, wanted = read.node_target, node_target(settings)
         if name != wanted:
             raise ConfigError(

@@ -70,21 +70,10 @@ class RankTask(CustomTreesTask):
         numbers = read_numbers(array, column, error)
         return -numbers if settings.best == "lowest" else numbers
 
-    def examples(
-        self,
-        raw: LabeledTrees,
-        settings: Any,
-        names: Names,
-        file: PathLike | None = None,
-        *,
-        labeled: bool = True,
+    def _with_more(
+        self, read: LabeledTrees, raw: LabeledTrees, settings: Any, file: Any, labeled: bool
     ) -> LabeledTrees:
-        """Return examples with their groups; see :meth:`CustomTreesTask.examples`.
-
-        Raises:
-            TreeError: as there, or a training tree has no group.
-        """
-        read = super().examples(raw, settings, names, file, labeled=labeled)
+        """Add the groups of the trees; raise TreeError if a training tree has none."""
         values = target_values(raw, settings.group, nodes=False, inputs=read.inputs)
         training = not read.targets.frozen
         if training and values is None:
