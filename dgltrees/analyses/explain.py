@@ -27,6 +27,7 @@ from dgltrees.tasks.trees import TreeTask
 from dgltrees.training.trained import Source, TrainedModel
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch
+from dgltrees.trees.columns import name_of
 from dgltrees.trees.shared import SHARED
 
 _SHOWN_NODES = 60  # the repr draws smaller trees, and lists the strongest nodes of larger ones
@@ -137,11 +138,13 @@ class Explanation:
             by: see :meth:`draw`.
         """
         of = "" if self.node is None else f" of node {self.node}"
-        number = "its contribution to the prediction; a negative one lowers it"
+        positive = self.column_names == _ADDITIVE and (self.nodes >= 0).all()  # of logarithms
+        lowers = "" if positive else "; a negative one lowers it"
+        number = f"its contribution to the prediction{lowers}"
         if by == "subtrees":
             number = "the decrease of the prediction if the node and its descendants have no input"
         elif by != "nodes":
-            number = f"the contribution of its {by} to the prediction; a negative one lowers it"
+            number = f"the contribution of its {by} to the prediction{lowers}"
         origin = (
             f"; {self.baseline:.4g} if all nodes were empty; the nodes contribute about the "
             f"difference, {self.nodes.sum():+.4g}"
@@ -268,10 +271,10 @@ def explain(
     of_classes = len(one.target_names) < 2 and len(prediction) > 1
     if target is None:
         index = int(prediction.argmax()) if of_classes else 0
-    elif target in names:
-        index = names.index(target)
+    elif (name := name_of(target)) in names:
+        index = names.index(name)
     else:
-        raise ConfigError(f"expected a target of {', '.join(names)}, got {target!r}")
+        raise ConfigError(f"expected a target of {', '.join(map(repr, names))}, got {target!r}")
 
     def answer(each: Classifier, batch: TreeBatch) -> Tensor:
         return every(each, batch)[:, index]

@@ -34,7 +34,13 @@ from dgltrees.estimators.ensemble import (
     plain_members,
     restore_members,
 )
-from dgltrees.estimators.inputs import Trees, as_examples, target_columns, with_targets
+from dgltrees.estimators.inputs import (
+    Trees,
+    as_examples,
+    group_names,
+    target_columns,
+    with_targets,
+)
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
 from dgltrees.settings import nearest
@@ -47,11 +53,12 @@ from dgltrees.tasks.splits import split_examples
 from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
-from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.rundir import ESTIMATOR, RunDirectory
 from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import LabeledTrees
+from dgltrees.trees.schema import Schema
 
-_FILE, _STATISTICS = "estimator.json", "statistics.safetensors"
+_STATISTICS = "statistics.safetensors"
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
 )
@@ -162,7 +169,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         blend_weights_: with ``blend``, the weights of ``networks``, ``boosting`` and
             ``extra_trees``.
         history_: the metrics of each epoch.
-        result_: the metrics of the best epoch, and those of baselines without trees.
+        result_: the metrics of the best epoch, with the final probabilities of classes, and those
+            of baselines without trees.
         n_features_in_: the number of input columns.
         feature_names_in_: the names of the input columns.
     """
@@ -297,17 +305,14 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the columns of the trees for the training: ``weight``, ``group``, or neither.
 
         Raises:
-            ConfigError: see :meth:`_weights`; groups are not one per tree, or there is only one.
+            ConfigError: see :meth:`_weights` and
+                :func:`~dgltrees.estimators.inputs.group_names`; or there is only one group.
         """
         columns: dict[str, NDArray[Any]] = {}
         if (weights := self._weights(y, sample_weight)) is not None:
             columns["weight"] = weights
         if groups is not None:
-            count, names = len(cast(Any, y)), np.asarray(groups)
-            if names.shape != (count,):
-                raise ConfigError(
-                    f"expected groups to be one per tree, ({count},), got the shape {names.shape}"
-                )
+            names = group_names(groups, len(cast(Any, y)))
             columns["group"] = np.unique(names.astype(str), return_inverse=True)[1]
             if not columns["group"].any():
                 raise ConfigError(f"expected at least two groups, got only {names.tolist()[0]!r}")
@@ -344,10 +349,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _one_pass(self, X: Trees, y: ArrayLike, more: Mapping[str, Any], **options: Any) -> Any:
         """Call :meth:`fit` for one epoch with the settings ``more``, from the current weights."""
-        if self.ensemble is not None:
+        if self.ensemble is not None or self.blend:
             raise ConfigError(
-                f"expected ensemble=None for partial_fit, got {self.ensemble!r}: the members would "
-                "continue on trees of other folds"
+                f"expected one network for partial_fit, got ensemble={self.ensemble!r} and "
+                f"blend={self.blend!r}: members would continue on trees of other folds; leave both "
+                "out"
             )
         given = self.get_params(deep=False)
         settings = {**self._more_settings(), **_ONE_PASS, **more}
@@ -440,10 +446,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             names = None
             if start is not None:
                 settings, names = _continued(settings, start), start.vocabularies
-            learned, read_valid = task.examples(raw, settings.data, names), None
-            known = task.is_labeled(task.targets(learned)).reshape(len(learned), -1).any(1)
-            if not known.all():  # which the schema of another fit allows
-                raise TreeError("missing target; add it", tree=int(known.argmin()))
+            learned, read_valid = self._learned(raw, settings, names), None
             of_trees = columns()
             learned = replace(learned, columns={**learned.columns, **of_trees})
             if "weight" in of_trees:
@@ -476,6 +479,27 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     self._take(*train_in_memory(settings, splits, **calls))
             self._statistics = training_statistics(cast(TrainedModel, self.run_), splits)
         return self
+
+    def _learned(self, raw: LabeledTrees, settings: Settings, names: Schema | None) -> LabeledTrees:
+        """Return the training trees, encoded by the schema ``names`` or, with None, by a new one.
+
+        Raises:
+            TreeError: a target is missing, or negative with ``log_target``.
+        """
+        task = cast(CustomTreesTask, settings.task)
+        learned = task.examples(raw, settings.data, names)
+        targets = task.targets(learned).reshape(len(learned), -1)
+        known, negative = task.is_labeled(targets).any(1), (targets < 0).any(1)
+        if not known.all():  # which the schema of another fit allows
+            raise TreeError("missing target; add it", tree=int(known.argmin()))
+        if settings.model.get("log_target") and negative.any():
+            row = int(negative.argmax())
+            raise TreeError(
+                f"expected targets of at least 0 with log_target, got {np.nanmin(targets[row]):g}; "
+                "correct it, or leave log_target out",
+                tree=row,
+            )
+        return learned
 
     def _names_of_settings(self) -> Any:
         """Return a context in which errors call settings by the arguments of the estimator."""
@@ -728,7 +752,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
         """
         run, target = self._fitted(), Path(path)
-        is_saved = (target / _FILE).exists()
+        is_saved = (target / ESTIMATOR).exists()
         if target.exists() and not (overwrite and is_saved):
             cure = "write overwrite=True to replace it" if is_saved else "choose another folder"
             raise ConfigError(f"expected a new folder, got {target}, which exists; {cure}")
@@ -740,7 +764,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                 tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
                 write_tensors(folder / _STATISTICS, tensors, {})
             values = {"class": type(self).__name__, **self._plain()}
-            RunDirectory(folder).write_values(_FILE, values)
+            RunDirectory(folder).write_values(ESTIMATOR, values)
             if is_saved:
                 target.rename(draft / "replaced")
             folder.rename(target)
@@ -767,12 +791,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             ConfigError: the folder has no estimator, one of another class, or a damaged one.
         """
         folder = RunDirectory(path)
-        if not (folder / _FILE).exists():
+        if not (folder / ESTIMATOR).exists():
             raise ConfigError(
-                f"expected a folder that {cls.__name__}.save wrote, got {path}, without {_FILE}"
+                f"expected a folder that {cls.__name__}.save wrote, got {path}, without {ESTIMATOR}"
             )
-        values = folder.values(_FILE)
-        with checking(folder / _FILE):
+        values = folder.values(ESTIMATOR)
+        with checking(folder / ESTIMATOR):
             name, parameters = values["class"], values["parameters"]
         if name != cls.__name__:
             raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")

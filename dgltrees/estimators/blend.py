@@ -262,12 +262,12 @@ def blend_members(
     for k, member in enumerate(members):
         rows, others = np.flatnonzero(folds != k), trees.select(np.flatnonzero(folds == k))
         mine = clone(features)
-        table = mine.fit_transform(trees.select(rows)).astype(np.float32)
         seed = int(random.randint(2**31 - 1))
-        flats.append(FlatModels(mine, table, y[rows], weights[rows], seed=seed, **more))
-        with warnings.catch_warnings():  # which are about new trees of users
+        with warnings.catch_warnings():  # which are about new trees of users, or given before
             warnings.simplefilter("ignore")
+            table = mine.fit_transform(trees.select(rows)).astype(np.float32)
             encoded = member.run_.examples(others, labeled=False)
+        flats.append(FlatModels(mine, table, y[rows], weights[rows], seed=seed, **more))
         each = [member.run_.outputs(encoded), *flats[-1].outputs(_table(mine, others))]
         of_folds.append(np.stack([_answers(columns, y[folds == k]) for columns in each], 1))
     order = np.concatenate([np.flatnonzero(folds == k) for k in range(len(members))])

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Trans
 from sklearn.utils.class_weight import compute_sample_weight
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
 from dgltrees.estimators.conformal import class_sets
 from dgltrees.estimators.inputs import Trees
@@ -58,8 +58,20 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         weights = super()._weights(y, sample_weight)
         if self.class_weight is None:
             return weights
+        given, labels = self.class_weight, y
+        if np.ndim(y) == 1:  # the index of each class: scikit-learn takes "10" for a number
+            classes, labels = np.unique(np.asarray(y), return_inverse=True)
+            names = classes.tolist()
+            if isinstance(given, Mapping):
+                others = [name for name in given if name not in names]
+                given = {k: given[name] for k, name in enumerate(names) if name in given}
+                if others and len(given) < len(names):
+                    raise ConfigError(
+                        f"expected class_weight to name the classes {names!r:.80}, got "
+                        f"{others[0]!r}"
+                    )
         try:
-            of_classes = compute_sample_weight(self.class_weight, y)
+            of_classes = compute_sample_weight(given, labels)
         except ValueError as error:
             raise ConfigError(f"cannot use class_weight {self.class_weight!r}: {error}") from None
         wrong = of_classes[~(np.isfinite(of_classes) & (of_classes >= 0))]
@@ -100,7 +112,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             the estimator itself.
 
         Raises:
-            TreeError: X and y have different lengths, or the trees cannot be read.
+            TreeError: X and y have different lengths, the trees cannot be read, or some classes are
+                strings and others are not.
             ConfigError: a setting has no effect or a wrong value.
 
         Example:
@@ -111,9 +124,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             (array(['a', 'b'], dtype='<U1'), (1, 2))
         """
         more: dict[str, Any] = {"validation": validation, "on_epoch": on_epoch, "out": out}
-        super().fit(X, y, sample_weight, groups=groups, **more)
         several = np.ndim(y) == 2 and np.shape(y)[1] > 1
-        values = np.array([False, True]) if several else np.unique(np.asarray(y))
+        values = np.array([False, True]) if several else _unique(y)
+        super().fit(X, y, sample_weight, groups=groups, **more)
         self._set_classes(values)
         return self
 
@@ -143,7 +156,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             ConfigError: the first call lacks ``classes``, or a later one has other classes.
         """
         more: dict[str, Any] = {}
-        values = None if classes is None else np.unique(np.asarray(classes))
+        values = None if classes is None else _unique(classes)
         if hasattr(self, "run_"):
             before: list[Any] = self.classes_.tolist()
             if values is not None and values.tolist() != before:
@@ -265,6 +278,25 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         self.classes_ = np.array(values["classes"])
+
+
+def _unique(classes: ArrayLike) -> NDArray[Any]:
+    """Return the different classes in order, without missing ones.
+
+    Raises:
+        TreeError: some of them are strings, and others are not.
+    """
+    values = np.asarray(classes, object if isinstance(classes, (list, tuple)) else None)
+    if values.dtype == object:
+        known = [value for value in values.ravel().tolist() if name_of(value) is not None]
+        kinds = {isinstance(value, str): value for value in known}
+        if len(kinds) > 1:
+            raise TreeError(
+                f"expected classes of one type, got {kinds[False]!r} and {kinds[True]!r}; write "
+                "[str(each) for each in y]"
+            )
+        values = np.asarray(known)
+    return np.unique(values)
 
 
 class TreeEncoder(

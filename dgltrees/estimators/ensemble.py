@@ -21,6 +21,7 @@ from dgltrees.estimators.blend import MODELS, blend_members
 from dgltrees.estimators.means import mean_outputs, predicts_logarithms
 from dgltrees.formats.format import RecordLayout
 from dgltrees.settings.layers import Settings
+from dgltrees.tasks.custom_trees.leaks import WARNING as LEAKS
 from dgltrees.tasks.task import Columns
 from dgltrees.trees import LabeledTrees
 
@@ -182,7 +183,7 @@ def fit_members(
     single = clone(estimator).set_params(ensemble=None, blend=False, random_state=seed)
     with estimator._names_of_settings():
         settings = single._settings(trees, targets, layout)
-        learned = settings.task.examples(trees, settings.data, None)
+        learned = single._learned(trees, settings, None)
     learned = replace(learned, columns={**learned.columns, **columns()})
     classes = learned.targets.names
     random = np.random.RandomState(seed % 2**32)
@@ -203,14 +204,16 @@ def fit_members(
         if classes:  # one that occurs in one fold alone is a class of all members
             member.classes_ = np.unique(np.asarray(y))
         try:
-            member.fit(
-                trees.select(rows),
-                _safe_indexing(y, rows),
-                **{name: _safe_indexing(values, rows) for name, values in given.items()},
-                validation=validation,
-                on_epoch=None if on_epoch is None else _with_member(on_epoch, k),
-                out=None if out is None else member_folder(out, k),
-            )
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", LEAKS)  # all trees have been checked
+                member.fit(
+                    trees.select(rows),
+                    _safe_indexing(y, rows),
+                    **{name: _safe_indexing(values, rows) for name, values in given.items()},
+                    validation=validation,
+                    on_epoch=None if on_epoch is None else _with_member(on_epoch, k),
+                    out=None if out is None else member_folder(out, k),
+                )
         except KeyboardInterrupt:
             if not members:
                 raise

@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dgltrees.errors import settings_called
-from dgltrees.estimators.inputs import Trees, as_examples
+from dgltrees.errors import ConfigError, settings_called
+from dgltrees.estimators.inputs import Trees, as_examples, target_columns, with_targets
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
+from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
+from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import input_examples
 from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.trees import LabeledTrees
+
+_CALLED = {"data.features": "features"}
 
 
 class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,7 +66,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Arguments:
             X: the trees, or pairs of trees, as an estimator takes them.
-            y: has no effect.
+            y: the targets, for a warning of columns that are nearly equal to them.
 
         Returns:
             the transformer itself.
@@ -70,7 +74,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             TreeError: the trees cannot be read.
         """
-        self.fit_transform(X)
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Trees, y: Any = None, **unread: Any) -> NDArray[np.float64]:
@@ -79,7 +83,13 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.layout_ = RecordLayout(children_key=self.children_key)
         if is_records(trees):
             self.layout_ = complete_layout(self.layout_, map(single, trees[:100]))
-        data = self._examples(X, None)
+        raw = self._raw(X)
+        data = self._examples(raw, None)
+        if y is not None:
+            raw = with_targets(raw, target_columns(y))
+        targets = {} if y is None else raw.columns
+        with settings_called(_CALLED):
+            warn_of_leaks(raw, data.inputs, targets, [*targets], self.features)
         self.schema_ = data.schema
         self.frequent_ = frequent_names(data)
         names, table = flat_features(data, self.frequent_)
@@ -101,7 +111,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TreeError: the trees cannot be read, or have none of the columns.
         """
         check_is_fitted(self)
-        _, table = flat_features(self._examples(X, self.schema_), self.frequent_)
+        _, table = flat_features(self._examples(self._raw(X), self.schema_), self.frequent_)
         return table[:, self.varying_]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -109,15 +119,22 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.feature_names_out_
 
-    def _examples(self, X: Trees, schema: Any) -> LabeledTrees:
-        """Return the trees, encoded by a schema; None to infer one."""
+    def _raw(self, X: Trees) -> LabeledTrees:
+        """Return the trees with all their columns."""
         trees = listed(X)
         if is_records(trees):
-            raw, _ = trees_of_records(trees, self.layout_, self.share)
-        else:
-            raw = as_examples(trees)
-        with settings_called({"data.features": "features"}):
-            settings = CustomTreesData(features=self.features, target="")  # type: ignore[arg-type]
+            return trees_of_records(trees, self.layout_, self.share)[0]
+        return as_examples(trees)
+
+    def _examples(self, raw: LabeledTrees, schema: Any) -> LabeledTrees:
+        """Return the trees, encoded by a schema; None to infer one."""
+        with settings_called(_CALLED):
+            if isinstance(self.features, str):
+                raise ConfigError(
+                    f"expected features to be a list of strings, got {self.features!r}; write "
+                    f"features=[{self.features!r}]"
+                )
+            settings = CustomTreesData(features=plain(self.features), target="")
             data = input_examples(raw, settings, schema)
         if schema is None:
             for vocab in data.schema.vocabs.values():

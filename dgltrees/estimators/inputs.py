@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.columns import name_of
@@ -47,13 +48,23 @@ def as_examples(X: Trees) -> LabeledTrees:
         elif isinstance(X, dict):
             got, cure = f"a single dictionary {X!r:.40}", "; wrap it in a list: [tree]"
         elif isinstance(X, (str, PurePath)):
+            is_json = str(X).lstrip().startswith(("[", "{"))
             cure = f"; dgltrees.read({str(X)!r}) has the trees of a file"
+            cure = "; parse it with json.loads" if is_json else cure
+        elif hasattr(X, "columns"):
+            got = f"a {type(X).__name__} with the columns {', '.join(map(str, X.columns)):.200}"
+            cure = "; pass a list of nested dictionaries, or the column that has them"
+            cure += " (of a row per node, dgltrees.trees.builders.from_table makes a Forest)"
         raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}{cure}")
-    wrong = [each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))]
+    wrong: list[Any] = [
+        each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))
+    ]
     if wrong:
+        cure = "Forest.from_objects makes a forest of objects"
+        cure = "parse each with json.loads" if isinstance(wrong[0], str) else cure
         raise TreeError(
-            f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__}; "
-            "Forest.from_objects makes a forest of objects"
+            f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__} "
+            f"{wrong[0]!r:.40}; {cure}"
         )
     examples = gather(map(_single, parts))
     if not len(examples):
@@ -69,19 +80,56 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 
 def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
+    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``.
+
+    Raises:
+        TreeError: there are none, they have another shape, or they are times.
+    """
     names = [str(name) for name in getattr(y, "columns", [])]
     if y is None:
         raise TreeError("missing targets y")
-    values = np.asarray(y)
+    values = _values(y)
+    first = values.flat[0] if values.size else None
+    if values.dtype.kind in "mM" or isinstance(first, timedelta):
+        raise TreeError(
+            f"expected numbers or classes as y, got times, {first!r}, whose unit is hidden; give "
+            "seconds, such as y.dt.total_seconds() of a Series (of dates, since one of them)"
+        )
     if values.ndim == 1:
-        if isinstance(y, (list, tuple)) and any(name_of(value) is None for value in y):
-            values = np.array(y, object)  # NumPy turns NaN among strings into a string
         return {"target": values}
     if values.ndim != 2 or not values.shape[1]:
         raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
     names = names or [f"target_{k}" for k in range(values.shape[1])]
     return {name: values[:, k] for k, name in enumerate(names)}
+
+
+def _values(of_trees: ArrayLike) -> NDArray[Any]:
+    """Return values of trees as an array, in which missing ones are None or NaN."""
+    values = np.asarray(of_trees)
+    is_list = isinstance(of_trees, (list, tuple)) and values.ndim == 1
+    if is_list and any(name_of(value) is None for value in cast(Any, of_trees)):
+        return np.array(of_trees, object)  # NumPy turns NaN among strings into a string
+    return values
+
+
+def group_names(groups: ArrayLike, count: int) -> NDArray[Any]:
+    """Return the group of each of ``count`` trees or pairs.
+
+    Raises:
+        ConfigError: there is not one per tree, or some are missing.
+    """
+    names = _values(groups)
+    if names.shape != (count,):
+        raise ConfigError(
+            f"expected groups to be one per tree, ({count},), got the shape {names.shape}"
+        )
+    missing = [row for row, name in enumerate(names.tolist()) if name_of(name) is None]
+    if missing:
+        raise ConfigError(
+            f"expected groups without missing values, got {len(missing)} of {count}, the first at "
+            f"index {missing[0]}; add them, or leave these trees out"
+        )
+    return names
 
 
 def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:

@@ -13,7 +13,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
 from dgltrees.estimators.ensemble import fit_members
-from dgltrees.estimators.inputs import Trees, with_targets
+from dgltrees.estimators.inputs import Trees, group_names, target_columns, with_targets
 from dgltrees.formats.format import RecordLayout
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import LabeledTrees
@@ -130,10 +130,9 @@ class TreeRanker(TreeEstimator):
         layout: RecordLayout | None = None,
     ) -> LabeledTrees:
         """Return trees with their targets, and with the groups if they are given."""
-        targets = np.asarray(y)
-        if targets.ndim != 1:
-            raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
-        examples = with_targets(self._trees(X, layout), {"target": targets})
+        if np.ndim(y) != 1:
+            raise TreeError(f"expected a target per tree, (T,), got the shape {np.shape(y)}")
+        examples = with_targets(self._trees(X, layout), target_columns(y))
         column = self._more_settings().get("data.group", RankData.group)
         if groups is None:
             if column not in examples.forest.columns:
@@ -142,11 +141,10 @@ class TreeRanker(TreeEstimator):
                     "roots"
                 )
             return examples
-        names = np.asarray(groups)
-        if names.shape != (len(targets),):
-            got = f"{len(names)} groups" if names.ndim == 1 else repr(groups)
-            raise TreeError(
-                f"expected a group per tree, got {got} for {len(targets)} trees; a column of the "
-                "roots is named by settings={'data.group': NAME}"
+        if isinstance(groups, str):
+            raise ConfigError(
+                f"expected groups to be one per tree, got {groups!r}; a column of the roots is "
+                "named by settings={'data.group': NAME}"
             )
+        names = group_names(groups, len(examples))
         return replace(examples, columns={**examples.columns, column: names})

@@ -329,7 +329,7 @@ class NumberTargets(TargetHead):
             if (lowest < 0).any():
                 raise TreeError(
                     f"expected {name} of at least 0 with {called('model.log_target')}, got "
-                    f"{lowest.min():g}; leave it out"
+                    f"{lowest.min():g}; correct them, or leave it out"
                 )
             positive = np.nanmin(np.where(targets > 0, targets, np.inf), 0)
             if np.isinf(positive).any():

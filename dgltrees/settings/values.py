@@ -79,9 +79,11 @@ def load_yaml(text: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as in YAML and JSON: NumPy scalars and arrays as Python's, also in lists."""
+    """Return a value as in YAML and JSON: scalars and arrays of NumPy or pandas as Python's."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
+    if hasattr(value, "to_list"):
+        return value.to_list()
     if isinstance(value, Mapping):
         return {plain(key): plain(member) for key, member in value.items()}
     return [plain(member) for member in value] if isinstance(value, (list, tuple)) else value

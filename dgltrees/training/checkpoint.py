@@ -8,10 +8,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, called
+from dgltrees.tasks.task import Columns
 from dgltrees.training.files import checking, not_finite, read_tensors, write_tensors
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
@@ -149,8 +151,7 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
     Raises:
         ConfigError: the loss or a parameter is NaN or infinite, or the loss is too large.
     """
-    epoch = f"epoch {progress.epoch + 1}"
-    cure = f"lower {called('training.lr')} or set training.max_grad_norm"
+    epoch, cure = f"epoch {progress.epoch + 1}", _cure()
     if not math.isfinite(progress.loss):
         raise ConfigError(
             f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"
@@ -165,6 +166,25 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
         raise ConfigError(
             f"{', '.join(names[:3])} are not finite in {epoch}, step {progress.step}; {cure}"
         )
+
+
+def check_predictions(outputs: Columns, epoch: int) -> None:
+    """Check that the predictions of a model after an epoch, from 1, are finite.
+
+    Raises:
+        ConfigError: they are not, as exponentials are too large after a training that diverged.
+    """
+    for name, values in outputs.items():
+        wrong = ~np.isfinite(values)
+        if name.startswith("prediction") and wrong.any():
+            raise ConfigError(
+                f"{int(wrong.sum())} of {wrong.size} predictions are not finite after epoch "
+                f"{epoch}: training has diverged; {_cure()}"
+            )
+
+
+def _cure() -> str:
+    return f"lower {called('training.lr')} or set training.max_grad_norm"
 
 
 def _random_state(device: torch.device) -> Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -21,7 +22,13 @@ from dgltrees.settings import nearest
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
-from dgltrees.training.checkpoint import Progress, check_finite, load_checkpoint, save_checkpoint
+from dgltrees.training.checkpoint import (
+    Progress,
+    check_finite,
+    check_predictions,
+    load_checkpoint,
+    save_checkpoint,
+)
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.loading import Loader, part_of_batch, training_sampler, whole_groups
 from dgltrees.training.loggers import log_epoch, log_past
@@ -82,6 +89,7 @@ OnEpoch = Callable[[dict[str, Any], Settings, float, bool], None]
 is the best so far."""
 
 _MEASURED = 2.0  # seconds of training by which its length is estimated
+_CHECKED = 100  # training examples whose predictions are checked
 _ANNOUNCED = 60.0  # seconds from which on it is announced
 
 
@@ -137,6 +145,7 @@ class Trainer:
         self._announces = bar is not False and fabric.is_global_zero
         self._times: list[float] = []  # the ends of the first steps
         self._best: dict[str, Tensor] = {}
+        self.valid_report: dict[str, Any] = {}  # of the calibrated model
         self.interrupted = False
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
@@ -175,6 +184,10 @@ class Trainer:
                     stacklevel=2,
                 )
         self._check_best()
+        if self.progress.best_epoch == self.progress.epoch and not self.task.stateful:
+            some = self.splits.train.select(np.arange(min(_CHECKED, len(self.splits.train))))
+            outputs = run_model(self.plain, self.task, some, self.fabric)
+            check_predictions(outputs, self.progress.epoch)
         return self.progress
 
     def _check_best(self) -> None:
@@ -358,10 +371,14 @@ class Trainer:
 
     def _evaluate(self, data: LabeledTrees) -> dict[str, Any]:
         outputs = run_model(self.plain, self.task, data, self.fabric)
+        check_predictions(outputs, self.progress.epoch + 1)
         return self.task.report(data, outputs, self.majority)
 
     def calibrate(self) -> None:
-        """Adapt the probabilities of the model that is kept to the validation examples."""
+        """Adapt the probabilities of the model that is kept to the validation examples.
+
+        ``valid_report`` then has its metrics on these examples, as an evaluation would.
+        """
         if not self.task.calibrates or not self.progress.best_epoch:
             return
         if self.splits.valid is not None:
@@ -370,6 +387,7 @@ class Trainer:
             outputs = run_model(self.plain, self.task, self.splits.valid, self.fabric)
             self.task.calibrate(self.plain, self.splits.valid, outputs)
             self._keep_best()
+            self.valid_report = self._evaluate(self.splits.valid)
 
     def _keep_best(self) -> None:
         """Keep the weights of the best epoch so far."""

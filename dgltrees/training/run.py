@@ -374,7 +374,8 @@ def _result(
     task, splits, test = ready.task, ready.splits, ready.test
     best = progress.history[progress.best_epoch - 1] if progress.history else {}
     prefix = "valid_"
-    valid = {k[len(prefix) :]: v for k, v in best.items() if k.startswith(prefix)}
+    of_epoch = {k[len(prefix) :]: v for k, v in best.items() if k.startswith(prefix)}
+    valid = trainer.valid_report or of_epoch
     result = {"best_epoch": progress.best_epoch, "parameters": parameters, "valid": valid}
     if trainer.interrupted:
         result["interrupted"] = True

@@ -43,6 +43,8 @@ from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
 FORMAT = 4
+ESTIMATOR = "estimator.json"
+"""The file with the parameters of an estimator that was saved here."""
 
 # Settings that may differ between the command that started a run and the one that resumes it.
 _FREE = {
@@ -205,6 +207,9 @@ class RunDirectory:
         if not path.exists():
             inner = sorted(p.parent.name for p in self.path.glob("*/run.json"))
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
+            if (self / ESTIMATOR).exists():
+                kind = self.values(ESTIMATOR)["class"]
+                hint += f", or predict with all of them in Python: {kind}.load({str(self.path)!r})"
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
         with checking(path):
             metadata = read_json(path)

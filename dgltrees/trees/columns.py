@@ -168,7 +168,10 @@ def choose_columns(
     asked = [] if wanted is None else list(wanted)
     for name in asked:
         if name in without:
-            raise ConfigError(f"expected input columns, got {name!r}, a target or group")
+            raise ConfigError(
+                f"expected {called('data.features')} to name inputs, got {name!r}, a target "
+                "(of trees or nodes) or group; leave it out"
+            )
         if name not in inferred:
             raise TreeError(
                 f"expected {called('data.features')} to name columns of the trees "

@@ -137,7 +137,7 @@ def test_errors(classifier: Any) -> None:
     for wrong in ([0, 1], "3"):
         with pytest.raises(TreeError, match="expected the index of one example, got .*; give a"):
             classifier.explain(PLANS, wrong)
-    with pytest.raises(ConfigError, match="expected a target of fast, slow, got 'slo'"):
+    with pytest.raises(ConfigError, match="expected a target of 'fast', 'slow', got 'slo'"):
         classifier.explain(PLANS, 0, target="slo")
     with pytest.raises(ConfigError, match="expected a task that predicts nodes, got classify"):
         classifier.explain(PLANS, 0, node=0)

@@ -14,7 +14,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from dgltrees import ConfigError, TreeClassifier, TreeError, TreePairs, TreeRanker, TreeRegressor
+from dgltrees import (
+    ConfigError,
+    TreeClassifier,
+    TreeError,
+    TreePairs,
+    TreeRanker,
+    TreeRegressor,
+    load,
+)
 from dgltrees.training.loop import Trainer
 from dgltrees.trees import Forest
 from tests.training.samples import PLANS_FILE
@@ -135,6 +143,8 @@ def test_arguments_of_fit_reach_each_member(tmp_path: Path) -> None:
         int(weights[model.folds_ != k].sum()) for k in (0, 1)
     ]
     model.save(tmp_path / "model")
+    with pytest.raises(ConfigError, match=r"the runs member-0, .*: TreeRegressor.load\('.*model'"):
+        load(tmp_path / "model")
     loaded = TreeRegressor.load(tmp_path / "model")
     again = loaded.fit(PLANS, SECONDS, weights, out=tmp_path / "run")  # nothing is left to train
     np.testing.assert_array_equal(again.out_of_fold_, model.out_of_fold_)
@@ -197,6 +207,13 @@ def test_a_constant_target_is_predicted(ensemble: Any, log_target: bool) -> None
         ({"ensemble": 13}, SECONDS, QUERIES, "at least 13 groups with ensemble=13, got 12"),
         ({"ensemble": 2}, SECONDS, QUERIES // 6, "two groups or more .* one outside of fold 0; gi"),
         ({"ensemble": 3}, SECONDS, [1, 2], r"groups to be one per tree, \(60,\), got the sh.*2,"),
+        (
+            {},
+            SECONDS,
+            [*range(59), np.nan],
+            "missing values, got 1 of 60, the first at index 59; ad",
+        ),
+        ({"ensemble": 3}, SPEED, ["a", np.nan] * 30, "groups without .* 30 of 60, .* at index 1; "),
         ({"ensemble": 3}, SECONDS, [7] * 60, "expected at least two groups, got only 7"),
         ({}, SECONDS, [7] * 60, "expected at least two groups, got only 7"),
         ({"ensemble": 3}, ["a"] * 58 + ["b"] * 2, None, "at least 3 trees of the class 'b' with"),

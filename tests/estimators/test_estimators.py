@@ -7,7 +7,7 @@ import pickle
 import re
 import tempfile
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 
 from dgltrees import (
+    FlatFeatures,
     Forest,
     TreeClassifier,
     TreeEncoder,
@@ -76,12 +77,20 @@ def test_columns_that_are_measured_with_the_target_are_named() -> None:
         {"Cost": n % 7, "Rank": n**3, "Actual Rows": n % 5, "Plans": [{"Cost": n}]}
         for n in range(20)
     ]
-    with pytest.warns(UserWarning, match="the columns") as caught:
-        TreeRegressor(**QUICK).fit(trees, range(20))
-    first, second = (str(each.message) for each in caught)
-    assert re.match("the columns Actual Rows look measured .* with features", first)
-    assert re.match("the columns Rank are nearly equal to the target at the roots; name", second)
-    TreeRegressor(features=["Cost", "Rank", "Actual Rows"], **QUICK).fit(trees, range(20))
+    named = ["Cost", "Rank", "Actual Rows"]
+    for model, cure in (
+        (TreeRegressor(**QUICK), "name the inputs with features$"),
+        (TreeRegressor(features=named, **QUICK), "leave them out of features, or ignore this if "),
+        (TreeRegressor(features={"Cost": "log"}, ensemble=2, blend=True, **QUICK), "leave them o"),
+        (FlatFeatures(), "name the inputs with features$"),
+    ):
+        with pytest.warns(UserWarning, match="the columns") as caught:
+            model.fit(trees, range(20))
+        first, second = (str(each.message) for each in caught)
+        assert re.match(f"the columns Actual Rows look measured .*; {cure}", first)
+        assert re.match(f"the columns Rank are nearly equal to .* at the roots; {cure}", second)
+    for quiet in (TreeRegressor(features=["Cost"], **QUICK), FlatFeatures(features=["Cost"])):
+        quiet.fit(trees, range(20))
 
 
 def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
@@ -171,8 +180,10 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
     ("y", "groups", "message"),
     [
         (SECONDS, None, "missing groups; .*or a column 'group'"),
-        (SECONDS, "query", "expected a group per tree, got 'query' for 60 trees; a column of"),
-        (SECONDS, np.arange(5), "expected a group per tree, got 5 groups for 60 trees"),
+        (SECONDS, "query", "expected groups to be one per tree, got 'query'; a column of the ro"),
+        (SECONDS, np.arange(5), r"groups to be one per tree, \(60,\), got the shape \(5,\)"),
+        (SECONDS, ["a", None] * 30, "groups without missing values, got 30 of 60, the first at in"),
+        (SECONDS.astype("m8[s]"), np.arange(60), "numbers or classes as y, got times, "),
         (SECONDS[:5], np.arange(5), "expected a target per tree, got 5 targets for 60 trees"),
         (SECONDS[:, None], np.arange(60), r"a target per tree, \(T,\), got the shape \(60, 1\)"),
         (SECONDS, np.arange(60), "groups with different targets, .*; see groups and y$"),
@@ -180,7 +191,7 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
     ],
 )
 def test_orders_that_cannot_be_learned(y: Any, groups: Any, message: str) -> None:
-    with pytest.raises(TreeError, match=message):
+    with pytest.raises((ConfigError, TreeError), match=message):
         TreeRanker(**QUICK, validation_fraction=0.0).fit(X, y, groups)
 
 
@@ -363,6 +374,15 @@ def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:
     assert len(seen) == 2
 
 
+def test_the_result_has_the_final_probabilities() -> None:
+    model = TreeClassifier(**{**QUICK, "epochs": 9, "lr": 0.1})
+    wrong = X[40:], SPEED[39:-1]
+    model.fit(X[:40], SPEED[:40], validation=wrong)
+    assert model.run_.model.head.temperature > 1
+    assert model.result_["valid"] == pytest.approx(model.evaluate(*wrong))
+    assert model.result_["valid"]["loss"] < min(line["valid_loss"] for line in model.history_)
+
+
 def test_nothing_is_written_unless_a_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,6 +421,17 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank has no effect"),
         ({"settings": {"data.cache_dir": "x"}}, SECONDS, "'data.cache_dir', a setting of files"),
         ({"features": ["Cost"]}, SECONDS, "expected features to name columns of the trees"),
+        ({}, SECONDS.astype("m8[ns]"), "got times, .* give seconds, such as y.dt.total_seconds"),
+        ({}, [timedelta(1)] * 60, "y, got times, datetime.timedelta.days=1., whose unit is hidden"),
+        ({}, pd.Series(SECONDS).astype("M8[ns]"), "as y, got times, .*since one of them"),
+        ({"log_target": True}, SECONDS - 1, "^tree 0: .* 0 with log_target, got -0.9.*leave log_t"),
+        ({"log_target": True, "ensemble": 2}, [*SECONDS[1:], -1.0], "^tree 59: expected targets"),
+        (
+            {"log_target": True, "lr": 1e6, "validation_fraction": 0.0},
+            SECONDS,
+            "predictions are not finite after epoch 2: training has diverged; lower lr or set tra",
+        ),
+        ({"log_target": True, "lr": 1e6}, SECONDS, "not finite after epoch [12]: .*; lower lr or"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: str) -> None:
@@ -418,7 +449,9 @@ def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
     ("wrong", "message"),
     [
         ([], "an empty list; give at least one tree$"),
-        (["a tree"], "a str;"),
+        (["a tree"], "a str 'a tree'; parse each with json.loads"),
+        ('[{"x": 1}]', "str .*; parse it with json.loads$"),
+        (pd.DataFrame(PLANS), "a DataFrame with the columns plan, .*; pass a list of nested dic"),
         ("trees", r"; dgltrees.read\('trees'\) has"),
         (None, "NoneType"),
     ],

@@ -83,6 +83,8 @@ def test_a_node_target_is_no_input_and_predictions_are_in_order(
         assert explanation.nodes.sum() == pytest.approx(predicted[3], rel=1e-6)
         assert explanation.prediction == pytest.approx(predicted[3], rel=1e-6)
         assert "the sum of the contributions of its nodes" in explanation.text
+        lowers = "a negative one lowers it" in explanation.text
+        assert lowers == (explanation.nodes < 0).any()
         of_trees = [each[0] if "node_target" in options else each.sum() for each in nodes]
         np.testing.assert_allclose(of_trees, predicted, rtol=1e-6)
         if "node_target" not in options:
@@ -116,7 +118,7 @@ def test_splits_carry_the_targets_of_the_nodes() -> None:
 
 
 def test_a_node_target_and_several_targets_of_trees() -> None:
-    both = np.c_[TOTAL, TOTAL + 1]
+    both = np.c_[TOTAL, -TOTAL]
     model = TreeRegressor(node_target="ms", **QUICK).fit(PLANS, both)
     assert model.predict(BARE).shape == (60, 2)
     assert model.predict_nodes(BARE)[0].shape == (9,)
@@ -125,6 +127,7 @@ def test_a_node_target_and_several_targets_of_trees() -> None:
     np.testing.assert_allclose([each.sum(0) for each in parts], model.predict(BARE), rtol=1e-6)
     second = model.explain(BARE, 2, target="target_1")
     np.testing.assert_allclose(second.nodes, parts[2][:, 1], rtol=1e-4)
+    assert "prediction; a negative one lowers it" in second.text
 
 
 def test_a_warm_start_keeps_the_node_target() -> None:
@@ -198,7 +201,12 @@ PAIRS = TreePairs(FOREST, FOREST)
             BARE,
             "node_target_weight has no effect without node_target",
         ),
-        ({"node_target": "ms", "features": ["ms"]}, PLANS, "got 'ms', a target or group"),
+        ({"node_target": "x"}, [{**p, "x": None} for p in BARE], "target 'x', .*, not only None$"),
+        (
+            {"node_target": "ms", "features": ["ms"]},
+            PLANS,
+            "features to name inputs, got 'ms', a target .of trees or nodes. or group; leave it o",
+        ),
         (
             {"additive": True, "readout": "max"},
             PLANS,

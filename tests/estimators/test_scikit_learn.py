@@ -63,11 +63,11 @@ def test_weights_of_trees_and_classes() -> None:
     without = TreeRegressor(**TINY).fit(PLANS, SECONDS, np.where(SLOW, 0, 1))
     sizes = without.run_.metadata["examples"]
     assert sizes["train"] + sizes["valid"] == (~SLOW).sum()
-    for heavy in (False, True):
-        weights = {heavy: 100.0, not heavy: 0.001}
-        model = TreeClassifier(class_weight=weights, **longer).fit(PLANS, SLOW)
+    for heavy, light in ((True, False), (False, True), ("10", "2")):  # "10" is no number
+        y = SLOW if isinstance(heavy, bool) else np.where(SLOW, heavy, light)
+        model = TreeClassifier(class_weight={heavy: 100.0, light: 0.001}, **longer).fit(PLANS, y)
         assert (model.predict(PLANS) == heavy).all()
-        again = TreeClassifier(**longer).fit(PLANS, SLOW, np.where(heavy == SLOW, 100.0, 0.001))
+        again = TreeClassifier(**longer).fit(PLANS, y, np.where(y == heavy, 100.0, 0.001))
         np.testing.assert_array_equal(again.predict_proba(PLANS), model.predict_proba(PLANS))
     with config_context(enable_metadata_routing=True):
         routed = TreeRegressor(**TINY).set_fit_request(sample_weight=True)
@@ -196,7 +196,7 @@ def test_wrong_weights_are_named(weights: Any, message: str) -> None:
     ("weight", "message"),
     [
         ("even", "cannot use class_weight .*'class_weight'"),
-        ({"fast": 1.0}, "are not in class_weight"),
+        ({"fast": 1.0}, "class_weight to name the classes .False, True., got 'fast'"),
         ({True: -5.0, False: 1.0}, "finite numbers of at least 0, .*, got .*-5.0"),
         ({True: 1.0, False: np.nan}, "expected class_weight to be finite numbers .*, got .*nan"),
         ({True: 0, False: 0}, "one of them above 0, got"),
@@ -227,6 +227,8 @@ def test_patience_needs_validation_trees() -> None:
     [
         (TreeRegressor, np.full(60, np.nan), "missing target 'target' of all training trees; add"),
         (TreeClassifier, [None] * 60, "missing target 'target' of all training trees; add it"),
+        (TreeClassifier, [1, "slow"] * 30, "classes of one type, got 1 and 'slow'; write .str"),
+        (TreeClassifier, np.array([1, "a"] * 30, object), "classes of one type, got 1 and 'a'"),
         (TreeClassifier, ["slow"] * 60, "two classes in the target 'target', got one class, slow"),
         (
             TreeRegressor,
@@ -326,7 +328,9 @@ def test_partial_fits_take_one_pass_each(tmp_path: Path) -> None:
         np.testing.assert_array_equal(partial.predict(PLANS), fitted.predict(PLANS))
         assert partial.run_.metadata["examples"]["train"] == 30
     assert repr(partial.get_params()) == parameters
-    with pytest.raises(ConfigError, match="expected ensemble=None for partial_fit, got 2: the"):
+    with pytest.raises(ConfigError, match="partial_fit, got ensemble=None and blend=True: .* both"):
+        TreeRegressor(blend=True).partial_fit(PLANS, SECONDS)
+    with pytest.raises(ConfigError, match="one network for partial_fit, got ensemble=2 and blend"):
         TreeRegressor(ensemble=2).partial_fit(PLANS, SECONDS)
     partial.save(tmp_path / "model")
     before = partial.predict(PLANS)
@@ -362,6 +366,7 @@ def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> No
     p = model.predict_proba(PLANS[:6])
     np.testing.assert_array_equal(model.predict(PLANS[:6]), model.classes_[p.argmax(1)])
     np.testing.assert_allclose(p.sum(1), 1, rtol=1e-12)
+    assert model.explain(PLANS, 0, target=kind(10)).target == "10"
     if ensemble is None:
         model.partial_fit(PLANS[: len(y)], y.astype({int: str, str: int}[kind]))
         np.testing.assert_array_equal(model.classes_, np.unique(y))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +23,7 @@ from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootA
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
-from dgltrees.tasks.custom_trees.leaks import equal_to, measured
+from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
     check_format,
@@ -41,7 +40,6 @@ from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Columns, Names, Task
 from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
-from dgltrees.trees.columns import Column
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
 
@@ -189,8 +187,8 @@ class CustomTreesTask(Task):
                 cure = f"name one with {called('data.target')}"
                 text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
                 raise TreeError(text, file=file)
-        if names is None and settings.features is None:
-            _warn_of_leaks(raw, inputs, {} if self.nodes else values, [*values])
+        if names is None:
+            warn_of_leaks(raw, inputs, {} if self.nodes else values, [*values], settings.features)
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:
@@ -291,30 +289,6 @@ class CustomTreesTask(Task):
         """Return the columns of the head; see :class:`~dgltrees.models.TargetHead`."""
         classifier = cast(Classifier, model)
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
-
-
-def _warn_of_leaks(
-    raw: LabeledTrees,
-    inputs: Sequence[Column],
-    values: Mapping[str, NDArray[Any] | None],
-    targets: Sequence[str],
-) -> None:
-    """Warn of columns that are measured with the target, or nearly equal to it."""
-    columns = [each.name for each in inputs]
-    answers = {name: each for name, each in values.items() if each is not None}
-    for names, what in (
-        (
-            measured(raw.forest, columns, targets),
-            "look measured with the target, so new trees do not have them",
-        ),
-        (equal_to(answers, raw, columns), "are nearly equal to the target at the roots"),
-    ):
-        if names:
-            warnings.warn(
-                f"the columns {', '.join(names)} {what}; name the inputs with "
-                f"{called('data.features')}",
-                stacklevel=2,
-            )
 
 
 def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.errors import called
 from dgltrees.tasks.custom_trees.reading import target_values
 from dgltrees.trees import Forest, LabeledTrees
-from dgltrees.trees.columns import name_of
+from dgltrees.trees.columns import Column, name_of
 
 _ENOUGH = 20  # smallest number of trees for a correlation
 _EQUAL = 0.99  # smallest correlation of nearly equal columns
@@ -28,6 +30,43 @@ _MEASURED = re.compile(
     )"""
 )
 """Names of measurements in EXPLAIN ANALYZE of PostgreSQL and DuckDB."""
+
+
+WARNING = "the columns .* (look measured with|are nearly equal to) the target"
+"""A regular expression of the warnings, for filters."""
+
+
+def warn_of_leaks(
+    raw: LabeledTrees,
+    inputs: Sequence[Column],
+    values: Mapping[str, NDArray[Any] | None],
+    targets: Sequence[str],
+    features: Any,
+) -> None:
+    """Warn of input columns that are measured with the target, or nearly equal to it.
+
+    Arguments:
+        raw: the training trees.
+        inputs: their input columns.
+        values: the values of the targets by name, ``(E,)`` each; those of nodes are left out.
+        targets: the names of the targets.
+        features: the setting of the inputs; None for all columns.
+    """
+    columns = [each.name for each in inputs]
+    answers = {name: each for name, each in values.items() if each is not None}
+    cure = f"name the inputs with {called('data.features')}"
+    if features is not None:
+        cure = f"leave them out of {called('data.features')}, or ignore this if new trees have them"
+    for names, what in (
+        (
+            measured(raw.forest, columns, targets),
+            "look measured with the target, so new trees do not have them",
+        ),
+        (equal_to(answers, raw, columns), "are nearly equal to the target at the roots"),
+    ):
+        if names:
+            text = f"the columns {', '.join(names)} {what}; {cure}"
+            warnings.warn(text, stacklevel=3)
 
 
 def measured(forest: Forest, names: Sequence[str], targets: Sequence[str]) -> list[str]:

@@ -100,6 +100,7 @@ class NumbersTask(CustomTreesTask):
         cure = f"name a column of numbers with {called('data.node_target')}"
         if values is None:
             if not read.targets.frozen:  # the training trees
+                cure += ", not only None"
                 text = no_column(f"a node target {name!r}", name, raw, cure, nodes=True)
                 raise TreeError(text, file=file)
             values = np.full(raw.forest.num_nodes, np.nan)

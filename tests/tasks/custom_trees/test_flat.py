@@ -13,7 +13,15 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from dgltrees import FlatFeatures, Forest, LabeledTrees, TreeError, TreePairs, Vocabulary
+from dgltrees import (
+    ConfigError,
+    FlatFeatures,
+    Forest,
+    LabeledTrees,
+    TreeError,
+    TreePairs,
+    Vocabulary,
+)
 from dgltrees.tasks.custom_trees.flat import frequent_names
 
 TREES: list[dict[str, Any]] = [
@@ -114,7 +122,7 @@ def test_the_names_that_are_most_frequent_in_training_are_counted() -> None:
 
 def test_it_is_a_transformer_of_scikit_learn() -> None:
     trees, y = TREES * 4, [1.0, 2.0, 3.0] * 4
-    model = make_pipeline(FlatFeatures(features=["op", "rows"]), Ridge())
+    model = make_pipeline(FlatFeatures(features=pd.Index(["op", "rows"])), Ridge())
     search = GridSearchCV(model, {"ridge__alpha": [0.1, 1.0]}, cv=2).fit(trees, y)
     assert search.predict(pd.Series(trees)).shape == (12,)
     flat = clone(model[0]).set_output(transform="pandas")
@@ -128,3 +136,5 @@ def test_trees_without_the_columns_are_refused() -> None:
     flat = FlatFeatures().fit(TREES)
     with pytest.raises(TreeError, match="op, rows, at"):
         flat.transform([{"cost": 1.0, "Plans": [{"cost": 2.0}]}])
+    with pytest.raises(ConfigError, match=r"features to be a list .*, got 'op'; write .*=\['op'\]"):
+        FlatFeatures(features="op").fit(TREES)

@@ -230,7 +230,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     ),
     "group as an input": (
         *({"features": ["query", "Table"]}, lambda rs: [_inside(r) for r in rs]),
-        "expected input columns, got 'query', a target or group",
+        "expected data.features to name inputs, got 'query', a target .* or group; leave",
     ),
     "pairs": (
         *({"tree_path": ["plan", "other"]}, lambda rs: [{**r, "other": r["plan"]} for r in rs]),
