@@ -19,9 +19,7 @@ def small(preset: str, folder: Path) -> Settings:
     data: dict[str, Any] = SENTENCES if name in ("tree-lm", "parser") else {}
     training: dict[str, Any] = {} if data else {"batch_size": 20}
     vectors = settings.sections["data"].get("vectors")
-    if name == "tree-lm":
-        data = {**data, "vectors": None}
-    elif vectors:
+    if vectors and name != "tree-lm":  # whose model keeps its size
         words = "".join(f"{word} {i} 1 1 1\n" for i, word in enumerate(("the", "A", "is", "good")))
         (folder / "vectors.txt").write_text(words, encoding="utf-8")
         data = {"vectors": str(folder / "vectors.txt")}

@@ -15,7 +15,7 @@ FLAGS = [
     "parse --input none --out out.conllu",
     "rerank --input none --tune none",
     "cloze --questions none --answers none",
-    "ngram --questions none --answers none",
+    "cloze --questions none --answers none --ngram 3",
     "compress-sentences --input none --max_words 3",
     "simplify-sentences --input none --simple_words none",
     "sample",

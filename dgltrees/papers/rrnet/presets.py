@@ -40,9 +40,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0}},
     },
     "mee-random": {
-        "about": ("One random operation for each character, drawn once; the operations are not "
-                  "learned. The paper has\nseveral such policies: model.policy.seed selects one, "
-                  "and training.seed draws only the weights."),
+        "about": ("One random operation for each character, drawn once by model.policy.seed; the "
+                  "operations are not learned."),
         "base": "mee", "paper": "Jacob et al. 2018, section 3.1 (random policies)",
         "model": {"policy": {"operations": "random"}},
     },

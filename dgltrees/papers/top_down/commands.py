@@ -12,7 +12,6 @@ from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses import compress, edge_classifier, scoring, simplify
-from dgltrees.papers.top_down.analyses import ngram as ngrams
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
 from dgltrees.papers.top_down.analyses import sample as sampling
@@ -131,6 +130,7 @@ def cloze(
     questions: str,
     answers: str | None = None,
     parser: str | None = None,
+    ngram: Count | None = None,
     out: str | None = None,
 ) -> None:
     """Fill blanks with the most probable candidate: cloze DIR --questions FILE --answers FILE.
@@ -144,49 +144,25 @@ def cloze(
         questions: CSV file with the columns id,question,a),b),c),d),e).
         answers: CSV file with the columns id,answer; prints the accuracy.
         parser: run directory of a parser, required by language models over trees.
+        ngram: train a Kneser-Ney model of this order on the data of the run, and use it instead;
+            prints its perplexity on the validation sentences too.
         out: file to write the answers to, as JSON Lines.
     """
     if answers is None and out is None:
         raise ConfigError("expected --answers FILE or --out FILE, got neither")
+    if ngram is not None and parser is not None:
+        raise ConfigError("expected no --parser with --ngram, which reads only words; remove it")
     loaded, loaded_parser = load(run), None if parser is None else load(parser)
-    scoring.check(loaded, loaded_parser)
+    scoring.check(loaded, loaded_parser, ngram is not None)
     asked = read_questions(questions)
     correct = None if answers is None else read_answers(answers, asked)
-    scores = scoring.candidate_scores(loaded, asked, loaded_parser)
+    model, perplexity = (None, None) if ngram is None else scoring.train_ngram(loaded, ngram)
+    scores = scoring.candidate_scores(loaded, asked, loaded_parser, ngram=model)
     if out is not None:
         write_lines(scoring.answers(asked, scores), out)
     if correct is not None:
-        print(json.dumps(scoring.accuracy_of(scores, correct)))
-
-
-def ngram(
-    run: str,
-    *,
-    order: Count = 3,
-    questions: str | None = None,
-    answers: str | None = None,
-    dir: str | None = None,
-) -> None:
-    """Train an n-gram model on the data of a language model: ngram DIR --order 5.
-
-    It has interpolated modified Kneser-Ney smoothing, and the sentences and the vocabulary of the
-    run. Prints its perplexity on the validation sentences as JSON.
-
-    Arguments:
-        run: the run directory of a language model.
-        order: largest number of words of an n-gram.
-        questions: CSV file as for ``dgltrees cloze``; prints the accuracy, with --answers.
-        answers: CSV file with the columns id,answer.
-        dir: folder of the data sets; by default that of the run.
-    """
-    if (questions is None) != (answers is None):
-        given, missing = ("questions", "answers") if questions else ("answers", "questions")
-        raise ConfigError(f"missing --{missing} FILE with --{given}")
-    loaded = load(run)
-    scoring.language_model(loaded)
-    asked = [] if questions is None else read_questions(questions)
-    correct = [] if answers is None else read_answers(answers, asked)
-    print(json.dumps(ngrams.ngram_report(loaded, order, asked, correct, dir)))
+        of_ngram = {} if perplexity is None else {"perplexity": perplexity}
+        print(json.dumps({**scoring.accuracy_of(scores, correct), **of_ngram}))
 
 
 @resumable

@@ -76,11 +76,10 @@ def test_complete(
     line = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
     assert line["id"] == "1"
     assert len(line["log_probs"]) == 5
-    argv = ["ngram", str(tree_lm_run), "--questions", str(questions), "--answers", str(answers)]
-    assert main(argv) == 0
+    argv = ["cloze", str(tree_lm_run), "--questions", str(questions), "--ngram", "3"]
+    assert main([*argv, "--answers", str(answers)]) == 0
     trigram = json.loads(capsys.readouterr().out)
     assert trigram["accuracy"] == 1.0  # it was trained on "Ada counted the stars"
-    assert (trigram["order"], trigram["words"]) == (3, 42)
     assert 1.0 < trigram["perplexity"] < 10.0  # validation trees are those of training
 
 
@@ -148,7 +147,10 @@ def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
         (["sample", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
         (["sample", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
         (["cloze", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
-        (["ngram", "x", "--questions", "none"], "missing --answers FILE with --questions"),
+        (
+            ["cloze", "x", "--questions", "none", "--out", "x", "--ngram", "3", "--parser", "x"],
+            "expected no --parser with --ngram",
+        ),
     ],
 )
 def test_wrong_commands(

@@ -53,7 +53,8 @@ class Reinforce:
     .. math:: -A_t \log \pi(z_t) - \beta H(\pi) + v \, (V_t - (A_t + V_t))^2
 
     where the advantage A is the discounted return minus the value V. A and the target of V are
-    constants.
+    constants. Baseline, entropy and discount are those of public code by an author; the text of
+    Jacob et al. (2018) names none of them.
 
     Arguments:
         discount: factor gamma of a reward for each earlier step.

@@ -23,10 +23,13 @@ from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.papers.top_down.models.biaffine import BiaffineParser
 from dgltrees.papers.top_down.models.language_model import LanguageModel
+from dgltrees.papers.top_down.models.ngram import NGram
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import TreeLMSettings
 from dgltrees.papers.top_down.tasks.tree_lm import Objective
+from dgltrees.tasks.splits import load_splits
 from dgltrees.training.device import OneDevice
+from dgltrees.training.rundir import fingerprints
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.words import UNKNOWN, recode
@@ -153,13 +156,13 @@ def generation_log_probs(
     return scores["score"].cpu().numpy() if scores else np.zeros(0)
 
 
-def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
-    """Check that a language model over trees has a parser.
+def check(run: TrainedModel, parser: TrainedModel | None = None, ngram: bool = False) -> None:
+    """Check that a language model over trees has a parser, or an n-gram model is used instead.
 
     Raises:
         ConfigError: the model is over trees and there is no parser, or a run has another task.
     """
-    if not isinstance(language_model(run), TreeLM):
+    if not isinstance(language_model(run), TreeLM) or ngram:
         return
     if parser is None:
         raise ConfigError(
@@ -169,12 +172,31 @@ def check(run: TrainedModel, parser: TrainedModel | None = None) -> None:
     require(parser, parser.model, BiaffineParser, "a parser")
 
 
+def train_ngram(run: TrainedModel, order: int) -> tuple[NGram, float | None]:
+    """Train an n-gram model on the sentences and the vocabulary of a language model.
+
+    Returns:
+        the model, and its perplexity on the validation sentences, if there are any.
+
+    Raises:
+        ConfigError: the data of the run have changed.
+    """
+    run.directory.check(run.settings, fingerprints(run.settings))
+    splits = load_splits(run.task, run.settings.data, run.max_children)
+    model = NGram(splits.train.forest, order)
+    if splits.valid is None:
+        return model, None
+    valid = splits.valid.forest
+    loss = -model.log_probs(valid).sum() / (valid.num_nodes - len(valid))
+    return model, float(np.exp(loss))
+
+
 def candidate_scores(
     run: TrainedModel,
     questions: Sequence[Question],
     parser: TrainedModel | None = None,
     *,
-    score: Score | None = None,
+    ngram: NGram | None = None,
 ) -> CandidateScores:
     """Return the log-probabilities and unknown words of the sentences with each candidate.
 
@@ -184,20 +206,19 @@ def candidate_scores(
         run: a trained language model.
         questions: the questions.
         parser: a trained parser, for models over trees; models over sequences need none.
-        score: scores the sentences in the run's vocabulary instead of the model, without a parser.
+        ngram: a model of :func:`train_ngram`, which scores the sentences instead, without a parser.
 
     Raises:
         ConfigError: the model is over trees and there is no parser, or a run has another task.
     """
-    if score is None:
-        check(run, parser)
+    check(run, parser, ngram is not None)
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
     if parser is not None and isinstance(language_model(run), TreeLM):
         forest = parse(parser, forest).forest
     known, shape = _known_words(run, forest), (len(questions), len(_LETTERS))
     is_unknown = known.columns["word"] == run.vocabularies["word"].encode([UNKNOWN])[0]
     unknown = np.add.reduceat(is_unknown, forest.offsets[:-1], dtype=np.int64)
-    scores = log_probs(run, forest) if score is None else score(known)
+    scores = log_probs(run, forest) if ngram is None else ngram.log_probs(known)
     return CandidateScores(scores.reshape(shape), unknown.reshape(shape))
 
 

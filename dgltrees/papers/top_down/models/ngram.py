@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.settings import Count, checked
 from dgltrees.trees import Forest
-from dgltrees.trees.segments import owner, within
+from dgltrees.trees.segments import Ints, owner, within
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class _Order:
-    """The k-grams of one k, by sorted keys: V times the row of the context, plus the word.
+class _Order(NamedTuple):
+    """The k-grams of one k, by sorted keys: V times the row of a shorter context, plus a word.
 
-    Arguments:
-        contexts: ``(C,)`` the keys of the contexts: V times the row of the context that is one word
-            shorter, plus the first word.
-        grams: ``(G,)`` the keys of the k-grams.
+    Attributes:
+        contexts: ``(C,)`` the contexts of k - 1 words: their last k - 2 words, then the first one.
+        grams: ``(G,)`` the k-grams: their contexts, then the word.
         share: ``(G,)`` the discounted counts, divided by the count of the context.
         rest: ``(C,)`` the sum of the discounts, divided by the count of the context.
     """
@@ -44,14 +41,9 @@ class NGram:
 
         p_k(w | u) = \frac{c(u w) - D(c(u w))}{c(u)} + \frac{\sum_v D(c(u v))}{c(u)} p_{k-1}(w | u')
 
-    where
-
-    - u' is u without its first word, and :math:`p_0` is uniform;
-    - c counts occurrences for k = n, and for k < n the different words before u w;
-    - D has one value for each of the counts 0 (D = 0), 1, 2, and 3 or more.
-
-    ROOT precedes a sentence. Its end is not predicted, as in
-    :class:`~dgltrees.papers.top_down.models.language_model.SequenceLM`.
+    where u' is u without its first word; :math:`p_0` is uniform; c counts occurrences for k = n,
+    and for k < n the different words before u w; D has a value for each of the counts 1, 2, and 3
+    or more. ROOT precedes a sentence. Its end is not predicted.
 
     Arguments:
         forest: the training sentences: words in order after ROOT, with a node column ``word``.
@@ -61,19 +53,23 @@ class NGram:
         ConfigError: the order is not positive.
     """
 
-    def __init__(self, forest: Forest, order: Count = 3) -> None:
-        self.words, self.order = len(forest.vocabs["word"]), order
-        self.orders = list[_Order]()
+    def __init__(self, forest: Forest, order: Count) -> None:
+        self.order, V = order, len(forest.vocabs["word"])
+        self.words, self.orders = V, list[_Order]()
         words, before = self._positions(forest)
         contexts, context = np.zeros(1, np.int64), np.zeros_like(words)
-        grams, first, gram = self._unique(context, words)
-        for column in before:
-            shorter = contexts, grams
-            contexts, _, context = self._unique(context, column)
-            grams, first, longer = self._unique(context, words)
-            self._add(*shorter, np.bincount(gram[first]))
-            gram = longer
-        self._add(contexts, grams, np.bincount(gram))
+        levels = []
+        for k in range(order):
+            if k:
+                contexts, context = np.unique(context * V + before[k - 1], return_inverse=True)
+            keys = context * V + words
+            levels.append((contexts, *np.unique(keys, return_index=True, return_inverse=True)))
+        for k, (contexts, grams, _, gram) in enumerate(levels):
+            counts = np.bincount(gram if k == order - 1 else gram[levels[k + 1][2]])
+            context, discount = grams // V, _discounts(counts)[np.minimum(counts, 3)]
+            total, off = (np.bincount(context, each) for each in (counts, discount))
+            share = (counts - discount) / total[context]
+            self.orders.append(_Order(contexts, grams, share, off / total))
 
     def log_probs(self, forest: Forest) -> Floats:
         """Return the log-probability of each sentence, ``(T,)``, with the ids of the training."""
@@ -97,17 +93,6 @@ class NGram:
         rows = np.flatnonzero(place)
         back = (np.minimum(place[rows], k) for k in range(1, self.order))
         return word[rows], [word[rows - steps] for steps in back]
-
-    def _unique(self, context: Ints, word: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return the sorted keys, the first position of each, and the row of each position."""
-        return np.unique(context * self.words + word, return_index=True, return_inverse=True)
-
-    def _add(self, contexts: Ints, grams: Ints, counts: Ints) -> None:
-        """Add the order of k-grams with these counts."""
-        context, discount = grams // self.words, _discounts(counts)[np.minimum(counts, 3)]
-        total, off = (np.bincount(context, weights) for weights in (counts, discount))
-        share = (counts - discount) / total[context]
-        self.orders.append(_Order(contexts, grams, share, off / total))
 
 
 def _discounts(counts: Ints) -> Floats:
