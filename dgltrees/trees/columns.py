@@ -56,9 +56,9 @@ def name_of(value: Any) -> str | None:
     are ``true`` and ``false``.
 
     Returns:
-        the name; None if the value is missing (None or NaN).
+        the name; None if the value is missing (None, NaN, or NA of pandas).
     """
-    if value is None or value != value:
+    if value is None or type(value).__name__ == "NAType" or value != value:
         return None
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -213,6 +214,7 @@ def test_a_constant_target_is_predicted(ensemble: Any, log_target: bool) -> None
             [*range(59), np.nan],
             "missing values, got 1 of 60, the first at index 59; ad",
         ),
+        ({}, SECONDS, pd.Series(["a", pd.NA] * 30, dtype="string"), "got 30 of 60, .* at index 1;"),
         ({"ensemble": 3}, SPEED, ["a", np.nan] * 30, "groups without .* 30 of 60, .* at index 1; "),
         ({"ensemble": 3}, SECONDS, [7] * 60, "expected at least two groups, got only 7"),
         ({}, SECONDS, [7] * 60, "expected at least two groups, got only 7"),

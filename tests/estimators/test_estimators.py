@@ -439,7 +439,7 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: s
         TreeRegressor(**{**QUICK, **arguments}).fit(X, y)
 
 
-@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
 def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
     with pytest.raises(TreeError, match="missing target 'target' of a training tree; add"):
         TreeClassifier(**QUICK).fit(X, [missing, *SPEED[1:].tolist()])
