@@ -74,7 +74,7 @@ def test_columns_and_kinds_can_be_chosen(
     ("wanted", "message"),
     [
         (["cost"], r"data.features to name columns of the trees \(name, number, v\), got 'cost'"),
-        (["target"], "data.features to name inputs, got 'target', a target .of trees or nodes. or gr"),
+        (["target"], "to name inputs, got 'target', a target .of trees or nodes. or group; le"),
         ({"number": "float"}, "data.features.number to be one of category, number, log"),
         ({"name": "number"}, "column 'name' to hold a number, as data.features says, got names"),
         ({"v": "number"}, "column 'v' to hold a number, as data.features says, got a vector"),
