@@ -27,6 +27,7 @@ from dgltrees.estimators.means import mean_outputs, predicts_logarithms
 from dgltrees.formats.records import is_records, trees_of_records
 from dgltrees.tasks.task import Columns
 from dgltrees.training.files import checking, read_tensors, write_tensors
+from dgltrees.training.rundir import BLEND
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.columns import SUBWORDS
@@ -35,7 +36,6 @@ from dgltrees.trees.shared import SHARED
 MODELS = ("networks", "boosting", "extra_trees")
 """The models of a blend, in the order of their weights."""
 
-_FILE = "blend.safetensors"
 _FLAT = "(flat)"  # the example column of flat features
 _STEPS = 30  # weights are multiples of 1 / 30 on each resample
 _RESAMPLES = 200
@@ -165,7 +165,7 @@ class Blend(TrainedModel):
         arrays = {"table": flat.table, "targets": flat.targets, "weights": flat.weights}
         arrays["predictions"] = _first_predictions(flat)
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        write_tensors(Path(path) / _FILE, tensors, {"values": json.dumps(texts)})
+        write_tensors(Path(path) / BLEND, tensors, {"values": json.dumps(texts)})
 
 
 def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
@@ -177,7 +177,7 @@ def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
     Raises:
         ConfigError: the file is damaged, or the models do not predict what they did.
     """
-    path = Path(folder) / _FILE
+    path = Path(folder) / BLEND
     if not path.exists():
         return run
     tensors, texts = read_tensors(path)

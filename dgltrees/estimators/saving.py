@@ -17,7 +17,7 @@ from dgltrees.estimators.ensemble import member_folder, plain_members, restore_m
 from dgltrees.settings.values import plain
 from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.rundir import ESTIMATOR, RunDirectory
-from dgltrees.training.trained import load
+from dgltrees.training.trained import load_network
 
 _STATISTICS = "statistics.safetensors"
 
@@ -100,5 +100,5 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _open(self, folder: PathLike) -> None:
         """Load the trained run of a directory."""
-        run = with_flat_models(load(folder), folder)
+        run = with_flat_models(load_network(RunDirectory(folder)), folder)
         self._take(run, run.directory.metrics(), run.directory.result())

@@ -45,6 +45,8 @@ from dgltrees.trees.schema import Schema
 FORMAT = 4
 ESTIMATOR = "estimator.json"
 """The file with the parameters of an estimator that was saved here."""
+BLEND = "blend.safetensors"
+"""The file of the models on flat features whose predictions a saved estimator adds to a network."""
 
 # Settings that may differ between the command that started a run and the one that resumes it.
 _FREE = {

@@ -39,7 +39,13 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import one_device, usable_cores
-from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
+from dgltrees.training.rundir import (
+    BLEND,
+    ESTIMATOR,
+    RunDirectory,
+    fingerprints,
+    pretrained_files,
+)
 from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import rows_of
@@ -531,8 +537,8 @@ def load(path: PathLike) -> TrainedModel:
         The model of the best epoch, in evaluation mode.
 
     Raises:
-        ConfigError: there is no run, it has another format version, it has no weights yet, or one
-            of its files is damaged.
+        ConfigError: there is no run, it has another format version, it has no weights yet, one of
+            its files is damaged, or it is a part of a blend.
 
     Example:
         >>> from dgltrees import Forest, TreeRegressor
@@ -546,6 +552,17 @@ def load(path: PathLike) -> TrainedModel:
         4
     """
     directory = RunDirectory(path)
+    if (directory / BLEND).exists():
+        kind = directory.values(ESTIMATOR)["class"]
+        raise ConfigError(
+            f"expected one network, got a blend with other models at {directory.path}; predict "
+            f"in Python with {kind}.load({os.fspath(path)!r})"
+        )
+    return load_network(directory)
+
+
+def load_network(directory: RunDirectory) -> TrainedModel:
+    """Load the network of a run directory; see :func:`load`."""
     metadata, settings = directory.metadata(), directory.settings()
     torch.set_num_threads(min(metadata["threads"], usable_cores()))
     if (encoder := directory.pretrained()) is not None:  # the run's own copy

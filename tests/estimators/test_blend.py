@@ -16,7 +16,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
-from dgltrees import ConfigError, FlatFeatures, Forest, TreeClassifier, TreeRegressor
+from dgltrees import ConfigError, FlatFeatures, Forest, TreeClassifier, TreeRegressor, load
 from dgltrees.estimators.blend import blend_weights
 from tests.training.samples import PLANS_FILE
 
@@ -90,6 +90,8 @@ def test_a_blend_is_the_weighted_mean_of_its_models(
     for copy in (type(model).load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(getattr(copy, method)(PLANS), predicted)
         assert copy.blend_weights_ == model.blend_weights_
+    with pytest.raises(ConfigError, match=f"a blend .*{type(model).__name__}.load"):
+        load(tmp_path / "model" / "member-0")  # whose network is not the whole
     predict = getattr(kinds[1], method)
     monkeypatch.setattr(kinds[1], method, lambda *given: predict(*given)[::-1])  # another version
     with pytest.raises(ConfigError, match="fitted with scikit-learn .* learns another model; ins"):

@@ -25,7 +25,7 @@ QUICK: dict[str, Any] = {
 def _trees(count: int, seed: int, **changes: Any) -> list[dict[str, Any]]:
     """Return trees with 1 to 8 leaves, a category and a number."""
     random = np.random.default_rng(seed)
-    names = np.array(["a", "b", "c", *(f"rare_{n}" for n in range(200))])
+    names = np.array(["a", "b", "c", *(f"rare{n}" for n in range(200))])
     p = np.array([0.3, 0.3, 0.3, *[0.1 / 200] * 200])
 
     def node() -> dict[str, Any]:
