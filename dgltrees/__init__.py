@@ -10,10 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dgltrees import _shortcuts
-
 if TYPE_CHECKING:
-    from dgltrees.analyses.explain import Explanation
     from dgltrees.cells.compiled.way import compile_report
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import (
@@ -122,34 +119,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _explain(*args: Any, **options: Any) -> Explanation:
-    from dgltrees.analyses.explain import explain
-
-    return explain(*args, **options)
-
-
-def _forest_html(forest: Forest) -> str:
-    from dgltrees.draw.forests import forest_html
-
-    return forest_html(forest)
-
-
-def _from_objects(*args: Any, **options: Any) -> Forest:
-    from dgltrees.trees.builders.objects import from_objects
-
-    return from_objects(*args, **options)
-
-
-def _to_objects(forest: Forest, tree: int, children: str) -> dict[str, Any]:
-    from dgltrees.trees.builders.objects import to_objects
-
-    return to_objects(forest, tree, children)
-
-
-# Each imports its function when it is called, so that nothing is loaded before it is needed.
-_shortcuts.explain = _explain
-_shortcuts.forest_html = _forest_html
-_shortcuts.from_objects = _from_objects
-_shortcuts.to_objects = _to_objects

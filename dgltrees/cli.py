@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dgltrees.errors import ConfigError, TreeError, file_problem
-from dgltrees.registry import Registry
+from dgltrees.registry import Registry, first_line
 
 COMMANDS: Registry[Any] = Registry(
     "commands",
@@ -92,9 +92,6 @@ def _imported(argv: Sequence[str]) -> list[str]:
     """Import the modules that ``--import`` names; return the words without that flag.
 
     No module is ever imported because a run directory names it.
-
-    Raises:
-        ConfigError: the module does not exist.
     """
     rest, modules = [], []
     words = iter(argv)
@@ -137,7 +134,7 @@ def _call(name: str, argv: Sequence[str]) -> None:
         if is_table and not names and asks_help:
             print(f"usage: dgltrees {name} NAME [flags]\n\n{COMMANDS.summary(name)}.\n")
             for each, function in command.items():
-                print(f"  {each:22} {_first_line(function.__doc__ or '')}")
+                print(f"  {each:22} {first_line(function.__doc__ or '')}")
             print(f"\ndgltrees {name} NAME --help prints the flags.")
             return
         if is_table and (not names or names[0] not in command):
@@ -191,7 +188,3 @@ def _help() -> str:
         "that adds a cell to dgltrees.cells.CELLS.",
     ]
     return "\n".join([*start, *lines, *end])
-
-
-def _first_line(docstring: str) -> str:
-    return docstring.partition("\n")[0].replace("``", "").rstrip(".")

@@ -131,12 +131,12 @@ class Registry(MutableMapping[str, T], Generic[T]):
     def summary(self, name: str) -> str:
         """Return the first line of an object's docstring, read from its source."""
         if name not in self._entries:  # a script has added it
-            return _first_line(getattr(self._objects[name], "__doc__", None) or "")
+            return first_line(getattr(self._objects[name], "__doc__", None) or "")
         try:
             docstring = _docstring(self._entries[name])
         except (ImportError, OSError, SyntaxError, LookupError) as error:
             raise ConfigError(_broken(self._entries[name], error)) from None
-        return _first_line(docstring)
+        return first_line(docstring)
 
 
 def subclass_of(*bases: type) -> Callable[[str, Any], str]:
@@ -239,7 +239,8 @@ def _docstring(entry: EntryPoint) -> str:
     raise LookupError(f"{entry.attr} has no docstring in {entry.module}")
 
 
-def _first_line(docstring: str) -> str:
+def first_line(docstring: str) -> str:
+    """Return the first line of a docstring as plain text, without the full stop."""
     return docstring.partition("\n")[0].replace("``", "").rstrip(".")
 
 

@@ -196,9 +196,6 @@ class Explanation:
             lines.append(f"  {table['node'][node]} {label}  {self.nodes[node]:+.3g}")
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.text
-
     def __repr__(self) -> str:
         return self.text
 
@@ -267,7 +264,8 @@ def explain(
         prediction = every(model, batch)[0]
         inputs: Any = model.encoder.input
         baseline = every(model, occlude(inputs, batch))[0]
-    names = _target_names(one, len(prediction))
+    lists = [*one.targets.names], [*one.target_names], [*map(str, range(len(prediction)))]
+    names = next(each for each in lists if len(each) == len(prediction))
     of_classes = len(one.target_names) < 2 and len(prediction) > 1
     if target is None:
         index = int(prediction.argmax()) if of_classes else 0
@@ -316,15 +314,6 @@ def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, i
     if not 0 <= node < one.forest.num_nodes:
         raise TreeError(f"expected a node below {one.forest.num_nodes}, got {node}")
     return node, node
-
-
-def _target_names(one: LabeledTrees, count: int) -> list[str]:
-    """Return the names of the K outputs."""
-    if len(one.targets) == count:
-        return list(one.targets.names)
-    if len(one.target_names) == count:
-        return list(one.target_names)
-    return [str(k) for k in range(count)]
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:

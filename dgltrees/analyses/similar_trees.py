@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
@@ -46,16 +45,18 @@ def similar_trees(
         >>> similar_trees(model.run_, trees, queries=[0], number=1)
         [{'query': 0, 'nearest': [{'example': 2, 'cosine': 1.0}]}]
     """
+    from sklearn.metrics.pairwise import cosine_similarity
+
     require(run, run.task, CustomTreesTask, "a model of custom trees")
     if not queries or number < 1:
         raise ConfigError(
             f"expected queries and a number of at least 1, got {len(queries)} queries and {number}"
         )
-    vectors = _unit(run.encode(source))
+    vectors = run.encode(source)
     wrong = next((query for query in queries if not 0 <= query < len(vectors)), None)
     if wrong is not None:
         raise ConfigError(f"expected queries from 0 to {len(vectors) - 1}, got {wrong}")
-    cosines = vectors[np.asarray(queries)] @ vectors.T  # (Q, T)
+    cosines = cosine_similarity(vectors[np.asarray(queries)], vectors)  # (Q, T)
     cosines[np.arange(len(queries)), queries] = -np.inf  # the query comes last
     order = np.argsort(-cosines, axis=1, kind="stable")[:, : min(number, len(vectors) - 1)]
     return [
@@ -67,9 +68,3 @@ def similar_trees(
         }
         for query, row, nearest in zip(queries, cosines, order)
     ]
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors scaled to length 1."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))

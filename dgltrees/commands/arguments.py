@@ -21,7 +21,7 @@ import docstring_parser
 from dgltrees.errors import ConfigError
 from dgltrees.settings import Option, nearest, options_of
 from dgltrees.settings.catalog import preset_values
-from dgltrees.settings.layers import nearest_setting
+from dgltrees.settings.layers import SECTIONS, nearest_setting
 from dgltrees.settings.options import GOOGLE
 
 Command = Callable[..., None]
@@ -38,9 +38,6 @@ class Layer(dict[str, list[str]]):
     def __init__(self, flags: Mapping[str, list[str]], repeated: Collection[str] = ()) -> None:
         super().__init__(flags)
         self.repeated = repeated
-
-
-SECTIONS = ("data", "model", "training")
 
 
 def resumable(command: Command) -> Command:

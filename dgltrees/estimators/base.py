@@ -24,11 +24,7 @@ from sklearn.utils import Bunch, check_random_state
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
 from dgltrees.estimators.drift import compared, training_statistics
-from dgltrees.estimators.ensemble import (
-    OF_MEMBERS,
-    Ensemble,
-    fit_members,
-)
+from dgltrees.estimators.ensemble import OF_MEMBERS, Ensemble, fit_members
 from dgltrees.estimators.inputs import (
     Trees,
     as_examples,
@@ -295,12 +291,7 @@ class TreeEstimator(SavedEstimator):
     def _tree_columns(
         self, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> dict[str, NDArray[Any]]:
-        """Return the columns of the trees for the training: ``weight``, ``group``, or neither.
-
-        Raises:
-            ConfigError: see :meth:`_weights` and
-                :func:`~dgltrees.estimators.inputs.group_names`; or there is only one group.
-        """
+        """Return the columns of the trees for the training: ``weight``, ``group``, or neither."""
         columns: dict[str, NDArray[Any]] = {}
         if (weights := self._weights(y, sample_weight)) is not None:
             columns["weight"] = weights
@@ -358,12 +349,7 @@ class TreeEstimator(SavedEstimator):
             self.set_params(**given)
 
     def _weights(self, y: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
-        """Return the weights of trees; None if all are equal.
-
-        Raises:
-            ConfigError: they are not one number per tree, one is negative or not finite, or all are
-                0.
-        """
+        """Return the weights of trees; None if all are equal."""
         if sample_weight is None:
             return None
         try:
@@ -387,11 +373,7 @@ class TreeEstimator(SavedEstimator):
         return weights
 
     def _validation(self, given: Any, layout: RecordLayout, parts: str) -> LabeledTrees | None:
-        """Return the argument ``validation`` of :meth:`fit` as examples.
-
-        Raises:
-            ConfigError: it is not a tuple of these ``parts``.
-        """
+        """Return the argument ``validation`` of :meth:`fit`, a tuple of ``parts``, as examples."""
         if given is None:
             return None
         if not isinstance(given, tuple) or len(given) != parts.count(",") + 1:
@@ -474,11 +456,7 @@ class TreeEstimator(SavedEstimator):
         return self
 
     def _learned(self, raw: LabeledTrees, settings: Settings, names: Schema | None) -> LabeledTrees:
-        """Return the training trees, encoded by the schema ``names`` or, with None, by a new one.
-
-        Raises:
-            TreeError: a target is missing, or negative with ``log_target``.
-        """
+        """Return the training trees, encoded by the schema ``names``, or a new one for None."""
         task = cast(CustomTreesTask, settings.task)
         learned = task.examples(raw, settings.data, names)
         targets = task.targets(learned).reshape(len(learned), -1)
@@ -596,11 +574,7 @@ class TreeEstimator(SavedEstimator):
         return outputs
 
     def _outputs_of_folds(self, X: Trees, method: str) -> list[Mapping[str, NDArray[Any]]]:
-        """Return the output columns for trees of the models without each fold.
-
-        Raises:
-            ConfigError: the estimator has no ensemble, which its method needs.
-        """
+        """Return the output columns for trees of the models without each fold."""
         run = self._fitted()
         if not isinstance(run, Ensemble):
             raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
@@ -718,11 +692,7 @@ class TreeEstimator(SavedEstimator):
 
 
 def _continued(settings: Settings, start: TrainedModel) -> Settings:
-    """Return the settings of a fit that continues from a model.
-
-    Raises:
-        ConfigError: the settings of the model have changed, or it has learned a constant.
-    """
+    """Return the settings of a fit that continues from a model."""
     before = start.settings.model
     for name, value in settings.model.items():
         if value is not None and value != before.get(name):

@@ -244,11 +244,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
 
 def _unique(classes: ArrayLike) -> NDArray[Any]:
-    """Return the different classes in order, without missing ones.
-
-    Raises:
-        TreeError: some of them are strings, and others are not.
-    """
+    """Return the different classes in order, without missing ones."""
     values = np.asarray(classes, object if isinstance(classes, (list, tuple)) else None)
     if values.dtype == object:
         known = [value for value in values.ravel().tolist() if name_of(value) is not None]

@@ -94,11 +94,7 @@ def class_sets(
 
 
 def _rank(coverage: Any, count: int) -> int:
-    """Return the rank among the values of ``count`` training trees that a quantile has.
-
-    Raises:
-        ConfigError: see :func:`intervals`.
-    """
+    """Return the rank among the values of ``count`` training trees that a quantile has."""
     level = float(coverage) if isinstance(coverage, numbers.Real) else math.nan
     if not 0 < level < 1:
         raise ConfigError(

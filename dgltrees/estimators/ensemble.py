@@ -294,11 +294,7 @@ def _out_of_fold(
 
 
 def _checked_count(estimator: Any) -> int:
-    """Return the number of members.
-
-    Raises:
-        ConfigError: it is not an integer of at least 2, or cannot be used with other arguments.
-    """
+    """Return the number of members."""
     count = estimator.ensemble
     if count is None:
         raise ConfigError("expected ensemble with blend=True, got None; write ensemble=5")
@@ -316,11 +312,7 @@ def _checked_count(estimator: Any) -> int:
 
 
 def _check_blend(settings: Settings, data: LabeledTrees) -> None:
-    """Check that models on flat features can predict the targets.
-
-    Raises:
-        ConfigError: there are several targets, or the networks predict sums or a quantile.
-    """
+    """Check that models on flat features can predict the targets."""
     targets = data.columns["target"]
     if targets.ndim > 1 and targets.shape[1] > 1:
         raise ConfigError(
@@ -341,11 +333,7 @@ def _check_blend(settings: Settings, data: LabeledTrees) -> None:
 def _folds(
     count: int, groups: NDArray[np.int64], data: LabeledTrees, random: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Return the fold of each example, ``(E,)``.
-
-    Raises:
-        ConfigError: there are fewer examples, groups or members of a class than folds.
-    """
+    """Return the fold of each example, ``(E,)``."""
     classes = np.asarray(data.columns["target"]) if data.targets.names else None
     grouped = int(groups.max()) + 1 < len(groups)
     what, smallest = ("groups" if grouped else "trees"), int(groups.max()) + 1

@@ -165,5 +165,4 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.dict = False, True
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        tags.requires_fit = True
         return tags

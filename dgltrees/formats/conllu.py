@@ -78,12 +78,7 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
 
 
 def _rows(block: Sequence[tuple[int, str]], error: LineError) -> tuple[list[Row], dict[str, str]]:
-    """Check each line of a sentence; return its rows and its comments ``# key = value``.
-
-    Raises:
-        TreeError: a line does not have ten columns, or has an empty one or a control character; a
-            comment follows a word, or there is a second ``sent_id`` or ``text``.
-    """
+    """Check each line of a sentence; return its rows and its comments ``# key = value``."""
     rows: list[Row] = []
     comments: dict[str, str] = {}
     for line, text in block:
@@ -122,16 +117,9 @@ def _columns(text: str, line: int, error: LineError) -> list[str]:
 
 
 def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
-    """Return the rows of words, without multiword tokens and empty nodes.
+    """Return the rows of words, without multiword tokens and empty nodes, and check the ids.
 
-    Arguments:
-        rows: all rows of a sentence.
-        first: the number of the sentence's first line.
-        error: makes the errors.
-
-    Raises:
-        TreeError: there is no word; words are not numbered 1, 2, 3; a multiword token is not above
-            its words, or is within another; empty nodes after word 8 are not 8.1, 8.2, 8.3.
+    ``first`` is the line of the sentence's first row or comment.
     """
     words: list[Row] = []
     covered, nodes, token = 0, 0, first  # the last word of a multiword token; empty nodes
@@ -174,14 +162,8 @@ def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
 def _check_text(rows: Sequence[Row], text: str | None, error: LineError) -> None:
     """Check that the tokens of a sentence are its text, except for spaces.
 
-    Arguments:
-        rows: all rows of a sentence, as for :func:`_words`.
-        text: the comment ``# text = ...``. Nothing is checked if it is None, or if all words are
-            ``_``, which replaces words that must not be published.
-        error: makes the errors.
-
-    Raises:
-        TreeError: they differ.
+    Nothing is checked without a text, or if all words are ``_``, which replaces words that must not
+    be published.
     """
     if text is None:
         return

@@ -85,11 +85,7 @@ def occlude(inputs: Input, batch: TreeBatch, mask: Tensor | None = None) -> Tree
 
 
 def _columns_of(inputs: nn.Module) -> list[str]:
-    """Return the node columns that an input uses.
-
-    Raises:
-        ConfigError: they are not known.
-    """
+    """Return the node columns that an input uses."""
     if isinstance(inputs, ColumnsInput):
         return inputs.columns
     if isinstance(inputs, (NodeInput, GivenVectors, FineTunedWords)):

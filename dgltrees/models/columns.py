@@ -18,7 +18,6 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.columns import SUBWORDS, Column
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import blocks
-from dgltrees.trees.vocabulary import Vocabulary
 
 
 class NameVectors(nn.Module):
@@ -229,9 +228,5 @@ def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
     if not column.named or column.kind == SUBWORDS:
         return nn.Linear(column.size, size, bias=False)
     vocab = schema[column.name]
-    return NameVectors(len(vocab), size, _unknown(vocab))
-
-
-def _unknown(vocab: Vocabulary) -> int | None:
-    """Return the id of the unknown category; None if there is none."""
-    return None if vocab.unknown is None else vocab.names.index(vocab.unknown)
+    unknown = None if vocab.unknown is None else vocab.names.index(vocab.unknown)
+    return NameVectors(len(vocab), size, unknown)

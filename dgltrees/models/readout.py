@@ -89,9 +89,7 @@ class Attention(nn.Module):
         h, batch = encoding.states, encoding.batch
         tree = batch.tree_of_node
         s = wide(self.score(torch.tanh(self.key(h))))  # (N, 1)
-        top = s.detach().new_full((batch.num_trees, 1), -torch.inf)
-        top = top.scatter_reduce(0, tree.unsqueeze(1), s.detach(), "amax")
-        weight = torch.exp(s - top.index_select(0, tree))  # (N, 1)
+        weight = torch.exp(s - max_by_tree(s.detach(), batch).index_select(0, tree))  # (N, 1)
         total = sum_by_tree(torch.cat([weight * h, weight], 1), batch)  # (T, c + 1)
         return (total[:, :-1] / total[:, -1:]).to(h.dtype)
 

@@ -254,16 +254,7 @@ def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
 def _resolve(
     source: Source, values: Mapping[str, Any], section: str
 ) -> tuple[dict[str, Option], dict[str, str]]:
-    """Return the options that have an effect with these values, and why others have none.
-
-    Arguments:
-        source: the class.
-        values: options by name.
-        section: the section, for errors.
-
-    Raises:
-        ConfigError: a value is not allowed.
-    """
+    """Return the options that have an effect with these values, and why others have none."""
     options: dict[str, Option] = {}
     reasons: dict[str, str] = {}
     hidden: set[str] = set()

@@ -217,7 +217,9 @@ def split_examples(
     rng = np.random.Generator(np.random.PCG64(settings.seed))
     groups = task.groups(train)
     units = rng.permutation(int(groups.max()) + 1)
-    order = np.arange(len(train)) if task.stateful else _in_units(groups, units)
+    order = np.arange(len(train))
+    if not task.stateful:  # group by group, in the order of units
+        order = np.argsort(inverse(units)[groups], kind="stable")
     if settings.max_train_examples is not None:
         order = order[: _whole(groups[order], settings.max_train_examples)]
     fraction = 0.0 if read_valid else settings.valid_fraction
@@ -244,11 +246,6 @@ def split_examples(
     for vocabulary in names.values():
         vocabulary.freeze()
     return replace(parts, valid=read_valid(names)) if read_valid else parts
-
-
-def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the examples, group by group in the order of ``units``."""
-    return np.argsort(inverse(units)[groups], kind="stable")
 
 
 def _whole(groups: NDArray[np.int64], count: int) -> int:

@@ -438,11 +438,7 @@ class Task:
         return False
 
     def _classes(self, data: LabeledTrees) -> NDArray[np.int64]:
-        """Return the targets as classes.
-
-        Raises:
-            ConfigError: the targets are not classes.
-        """
+        """Return the targets, which must be classes."""
         targets = self.targets(data)
         if not np.issubdtype(targets.dtype, np.integer):
             raise ConfigError(

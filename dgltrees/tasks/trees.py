@@ -81,11 +81,9 @@ class ReadoutSettings(HeadSettings):
 
     def tree_vectors(self, size: int) -> nn.Module:
         """Return the readout: node states ``(N, size)`` to tree vectors ``(T, size)``."""
-        return (
-            {"root": Root, "mean": Mean}[self.readout]()
-            if self.readout != "attention"
-            else (Attention(size))
-        )
+        if self.readout == "attention":
+            return Attention(size)
+        return Root() if self.readout == "root" else Mean()
 
 
 @dataclass(frozen=True)

@@ -411,14 +411,7 @@ class Trainer:
 def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str | None) -> float:
     """Return the value in a report that determines the best epoch.
 
-    Arguments:
-        report: metrics of the validation examples.
-        monitor: the metric.
-        task: the task.
-        chosen: the setting ``training.monitor``; None for the task's first metric.
-
-    Raises:
-        ConfigError: the report for these data and this model lacks the metric.
+    ``chosen`` is the setting ``training.monitor``, None for the task's first metric.
     """
     if monitor.name in report:
         return float(report[monitor.name])

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -64,14 +64,6 @@ OnOutputs = Callable[[Path, Task, LabeledTrees, Columns], None]
 
 Weights = Mapping[str, Tensor]
 """Parameters and buffers of a model by name."""
-
-
-class _Trained(NamedTuple):
-    """A trained model, and the contents of ``run.json`` and ``result.json``."""
-
-    trainer: Trainer
-    metadata: dict[str, Any]
-    result: dict[str, Any]
 
 
 @contextlib.contextmanager
@@ -183,9 +175,10 @@ def train(
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
         try:
-            return _train(
+            *_, result = _train(
                 settings, splits, fabric, run, files, bar, on_epoch, on_outputs, start
-            ).result
+            )
+            return result
         except (ConfigError, TreeError):
             if fabric.is_global_zero:
                 run.clear()
@@ -236,19 +229,6 @@ def _fingerprints(settings: Settings, splits: Splits | None) -> dict[str, list[d
     return files
 
 
-def _metadata(trainer: Trainer, files: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of ``run.json``."""
-    ready = trainer.ready
-    train, valid = ready.splits.train, ready.splits.valid
-    return {
-        "dgltrees": dgltrees.__version__,
-        "files": files,
-        "majority": trainer.majority,
-        "parameters": ready.task.parameters(ready.model),
-        "examples": {"train": len(train), "valid": len(valid or ())},
-    }
-
-
 def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | None = None) -> bool:
     """Return whether all traversals of a run are compiled, or none.
 
@@ -288,9 +268,6 @@ def _threads(
     """Set the number of threads of this process: the setting, or a number for the size of the cell.
 
     A resumed run gets the number that it began with.
-
-    Raises:
-        ConfigError: fewer cores are usable here.
     """
     cores = usable_cores()
     if run is not None and run.started:
@@ -318,18 +295,29 @@ def _train(
     on_epoch: OnEpoch,
     on_outputs: OnOutputs | None,
     start: Weights | None,
-) -> _Trained:
-    """Train in a run directory that this process has locked, or in memory."""
+) -> tuple[Trainer, dict[str, Any], dict[str, Any]]:
+    """Train in a run directory that this process has locked, or in memory.
+
+    Returns:
+        the trained model, and the contents of ``run.json`` and ``result.json``.
+    """
     ready = _prepare(settings, splits, start)
     trainer = Trainer(ready, fabric, run, bar, on_epoch)
-    nodes = int(ready.splits.train.sizes.sum())
+    learned, valid = ready.splits.train, ready.splits.valid
+    parameters = ready.task.parameters(ready.model)
+    nodes = int(learned.sizes.sum())
     compiles = compiles_run(ready.settings.training, nodes, run)
-    cell = ready.task.parameters(ready.model)["cell"] or 0
     metadata = {
-        **_metadata(trainer, files),
+        "dgltrees": dgltrees.__version__,
+        "files": files,
+        "majority": trainer.majority,
+        "parameters": parameters,
+        "examples": {"train": len(learned), "valid": len(valid or ())},
         "compiled": compiles,
         "numba": available(),
-        "threads": _threads(ready.settings.training, cell, fabric.world_size, run),
+        "threads": _threads(
+            ready.settings.training, parameters["cell"] or 0, fabric.world_size, run
+        ),
     }
     prints = bar is not False and fabric.is_global_zero
     if prints:
@@ -338,13 +326,13 @@ def _train(
         tqdm.write(f"dgltrees: {text}", file=sys.stderr)
     fabric.barrier()  # nobody writes before all have checked
     if run is not None and fabric.is_global_zero and not run.started:
-        run.start(ready.settings, ready.splits.train.schema, metadata)
+        run.start(ready.settings, learned.schema, metadata)
     log_settings(fabric, flat(ready.settings.to_dict()))
     fabric.barrier()
     with compiled(compiles):
         trainer.fit()
         trainer.calibrate()
-        result = _result(trainer, metadata["parameters"], on_outputs)
+        result = _result(trainer, parameters, on_outputs)
     if run is not None and fabric.is_global_zero:
         run.write_values("result.json", result)
     if prints:
@@ -352,7 +340,7 @@ def _train(
     fabric.barrier()  # all end together, after what the first process alone does
     for logger in fabric.loggers:
         logger.finalize("success")
-    return _Trained(trainer, metadata, result)
+    return trainer, metadata, result
 
 
 def _last_line(settings: Settings, result: dict[str, Any], run: RunDirectory | None) -> str:

@@ -39,13 +39,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import one_device, usable_cores
-from dgltrees.training.rundir import (
-    BLEND,
-    ESTIMATOR,
-    RunDirectory,
-    fingerprints,
-    pretrained_files,
-)
+from dgltrees.training.rundir import BLEND, ESTIMATOR, RunDirectory, fingerprints, pretrained_files
 from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import rows_of

@@ -35,8 +35,10 @@ def levels_of(batch: TreeBatch) -> Ints:
     if batch.depth is not None:
         return _levels_from_depths(batch.depth)
     for nodes, neighbours in ((src, dst), (dst, src)):
-        if _at_most_one(nodes, count):
-            depth = depths(_only(nodes, neighbours, count))
+        if len(nodes) <= count and np.bincount(nodes, minlength=1).max() <= 1:
+            only = np.full(count, -1, np.int64)  # the neighbour at the other end of a node's edge
+            only[nodes] = neighbours
+            depth = depths(only)
             _refuse_cycle(batch, depth < 0)
             return _levels_from_depths(depth) if nodes is src else depth.astype(np.int64)
     return topological_levels(batch)
@@ -73,17 +75,6 @@ def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
 def _levels_from_depths(depth: NDArray[np.int32]) -> Ints:
     levels: Ints = int(depth.max(initial=0)) - depth.astype(np.int64)
     return levels
-
-
-def _at_most_one(ends: Ints, num_nodes: int) -> bool:
-    return len(ends) <= num_nodes and int(np.bincount(ends, minlength=1).max()) <= 1
-
-
-def _only(nodes: Ints, others: Ints, num_nodes: int) -> Ints:
-    """Return the neighbour of each node at the other end of its only edge, or -1."""
-    other = np.full(num_nodes, -1, np.int64)
-    other[nodes] = others
-    return other
 
 
 def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:

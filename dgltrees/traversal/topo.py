@@ -419,11 +419,7 @@ def _check_backend(backend: str, activation_checkpointing: bool) -> None:
 
 
 def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
-    """Return the node field by which the nodes of a function are grouped.
-
-    Raises:
-        TreeError: the field is missing, or is not an integer per node.
-    """
+    """Return the node field by which the nodes of a function are grouped."""
     field = fields.get(name)
     if field is None:
         raise TreeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -83,7 +83,7 @@ class _Entry(NamedTuple):
 
     def depends_on(self, values: Values) -> bool:
         """Return whether the result was computed for ``values``."""
-        return all(map(_equal, self.values, values))
+        return all(map(np.array_equal, cast(Any, self.values), cast(Any, values)))
 
     def on(self, device: torch.device) -> Any:
         """Return the result on a device."""
@@ -91,12 +91,6 @@ class _Entry(NamedTuple):
             result = self.by_device[_CPU]
             self.by_device[device] = None if result is None else result.to(device)
         return self.by_device[device]
-
-
-def _equal(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return first.shape == second.shape and bool((first == second).all())
 
 
 class TreeBatch:

@@ -108,7 +108,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
         Column(
             name,
             infer_kind(values, forest.vocabs.get(name)),
-            _size(values),
+            values.shape[1] if values.ndim > 1 else 1,
             not _in_every_tree(forest, name),
         )
         for name, values in forest.columns.items()
@@ -220,7 +220,3 @@ def _in_every_tree(forest: Forest, name: str) -> bool:
     else:
         return True
     return len(np.unique(forest.tree_of_node[known])) == len(forest)
-
-
-def _size(values: NDArray[Any]) -> int:
-    return int(values.shape[1]) if values.ndim > 1 else 1

@@ -212,9 +212,6 @@ def _distinct_names(
     """Return the different names in a column, and ``(N,)`` the index of each node's name.
 
     A missing name is None.
-
-    Raises:
-        TreeError: the column holds numbers or vectors instead of names.
     """
     if column.name not in forest.columns:
         return [None], np.zeros(forest.num_nodes, np.int64)
@@ -247,11 +244,7 @@ def _is_empty(forest: Forest, name: str) -> bool:
 def _read_by_encoder(
     texts: Sequence[str | None], column: Column, read_texts: TextReader | None
 ) -> NDArray[Any]:
-    """Encode texts as ids of subwords, padded with -1; or as vectors, zeros for None.
-
-    Raises:
-        ConfigError: there is no encoder, or one whose vectors have another size.
-    """
+    """Encode texts as ids of subwords, padded with -1; or as vectors, zeros for None."""
     named = [text for text in texts if text is not None]
     rows = None if read_texts is None else read_texts(named)
     if column.kind == SUBWORDS:
@@ -274,11 +267,7 @@ def _read_by_encoder(
 
 
 def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
-    """Return the ``(N, size)`` values of a number or vector, NaN where they are missing.
-
-    Raises:
-        TreeError: the column holds names, or vectors of another size.
-    """
+    """Return the ``(N, size)`` values of a number or vector, NaN where they are missing."""
     values, nodes = forest.columns.get(column.name), forest.num_nodes
     if values is None:
         return np.full((nodes, column.size), np.nan)

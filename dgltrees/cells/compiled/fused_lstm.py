@@ -75,11 +75,7 @@ def _tree_lstm_sum(cell: TreeLSTM, f: Sum | SharedSum, batch: TreeBatch, ndata: 
 
 
 def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
-    """Return the index of each edge's matrix in the stack over operators and positions, ``(E,)``.
-
-    Raises:
-        TreeError: a child has a position, or a node with children an operator, out of range.
-    """
+    """Return the index of each edge's matrix, stacked over operators and positions, ``(E,)``."""
     pos = check_positions(batch, cell.max_children, batch.edata.get("pos"))
     types = pos if cell.ordered else np.zeros_like(pos)
     if not cell.operators:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -162,7 +163,7 @@ class Hoisted:
         if node.op == "placeholder":
             return ("field", self.kinds[node][1])
         if node.op == "get_attr":
-            tensor = _attribute(self.trace.module, str(node.target))
+            tensor = attrgetter(str(node.target))(self.trace.module)
             if id(tensor) not in self.names:
                 raise CompileError(
                     "it reads a tensor that is not a parameter or buffer of the cell", node
@@ -196,12 +197,6 @@ def tensors_of(node: fx.Node) -> list[Tensor]:
     value = node.meta.get("val")
     values = value if isinstance(value, (list, tuple)) else [value]
     return [each for each in values if isinstance(each, Tensor)]
-
-
-def _attribute(module: Any, path: str) -> Any:
-    for name in path.split("."):
-        module = getattr(module, name)
-    return module
 
 
 class Lowering(Emitter):

@@ -143,7 +143,8 @@ def _planned(nodes: _Nodes, shards: int) -> LevelPlan:
     order = (run.astype(np.uint16) if small else run).argsort(kind="stable")
     row, run = inverse(order), run[order]
     cuts = run_offsets(run)
-    part, kind, of_level = _parts(run[cuts[:-1]], kinds, top)
+    rest, of_level = np.divmod(run[cuts[:-1]], top)
+    part, kind = np.divmod(rest, kinds)
     levels = np.stack([cuts[:-1], cuts[1:], kind], 1)
     by_type = run_offsets(part * kinds + kind)
     runs = np.stack([cuts[by_type[:-1]], cuts[by_type[1:]], kind[by_type[:-1]]], 1)
@@ -195,13 +196,6 @@ def _from_own_lowest(level: Ints, sizes: Ints) -> Ints:
         return level
     lowest: Ints = np.minimum.reduceat(level, starts(sizes))
     return level - lowest.repeat(sizes)
-
-
-def _parts(run: Ints, kinds: int, top: int) -> tuple[Ints, Ints, Ints]:
-    """Split the number of a run into its parts."""
-    rest, level = np.divmod(run, top)
-    part, kind = np.divmod(rest, kinds)
-    return part, kind, level
 
 
 def level_plan(

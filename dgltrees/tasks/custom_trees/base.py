@@ -59,6 +59,8 @@ class CustomTreesTask(Task):
 
     arity: int = 1
 
+    _baselines = bag_baselines
+
     def display_name(self, model: Options) -> str:
         """Return the name of the cell, or of an encoder without a cell."""
         return cell_name(model) if "cell" in model else str(model["encoder"])
@@ -267,11 +269,14 @@ class CustomTreesTask(Task):
     def baselines(
         self, settings: Any, splits: Any, test: LabeledTrees | None
     ) -> dict[str, dict[str, Any]]:
-        """Return the metrics of linear and boosted models over bags of nodes, if requested."""
+        """Return the metrics of linear and boosted models over bags of nodes, if requested.
+
+        A task with groups adds those of a random order.
+        """
         if not settings.baselines:
             return {}
         train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
-        return bag_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
+        return self._baselines(cast(LabeledTrees, train), {"valid": valid, "test": test})
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
         """Initialise means and standard deviations of inputs and targets."""

@@ -58,9 +58,9 @@ def flat_features(
     parts = [*_of_categories(forest, names, row_of_node), *_of_numbers(data, names, row_of_node)]
     for column in data.inputs:
         if column.kind == "text" and not column.named:
-            sums = _sums(row_of_node, np.asarray(forest.columns[column.name], np.float64))
-            means = sums / np.bincount(row_of_node)[:, None]
-            parts.append(([f"mean {column.name}[{k}]" for k in range(column.size)], means))
+            vectors = np.asarray(forest.columns[column.name], np.float64)
+            total, count, _ = _totals(vectors, row_of_node, int(row_of_node[-1]) + 1)
+            parts.append(([f"mean {column.name}[{k}]" for k in range(column.size)], total / count))
     if nodes:
         parts.append((["depth", "children"], np.stack([forest.depth, forest.degree], 1)))
     else:
@@ -176,12 +176,6 @@ def _totals(
     np.add.at(known, rows, present)
     np.maximum.at(largest, rows, np.where(present, values, -np.inf))
     return total, known, np.where(known > 0, largest, 0.0)
-
-
-def _sums(rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    sums = np.zeros((int(rows[-1]) + 1, values.shape[1]))
-    np.add.at(sums, rows, values)
-    return sums
 
 
 def _signed_log(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -230,7 +230,7 @@ def inspect_trees(
         "" if group is None or target is None else _groups(examples, target, group, features),
         (
             *_tree_warnings(shapes, target, form),
-            *_column_warnings(used),
+            *(f"column {each.name!r} {text}" for each in used for text in each.warnings),
             *_leak_warnings(leaks),
             *_split_warnings(examples, [each.name for each in inputs], {target, group}),
         ),
@@ -364,12 +364,6 @@ def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -
         yield "no likely target was found; name the column with --target"
     if shapes.size[2] == 1:
         yield "every tree has one node; if nodes have children, name their key with --children_key"
-
-
-def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
-    for column in columns:
-        for warning in column.warnings:
-            yield f"column {column.name!r} {warning}"
 
 
 def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:

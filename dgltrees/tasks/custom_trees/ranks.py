@@ -19,7 +19,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
 from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
-from dgltrees.tasks.custom_trees.baselines import rank_baselines, some_examples
+from dgltrees.tasks.custom_trees.baselines import rank_baselines
 from dgltrees.tasks.custom_trees.numbers import read_numbers
 from dgltrees.tasks.custom_trees.reading import no_column, target_values
 from dgltrees.tasks.custom_trees.settings import RankData, RankModel
@@ -50,6 +50,7 @@ class RankTask(CustomTreesTask):
     """
 
     has_majority = False
+    _baselines = rank_baselines
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
         """Build the model; see :meth:`Task.build`."""
@@ -157,15 +158,6 @@ class RankTask(CustomTreesTask):
             )
         super().init_from_data(model, settings, data)
 
-    def baselines(
-        self, settings: Any, splits: Any, test: LabeledTrees | None
-    ) -> dict[str, dict[str, Any]]:
-        """Return the metrics of random order and of models over bags of nodes, if requested."""
-        if not settings.baselines:
-            return {}
-        train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
-        return rank_baselines(self, cast(LabeledTrees, train), {"valid": valid, "test": test})
-
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Yield ``example``, ``score`` and, for a tree in a group, its ``group`` and ``rank``.
 
@@ -220,11 +212,7 @@ def _grouped(parts: Iterable[LabeledTrees], group: str, path: PathLike) -> Itera
 
 
 def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
-    """Yield other parts of a file, each with whole groups.
-
-    Raises:
-        TreeError: the trees of a group are not consecutive.
-    """
+    """Yield other parts of a file, each with whole groups."""
     waiting: list[LabeledTrees] = []  # the trees so far of a group that may go on
     ended: set[int] = set()  # hashes of the names of groups
     trees = 0  # before the part

@@ -151,7 +151,10 @@ def input_examples(
         if isinstance(names, Schema) and names.inputs:
             schema = names
             if not schema["target"].frozen:
-                _check_same_columns(raw.forest, schema, settings)
+                seen = {*raw.forest.columns}
+                if settings.cache_dir is not None:  # others may come until the end of the file
+                    seen |= {each.name for each in schema.inputs}
+                check_columns_seen(seen, schema, settings)
             else:
                 _report(raw.forest, schema, file)
         else:
@@ -232,17 +235,6 @@ def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
             f"data.min_freq times; they count as {UNKNOWN}: {'; '.join(unknown)}",
             stacklevel=3,
         )
-
-
-def _check_same_columns(forest: Forest, schema: Schema, settings: CustomTreesData) -> None:
-    """Check that other training trees have the columns of the first ones.
-
-    With ``data.cache_dir`` missing columns are found only at the end of a file.
-    """
-    seen = {*forest.columns}
-    if settings.cache_dir is not None:
-        seen |= {each.name for each in schema.inputs}
-    check_columns_seen(seen, schema, settings)
 
 
 def check_columns_seen(

@@ -226,11 +226,8 @@ class NumbersObjective:
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """Return the settings without effect: the ordinal loss uses no logarithms."""
-        return (
-            {"log_target": f"with {called('model.objective')} ordinal"}
-            if (values["objective"] == "ordinal")
-            else {}
-        )
+        reason = f"with {called('model.objective')} ordinal"
+        return {"log_target": reason} if values["objective"] == "ordinal" else {}
 
 
 @dataclass(frozen=True)

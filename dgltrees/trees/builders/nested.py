@@ -120,7 +120,7 @@ class _Number(str):
     """A number as it is written in the text."""
 
 
-_KINDS = {_Object: "object", list: "array", _Number: "number", str: "string", bool: "boolean"}
+_KINDS = dict(zip((_Object, list, str, _Number, bool, type(None)), JSON_KINDS))
 
 
 def from_json(
@@ -162,7 +162,7 @@ def from_json(
         _json_members,
         {
             "label": lambda member: member.field,
-            "kind": lambda member: _json_kind(member.node),
+            "kind": lambda member: _KINDS[type(member.node)],
             "value": lambda member: _json_value(member.node),
         },
         {**(vocabs or {}), "kind": Vocabulary(JSON_KINDS, frozen=True)},
@@ -214,10 +214,6 @@ def _json_members(member: Member) -> Sequence[Member]:
     if isinstance(member.node, list):
         return [Member(None, value) for value in member.node]
     return ()
-
-
-def _json_kind(value: Any) -> str:
-    return "null" if value is None else _KINDS[type(value)]
 
 
 def _json_value(value: Any) -> str | None:
