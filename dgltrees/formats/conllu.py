@@ -162,8 +162,8 @@ def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
 def _check_text(rows: Sequence[Row], text: str | None, error: LineError) -> None:
     """Check that the tokens of a sentence are its text, except for spaces.
 
-    Nothing is checked without a text, or if all words are ``_``, which replaces words that must not
-    be published.
+    Nothing is checked if ``text`` is None, or all words are ``_``, which replaces words that must
+    not be published.
     """
     if text is None:
         return
