@@ -222,12 +222,11 @@ def _distinct_names(
         place = np.empty(len(names) + 1, np.int64)
         place[used] = np.arange(len(used))
         return [names[i - 1] if i else None for i in used.tolist()], place[values + 1]
-    if column.kind == "text" or values.ndim > 1:
+    if values.ndim > 1:
         if _is_empty(forest, column.name):
             return [None], np.zeros(forest.num_nodes, np.int64)
         raise TreeError(
-            f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
-            f"{'vectors' if values.ndim > 1 else 'numbers'}"
+            f"expected column {column.name!r} to hold a {column.kind}, as in training, got vectors"
         )
     numbers, row = np.unique(values, return_inverse=True)
     return [name_of(each) for each in numbers.tolist()], row

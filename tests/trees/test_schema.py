@@ -125,6 +125,8 @@ def test_further_trees_have_the_ids_of_training_and_all_numbers_side_by_side() -
     assert [words[i] for i in read.columns["note"][0, :3]] == ["number", "3", "<unk>"]
     assert (read.columns["note"][39] == -1).all()
     assert (read.columns["note"][0, 3:] == -1).all()
+    numbers = plan.read(forest(note=np.full(NODES, 3.0), kind=["a"] * NODES))  # a number is a word
+    assert numbers.columns["note"][0, :2].tolist() == [words.index("3"), -1]
 
 
 def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
