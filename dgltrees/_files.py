@@ -12,6 +12,7 @@ import re
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,6 +98,13 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
         if isinstance(error, OSError) and (full or error.filename == name):
             error.filename, error.filename2 = os.fspath(path), None
         raise
+
+
+def temporary_folder(owner: object) -> Path:
+    """Make a folder that is deleted with its owner."""
+    folder = tempfile.mkdtemp(prefix="dgltrees-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 @contextmanager

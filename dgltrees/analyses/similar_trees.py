@@ -14,11 +14,7 @@ from dgltrees.training.trained import Source, TrainedModel
 
 
 def similar_trees(
-    run: TrainedModel,
-    source: Source,
-    queries: Sequence[int],
-    *,
-    number: int = 5,
+    run: TrainedModel, source: Source, queries: Sequence[int], *, number: int = 5
 ) -> list[dict[str, Any]]:
     """Return the nearest neighbours of some trees, by the cosine of their vectors.
 

@@ -11,7 +11,6 @@ from dgltrees.commands.arguments import Layer, resumable
 from dgltrees.commands.output_plots import draw_outputs
 from dgltrees.commands.settings_help import settings_of
 from dgltrees.settings import Seed
-from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
@@ -42,7 +41,9 @@ def train(preset: str, *, out: str, seeds: list[Seed] | None = None, layer: Laye
     else:
         result = run.train(settings, out, on_outputs=on_outputs)
     if is_first_process():
-        _save_curve(out, settings)
+        metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
+        apart = settings.task.separate_losses(settings.model)
+        plots.save_curve(out, metrics, separate_losses=apart)
         if not sys.stdout.isatty():
             print(json.dumps(result))
 
@@ -91,10 +92,3 @@ def sweep(
             *([picture] if picture.exists() else []),
         ]
         print(f"dgltrees: wrote {', '.join(map(str, files))}", file=sys.stderr)
-
-
-def _save_curve(folder: str, settings: Settings) -> None:
-    """Plot the learning curves of the run, or runs, in a folder."""
-    metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
-    apart = settings.task.separate_losses(settings.model)
-    plots.save_curve(folder, metrics, separate_losses=apart)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import inspect
 import numbers
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
-from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -21,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, temporary_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
 from dgltrees.estimators.drift import compared, training_statistics
 from dgltrees.estimators.ensemble import OF_MEMBERS, Ensemble, fit_members
@@ -441,7 +437,7 @@ class TreeEstimator(SavedEstimator):
                     "validation=(trees, targets), or a validation_fraction above 0"
                 )
             if out is None and (settings.training.logger or pretrained_folder(settings.data)):
-                out = self._temporary()
+                out = temporary_folder(self)
             calls: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
             if start is not None:
                 calls["start"] = start.model.state_dict()
@@ -540,12 +536,6 @@ class TreeEstimator(SavedEstimator):
     def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:
         """Return the trees as examples; the default layout is that of the fitted run."""
         return as_examples(X, layout or self._fitted().settings.data, self.share)
-
-    def _temporary(self) -> Path:
-        """Make a folder that is deleted with the estimator."""
-        folder = tempfile.mkdtemp(prefix="dgltrees-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
 
     def _take(
         self, run: TrainedModel | Ensemble, history: list[dict[str, Any]], result: dict[str, Any]

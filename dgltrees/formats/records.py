@@ -148,7 +148,7 @@ class Records:
         if not self._has_children:
             for at, node in enumerate(nodes):
                 for key, value in node.items():
-                    if _objects(value):
+                    if isinstance(value, (list, tuple)) and value and isinstance(value[0], dict):
                         self._other_lists.setdefault(key, line_of(at))
         columns_of = self.nodes.of_objects(nodes, line_of, without=[(children,)])
         arrays, vocabs = as_node_columns(columns_of)
@@ -234,7 +234,3 @@ class Records:
             key = self.layout.children_key
             raise TreeError(f"expected a list of nodes under {key!r}, got {shown(children)}")
         return children
-
-
-def _objects(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)

@@ -35,11 +35,12 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
             vocabulary; the error names file and line.
     """
     filled, mask = vectors.clone(), torch.zeros(len(vocab), dtype=torch.bool)
-    number = 1
+    number, size = 1, vectors.shape[1]
     for number, line in numbered_lines(path):
-        if number == 1 and _is_header(line, vectors.shape[1]):
+        # with size 1, such a line is a word and its vector
+        if number == 1 and size != 1 and re.fullmatch(rf"\d+ {size}\s*", line):
             continue
-        word, values = _fields(line.rstrip(), vectors.shape[1], path, number)
+        word, values = _fields(line.rstrip(), size, path, number)
         if word in vocab:
             row = int(vocab.encode([word])[0])
             if not mask[row]:
@@ -53,11 +54,6 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
             line=number,
         )
     return filled, mask
-
-
-def _is_header(line: str, size: int) -> bool:
-    """Return whether a first line is the number of words and the size; never if the size is 1."""
-    return size != 1 and re.fullmatch(rf"\d+ {size}\s*", line) is not None
 
 
 def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, list[str]]:

@@ -81,12 +81,11 @@ def _bounded_parameters() -> Iterator[None]:
         yield
 
 
-def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
+def prepare(settings: Settings) -> Prepared:
     """Read all data and build the model in its initial state; nothing is written.
 
     Arguments:
         settings: all settings.
-        splits: the examples; default: those in the files of the settings.
 
     Returns:
         Settings, examples and model, ready to be trained.
@@ -96,7 +95,7 @@ def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
         TreeError: the task cannot read the data.
     """
     check_optimizer(settings.training)
-    return _prepare(settings, splits, None)
+    return _prepare(settings, None, None)
 
 
 def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -> Prepared:
@@ -387,7 +386,6 @@ def train_seeds(
     out: PathLike,
     seeds: Sequence[int],
     *,
-    bar: bool | None = None,
     on_outputs: OnOutputs | None = None,
 ) -> dict[str, Any]:
     """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
@@ -395,7 +393,7 @@ def train_seeds(
     A seed determines initial parameters, order and dropout; all runs have the same data split.
 
     Arguments:
-        settings, bar, on_outputs: see :func:`train`.
+        settings, on_outputs: see :func:`train`.
         out: folder of the run directories and of ``summary.json``.
         seeds: the seeds.
 
@@ -417,7 +415,7 @@ def train_seeds(
         directory = Path(out) / f"seed-{each.training.seed}"
         if is_first_process():
             tqdm.write(f"{directory}:", file=sys.stderr)
-        results.append(train(each, directory, bar=bar, on_outputs=on_outputs))
+        results.append(train(each, directory, on_outputs=on_outputs))
     summary: dict[str, Any] = {"seeds": list(seeds), "parameters": results[0]["parameters"]}
     for part in ("valid", "test"):
         if results[0].get(part):

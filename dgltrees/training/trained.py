@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees import _shortcuts
-from dgltrees._files import Lines, PathLike, in_file
+from dgltrees._files import Lines, PathLike, in_file, temporary_folder
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, trees_of_records
@@ -154,11 +151,10 @@ class TrainedModel:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         settings = Settings(load_yaml(state["settings"]))
         if state["pretrained"]:
-            folder = tempfile.mkdtemp(prefix="dgltrees-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            folder = temporary_folder(self)
             for name, content in state["pretrained"].items():
-                Path(folder, name).write_bytes(content)
-            settings = settings.replace("data", pretrained=folder)
+                (folder / name).write_bytes(content)
+            settings = settings.replace("data", pretrained=str(folder))
         vocabularies = {
             name: Vocabulary(names, unknown=unknown, frozen=True)
             for name, (names, unknown) in json.loads(state["vocabularies"]).items()
@@ -249,7 +245,8 @@ class TrainedModel:
         self, source: Source, file_format: str | None, batch: int
     ) -> Iterator[tuple[PathLike | None, LabeledTrees]]:
         """Return the parts of :meth:`stream`, each with its file."""
-        if isinstance(source, LabeledTrees) and (source.inputs or not self._reads_trees):
+        from_files = not isinstance(self.task, CustomTreesTask)
+        if isinstance(source, LabeledTrees) and (source.inputs or from_files):
             return iter([(None, source)])  # which the run has read
         if isinstance(source, (LabeledTrees, Forest, TreePairs)) or is_records(source):
             return iter([(None, self.examples(cast(Trees, source), labeled=False))])
@@ -275,7 +272,7 @@ class TrainedModel:
             ConfigError: the task reads trees only from files.
             TreeError: the trees lack columns of the training trees, or are pairs if those were not.
         """
-        if not self._reads_trees:
+        if not isinstance(self.task, CustomTreesTask):
             raise ConfigError(
                 f"expected a model of custom trees, got one of the task {self.task.name}, "
                 "which reads files; pass their names"
@@ -286,12 +283,7 @@ class TrainedModel:
         if is_records(trees):
             raw, _ = trees_of_records(cast(Sequence[Any], trees), self.settings.data)
         settings, schema = self.settings.data, self.vocabularies
-        return cast(CustomTreesTask, self.task).examples(raw, settings, schema, labeled=labeled)
-
-    @property
-    def _reads_trees(self) -> bool:
-        """Whether the task reads trees in memory."""
-        return isinstance(self.task, CustomTreesTask)
+        return self.task.examples(raw, settings, schema, labeled=labeled)
 
     def to_examples(self, source: Source) -> LabeledTrees:
         """Return the examples of :meth:`stream` at once."""

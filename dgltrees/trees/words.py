@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -20,38 +20,34 @@ END = "<eos>"
 """The word at the end of each line of running text."""
 
 
-def frequent_words(
-    forests: Iterable[Forest], min_freq: int, *, column: str = "word", keep: Sequence[str] = (ROOT,)
-) -> Vocabulary:
-    """Make a frozen vocabulary of frequent words and ``<unk>``.
+def frequent_words(forests: Iterable[Forest], min_freq: int) -> Vocabulary:
+    """Make a frozen vocabulary of ``<root>``, frequent words and ``<unk>``.
 
     The words are in the order of the forests' vocabulary; ``<unk>`` is the last.
 
     Arguments:
         forests: forests with the same vocabulary; a generator is allowed.
         min_freq: the smallest number of nodes that have a word.
-        column: the node column of the words.
-        keep: words to include regardless of their count.
 
     Raises:
-        TreeError: there is no forest, a forest has no vocabulary of this column, or they differ.
+        TreeError: there is no forest, a forest has no vocabulary ``word``, or they differ.
     """
     counts = np.zeros(0, np.int64)
     vocab = None
     for forest in forests:
-        if column not in forest.vocabs or (vocab or forest.vocabs[column]) != forest.vocabs[column]:
+        if "word" not in forest.vocabs or (vocab or forest.vocabs["word"]) != forest.vocabs["word"]:
             raise TreeError(
-                f"expected forests that share a vocabulary {column!r}, got one with the "
+                "expected forests that share a vocabulary 'word', got one with the "
                 f"vocabularies {list(forest.vocabs)}; read them with shared vocabularies"
             )
-        vocab = forest.vocabs[column]
-        ids = forest.columns[column]
+        vocab = forest.vocabs["word"]
+        ids = forest.columns["word"]
         total = np.bincount(ids[ids >= 0], minlength=len(vocab))
         total[: len(counts)] += counts  # the vocabulary may have grown since
         counts = total
     if vocab is None:
         raise TreeError("expected at least one forest, got none")
-    names = [n for n, count in zip(vocab.names, counts) if count >= min_freq or n in keep]
+    names = [n for n, count in zip(vocab.names, counts) if count >= min_freq or n == ROOT]
     return Vocabulary(names, unknown=UNKNOWN, frozen=True)
 
 

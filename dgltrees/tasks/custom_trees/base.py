@@ -353,13 +353,9 @@ def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
     """Return the readout and the size of its vectors."""
     if "readout" not in model:
         return EveryNode(), encoder.size
-    name = model["readout"]
-    if name == "attention":
+    if model["readout"] == "attention":
         return Attention(encoder.size), encoder.size
-    readouts: dict[str, type[nn.Module]] = {
-        "root": Root,
-        "mean": Mean,
-        "max": Max,
-        "root_max": RootAndMax,
-    }
-    return readouts[name](), encoder.size * (2 if name == "root_max" else 1)
+    if model["readout"] == "root_max":
+        return RootAndMax(), 2 * encoder.size
+    readouts: dict[str, type[nn.Module]] = {"root": Root, "mean": Mean, "max": Max}
+    return readouts[model["readout"]](), encoder.size

@@ -226,10 +226,5 @@ REGRESS_PAIRS = NumbersTask(
     "regress-pairs", CustomTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
 )
 REGRESS_NODES = NumbersTask(
-    "regress-nodes",
-    CustomTreesData,
-    NodeNumbersModel,
-    {},
-    nodes=True,
-    metrics=METRICS,
+    "regress-nodes", CustomTreesData, NodeNumbersModel, {}, nodes=True, metrics=METRICS
 )
