@@ -92,7 +92,12 @@ class NodeInput(Input):
                 f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
             )
         ids = batch.ndata[self.column]
-        host_ids = batch.on_host(ids).long()  # without copying them from a device
+        self._check(batch, ids)
+        return ids
+
+    def _check(self, batch: TreeBatch, ids: Tensor) -> None:
+        """Raise TreeError if a node's id is out of range, without copying ids from a device."""
+        host_ids = batch.on_host(ids).long()
         wrong = (host_ids < -1) | (host_ids >= self.rows)
         if wrong.any():
             node = int(wrong.byte().argmax())
@@ -102,7 +107,6 @@ class NodeInput(Input):
                 f"expected ids of column {self.column!r} to be -1 to {self.rows - 1}, got "
                 f"{int(host_ids[node])}; give the input as many rows as the vocabulary has names",
             )
-        return ids
 
     def extra_repr(self) -> str:
         """Return the column and the sizes, for ``repr``."""
