@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -88,9 +89,10 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.layout_ = inferred_layout(X, RecordLayout(children_key=self.children_key))
         raw = as_examples(X, self.layout_, self.share)
         data = self._examples(raw, None)
-        if y is not None:
+        compares = y is not None and not issparse(y)  # sparse labels are not compared
+        if compares:
             raw = with_targets(raw, target_columns(y))
-        targets = {} if y is None else raw.columns
+        targets = raw.columns if compares else {}
         with settings_called(_CALLED):
             warn_of_leaks(raw, data.inputs, targets, [*targets], self.features)
         self.schema_ = data.schema

@@ -143,10 +143,10 @@ def _kind_of_names(names: Sequence[str], counts: NDArray[np.int64]) -> str:
     used = [names[row] for row in np.flatnonzero(counts).tolist()]
     if len(used) <= _FEW_NAMES:
         return "category"
-    spaces = sum(" " in each.strip() for each in used)
-    parts = sum(len(words_of(each)) > 1 for each in used)
-    new_ones = (counts == 1).sum() > _NEW_NAMES * len(used)
-    return "text" if max(spaces, parts * new_ones) > len(used) / 2 else "category"
+    several = sum(" " in each.strip() for each in used)
+    if (counts == 1).sum() > _NEW_NAMES * len(used):
+        several = sum(len(words_of(each)) > 1 for each in used)
+    return "text" if several > len(used) / 2 else "category"
 
 
 def choose_columns(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -91,6 +92,7 @@ def test_columns_that_are_measured_with_the_target_are_named() -> None:
         assert re.match(f"the columns Rank are nearly equal to .* at the roots; {cure}", second)
     for quiet in (TreeRegressor(features=["Cost"], **QUICK), FlatFeatures(features=["Cost"])):
         quiet.fit(trees, range(20))
+    FlatFeatures(features=["Rank"]).fit(trees, csr_array(np.eye(20)))  # labels of other models
 
 
 def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:

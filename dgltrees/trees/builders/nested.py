@@ -120,7 +120,14 @@ class _Number(str):
     """A number as it is written in the text."""
 
 
-_KINDS = dict(zip((_Object, list, str, _Number, bool, type(None)), JSON_KINDS))
+_KINDS = {
+    _Object: "object",
+    list: "array",
+    str: "string",
+    _Number: "number",
+    bool: "boolean",
+    type(None): "null",
+}
 
 
 def from_json(
