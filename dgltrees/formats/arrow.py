@@ -18,6 +18,7 @@ from dgltrees.formats.values import FileColumn, as_example_columns, as_node_colu
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Ints
 
 if TYPE_CHECKING:
     import pyarrow
@@ -317,8 +318,8 @@ def _column(
 
 
 def _flat(
-    name: str, column: pyarrow.Array, rows: NDArray[np.int64], path: PathLike
-) -> tuple[NDArray[np.int64], pyarrow.Array]:
+    name: str, column: pyarrow.Array, rows: Ints, path: PathLike
+) -> tuple[Ints, pyarrow.Array]:
     """Return the offsets ``(T + 1,)`` of a column of lists, and the values of all lists."""
     if column.null_count:
         row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())

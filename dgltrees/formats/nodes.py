@@ -19,6 +19,7 @@ from dgltrees.trees.builders.tables import parents_of_ids
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.order import parents_of_depths
+from dgltrees.trees.segments import Bools, Ints
 
 USUAL = {
     "tree_id": ("tree", "tree_id"),
@@ -97,7 +98,7 @@ class _Nodes:
             line=self.table.header_line,
         )
 
-    def trees(self) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
+    def trees(self) -> Iterator[tuple[Batch, Ints]]:
         """Iterate over batches of whole trees, and the first row of each tree."""
         parts: list[Batch] = []
         seen: set[Any] = set()
@@ -114,7 +115,7 @@ class _Nodes:
                 parts.append(batch)
         yield self._whole(parts)
 
-    def _whole(self, parts: Sequence[Batch]) -> tuple[Batch, NDArray[np.int64]]:
+    def _whole(self, parts: Sequence[Batch]) -> tuple[Batch, Ints]:
         batch = Batch.concat([part for part in parts if len(part)])
         starts = self._starts(batch, None, set())[0]
         if self.tree and self.depth and self.node:  # sorted by node within each tree
@@ -126,7 +127,7 @@ class _Nodes:
             batch = batch.rows(np.lexsort((order, tree.cumsum())))
         return batch, starts
 
-    def _starts(self, batch: Batch, before: Any, seen: set[Any]) -> tuple[NDArray[np.int64], Any]:
+    def _starts(self, batch: Batch, before: Any, seen: set[Any]) -> tuple[Ints, Any]:
         """Return the rows that begin a tree, given the key ``before`` them, and the last key."""
         if self.tree:
             keys = batch.cells[self.tree]
@@ -150,7 +151,7 @@ class _Nodes:
             self._root_depth = depth[0]
         return np.flatnonzero(depth == self._root_depth), None
 
-    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> LabeledTrees:
+    def examples(self, batch: Batch, starts: Ints) -> LabeledTrees:
         """Return the examples of whole trees."""
         offsets = np.append(starts, len(batch))
         tree = np.repeat(np.arange(len(starts)), np.diff(offsets))
@@ -171,7 +172,7 @@ class _Nodes:
         beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
         return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
-    def _by_parent(self, batch: Batch, tree: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_parent(self, batch: Batch, tree: Ints) -> Ints:
         """Return the row of each row's parent, -1 at roots."""
         assert self.node is not None
         assert self.parent is not None
@@ -212,7 +213,7 @@ class _Nodes:
             )
         return np.where(is_root, -1, up)
 
-    def _by_depth(self, batch: Batch, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_depth(self, batch: Batch, starts: Ints) -> Ints:
         """Return the row of each row's parent: the last one before it that is less deep."""
         assert self.depth is not None
         depth = _ids(batch.cells[self.depth])
@@ -228,7 +229,7 @@ class _Nodes:
             depth, starts, lambda message, row: self._error(message, batch, row)
         )
 
-    def _check_present(self, name: str, missing: NDArray[np.bool_], batch: Batch) -> None:
+    def _check_present(self, name: str, missing: Bools, batch: Batch) -> None:
         if missing.any():
             row = int(missing.argmax())
             raise self._error(f"missing value in column {name!r}", batch, row)
@@ -242,21 +243,21 @@ def _shown(cell: Any) -> str:
     return repr(cell.item() if isinstance(cell, np.generic) else cell)
 
 
-def _is_null(cells: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_null(cells: NDArray[Any]) -> Bools:
     """Return a mask of missing values, for tables that are not text."""
     if cells.dtype == object:
         return np.array([cell is None for cell in cells.tolist()])
     return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), np.bool_)
 
 
-def _is_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_missing(cells: NDArray[Any]) -> Bools:
     """Return a mask of missing values; in text they are one of several words."""
     if cells.dtype == object:
         return np.array([cell is None or cell in MISSING_CELLS for cell in cells.tolist()])
     return _is_null(cells)
 
 
-def _ids(cells: NDArray[Any]) -> NDArray[np.int64] | None:
+def _ids(cells: NDArray[Any]) -> Ints | None:
     """Convert cells to integers; None if one is not an integer."""
     if cells.dtype.kind != "f":  # whose fractions int() would cut off
         with suppress(ValueError, OverflowError, TypeError):

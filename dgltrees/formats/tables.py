@@ -20,6 +20,7 @@ from dgltrees.formats.lines import chunks, empty_file, error_in, not_utf8, open_
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Ints
 
 _ROWS = 2**14  # of a batch
 
@@ -33,7 +34,7 @@ class Batch:
         cells: by column ``(n, ...)``: strings as objects, or numbers.
     """
 
-    lines: NDArray[np.int64]
+    lines: Ints
     cells: dict[str, NDArray[Any]]
 
     def __len__(self) -> int:

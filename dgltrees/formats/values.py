@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import kind_of
+from dgltrees.trees.segments import Ints
 from dgltrees.trees.vocabulary import Vocabulary
 
 Numbers = NDArray[Any]
@@ -23,7 +24,6 @@ FileColumn = Numbers | list[str | None]
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
 """Contents of text cells that mean a missing value."""
 
-Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
 _ESTIMATE = "Estimated Cardinality"
 """The key of a number that DuckDB writes as a string."""
@@ -99,7 +99,7 @@ class ColumnTypes:
                 key occurs twice; the error names file, line and column.
         """
         found: dict[str, tuple[tuple[int, ...], FileColumn]] = {}  # each with its place in the file
-        pending: list[tuple[tuple[str, ...], Rows, Sequence[Any]]]
+        pending: list[tuple[tuple[str, ...], Ints, Sequence[Any]]]
         pending = [((), np.arange(len(objects)), objects)]
         while pending:
             above, parent_rows, parents = pending.pop()
@@ -125,7 +125,7 @@ class ColumnTypes:
         return {name: column for name, (_, column) in in_order}
 
     def _of_values(
-        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
+        self, name: str, rows: Ints, values: Sequence[Any], total: int, line_of: LineOf
     ) -> FileColumn:
         """Make the column of ``total`` rows whose values are those of ``rows``."""
         types = set(map(type, values))
@@ -143,7 +143,7 @@ class ColumnTypes:
         return vectors
 
     def _numbers(
-        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
+        self, name: str, rows: Ints, values: Sequence[Any], total: int, line_of: LineOf
     ) -> Numbers:
         if len(rows) == total and {int, bool}.issuperset(map(type, values)):
             with suppress(OverflowError):
@@ -156,7 +156,7 @@ class ColumnTypes:
             raise self._conflict(name, line_of(rows[i]), "one beyond 64 bits") from None
         return numbers
 
-    def _check(self, name: str, rows: Rows, values: Sequence[Any], line_of: LineOf) -> None:
+    def _check(self, name: str, rows: Ints, values: Sequence[Any], line_of: LineOf) -> None:
         for row, value in zip(rows.tolist(), values):
             kind = _kind(value)
             if not kind:
@@ -189,7 +189,7 @@ def _plain(value: Any) -> Any:
 
 def _by_key(
     objects: Sequence[Mapping[str, Any]], skipped: Collection[str]
-) -> dict[str, tuple[Rows, list[Any]]]:
+) -> dict[str, tuple[Ints, list[Any]]]:
     """Group the values by key, without null and empty lists, with the rows that have them."""
     groups: dict[tuple[str, ...], tuple[list[int], list[Mapping[str, Any]]]] = {}
     for row, each in enumerate(objects):  # objects with the same keys, of which there are few kinds

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._dgl import need_dgl
@@ -23,12 +22,11 @@ from dgltrees.traversal.states import Data, check_shape
 from dgltrees.traversal.views import Nodes
 from dgltrees.traversal.ways import Traversal, general_states
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import owner, within
+from dgltrees.trees.segments import Ints, owner, within
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-Ints = NDArray[np.int64]
 Name = tuple[str, str, str]
 
 

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.order import cycle_error, depths
-from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Bools, Ints, locate, offsets_of, owner, ranges, starts
 
 
 def levels_of(batch: TreeBatch) -> Ints:
@@ -113,7 +111,7 @@ def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
     return level
 
 
-def _refuse_cycle(batch: TreeBatch, broken: NDArray[np.bool_]) -> None:
+def _refuse_cycle(batch: TreeBatch, broken: Bools) -> None:
     if broken.any():
         src, dst = batch.src.numpy(), batch.dst.numpy()
         inside = broken[src] & broken[dst]

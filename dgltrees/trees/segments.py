@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Array = TypeVar("Array", NDArray[Any], Tensor)
 
 

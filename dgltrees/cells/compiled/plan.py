@@ -11,13 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import inverse, offsets_of, run_offsets, starts, within
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Bools, Ints, inverse, offsets_of, run_offsets, starts, within
 
 
 class LevelPlan(NamedTuple):
@@ -67,7 +64,7 @@ class _Nodes(NamedTuple):
     level: Ints
     types: Ints | None
     slots: Ints | None
-    given: NDArray[np.bool_] | None = None
+    given: Bools | None = None
 
 
 def plan_levels(
