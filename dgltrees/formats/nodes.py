@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -131,7 +131,8 @@ class _Nodes:
         """Return the rows that begin a tree, given the key ``before`` them, and the last key."""
         if self.tree:
             keys = batch.cells[self.tree]
-            self._check_present(self.tree, _is_null(keys), batch)
+            missing = f"missing value in column {self.tree!r}"
+            self._refuse(_is_null(keys), batch, lambda _: missing)
             begins = np.append(keys[0] != before, keys[1:] != keys[:-1])
             starts = np.flatnonzero(begins)
             for start in starts.tolist():
@@ -177,16 +178,17 @@ class _Nodes:
         assert self.node is not None
         assert self.parent is not None
         nodes, parents = batch.cells[self.node], batch.cells[self.parent]
-        self._check_present(self.node, _is_missing(nodes), batch)
+        missing = f"missing value in column {self.node!r}"
+        self._refuse(_is_missing(nodes), batch, lambda _: missing)
         is_root = _is_missing(parents)
-        if parents.dtype.kind == "f" and (abs(parents) >= 2**53).any():
-            row = int((abs(parents) >= 2**53).argmax())
-            raise self._error(
-                f"expected column {self.parent!r}, which has missing values, to hold ids below "
-                f"2^53, got {_shown(parents[row])}; read it as strings with "
-                "categorical_columns",
+        if parents.dtype.kind == "f":
+            self._refuse(
+                abs(parents) >= 2**53,
                 batch,
-                row,
+                lambda row: (
+                    f"expected column {self.parent!r}, which has missing values, to hold ids below "
+                    f"2^53, got {_shown(parents[row])}; read it as strings with categorical_columns"
+                ),
             )
         ids = _ids(nodes)
         parent_ids = None if ids is None else _ids(np.where(is_root, "-1", parents))
@@ -195,30 +197,29 @@ class _Nodes:
             if nodes.dtype.kind != parents.dtype.kind:  # numbers and texts
                 ids, parent_ids = (np.array([*map(str, each)], object) for each in (ids, parents))
         up, first = parents_of_ids(tree, ids.tolist(), parent_ids.tolist())
-        twice = first != np.arange(len(first))
-        if twice.any():
-            row = int(twice.argmax())
-            raise self._error(
-                f"expected every node once, got {_shown(nodes[row])} again", batch, row
-            )
+        self._refuse(
+            first != np.arange(len(first)),
+            batch,
+            lambda row: f"expected every node once, got {_shown(nodes[row])} again",
+        )
         known = (up >= 0) & ~is_root
         is_root |= ~known & np.isin(parents.astype(str), ("-1", "-1.0"))
-        if not (known | is_root).all():
-            row = int(np.argmin(known | is_root))
-            raise self._error(
+        self._refuse(
+            ~(known | is_root),
+            batch,
+            lambda row: (
                 f"expected column {self.parent!r} to hold the id of a node of the same tree, or "
-                f"nothing at the root, got {_shown(parents[row])}",
-                batch,
-                row,
-            )
+                f"nothing at the root, got {_shown(parents[row])}"
+            ),
+        )
         return np.where(is_root, -1, up)
 
     def _by_depth(self, batch: Batch, starts: Ints) -> Ints:
         """Return the row of each row's parent: the last one before it that is less deep."""
         assert self.depth is not None
-        depth = _ids(batch.cells[self.depth])
+        cells = batch.cells[self.depth]
+        depth = _ids(cells)
         if depth is None:
-            cells = batch.cells[self.depth]
             row = next(i for i in range(len(cells)) if _ids(cells[i : i + 1]) is None)
             raise self._error(
                 f"expected column {self.depth!r} to hold integers, got {_shown(cells[row])}",
@@ -229,10 +230,11 @@ class _Nodes:
             depth, starts, lambda message, row: self._error(message, batch, row)
         )
 
-    def _check_present(self, name: str, missing: Bools, batch: Batch) -> None:
-        if missing.any():
-            row = int(missing.argmax())
-            raise self._error(f"missing value in column {name!r}", batch, row)
+    def _refuse(self, broken: Bools, batch: Batch, rule: Callable[[int], str]) -> None:
+        """Raise TreeError at the first broken row, if there is one."""
+        if broken.any():
+            row = int(broken.argmax())
+            raise self._error(rule(row), batch, row)
 
     def _error(self, message: str, batch: Batch, row: int) -> TreeError:
         return TreeError(message, file=self.path, line=int(batch.lines[row]))

@@ -598,15 +598,14 @@ class Forest:
         """
         folder = Path(folder)
         structure, columns, vocabs = load_arrays(folder, mmap=mmap)
-        for name in ("parent", "pos", "offsets"):
-            if structure[name].ndim != 1 or structure[name].dtype.kind != "i":
-                array = structure[name]
+        for name, array in structure.items():
+            if array.ndim != 1 or array.dtype.kind != "i":
                 raise TreeError(
                     f"expected a row of integers as {name}, got {array.dtype} of shape "
                     f"{array.shape}; write the forest again",
                     file=folder,
                 )
-        parent, pos, offsets = (structure[name] for name in ("parent", "pos", "offsets"))
+        parent, pos, offsets = structure.values()
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), vocabs, folder)
