@@ -109,7 +109,9 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             name,
             infer_kind(values, forest.vocabs.get(name)),
             values.shape[1] if values.ndim > 1 else 1,
-            not _in_every_tree(forest, name),
+            not np.bincount(
+                forest.tree_of_node[has_value(forest, name)], minlength=len(forest)
+            ).all(),
         )
         for name, values in forest.columns.items()
         if name not in (*without, SHARED)
@@ -210,13 +212,11 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     return replace(column, kind=kind)
 
 
-def _in_every_tree(forest: Forest, name: str) -> bool:
-    """Return whether every tree has a value of a column at one of its nodes."""
+def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:
+    """Return whether each node has a value of a column, ``(N,)``."""
     values = np.asarray(forest.columns[name])
     if name in forest.vocabs:
-        known = values >= 0
-    elif values.dtype.kind == "f":
-        known = ~np.isnan(values.reshape(len(values), -1)).all(1)
-    else:
-        return True
-    return len(np.unique(forest.tree_of_node[known])) == len(forest)
+        return values >= 0
+    if values.dtype.kind == "f":
+        return np.asarray(~np.isnan(values.reshape(len(values), -1)).all(1))
+    return np.ones(len(values), np.bool_)

@@ -139,12 +139,8 @@ class Forest:
         """Make a forest from the result of a walk in preorder; nothing is checked.
 
         Arguments:
-            parent: ``(N,)``, see the class.
-            pos: ``(N,)``, see the class.
-            offsets: ``(T + 1,)``, see the class.
+            parent, pos, offsets, columns, vocabs: see the class.
             depth: ``(N,)`` the number of edges between each node and its root.
-            columns: see the class.
-            vocabs: see the class.
 
         Returns:
             the forest, whose depths need not be computed.

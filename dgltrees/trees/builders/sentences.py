@@ -202,9 +202,8 @@ def from_parses(
         [word.head for word in words],
         offsets=offsets_of(list(map(len, sentences))),
         columns={
-            "upos": [word.upos or None for word in words],
-            "xpos": [word.xpos or None for word in words],
-            "deprel": [word.deprel or None for word in words],
+            name: [getattr(word, name) or None for word in words]
+            for name in ("upos", "xpos", "deprel")
         },
         vocabs=vocabs,
     )
