@@ -83,8 +83,7 @@ def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
 
 
 def _levels_from_depths(depth: NDArray[np.int32]) -> Ints:
-    levels: Ints = int(depth.max(initial=0)) - depth.astype(np.int64)
-    return levels
+    return int(depth.max(initial=0)) - depth.astype(np.int64)
 
 
 def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:

@@ -109,9 +109,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             name,
             infer_kind(values, forest.vocabs.get(name)),
             values.shape[1] if values.ndim > 1 else 1,
-            not np.bincount(
-                forest.tree_of_node[has_value(forest, name)], minlength=len(forest)
-            ).all(),
+            not _in_every_tree(forest, name),
         )
         for name, values in forest.columns.items()
         if name not in (*without, SHARED)
@@ -210,6 +208,12 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     if kind == "text" and not named:
         raise TreeError(f"expected column {column.name!r} to hold strings, got numbers")
     return replace(column, kind=kind)
+
+
+def _in_every_tree(forest: Forest, name: str) -> bool:
+    """Return whether every tree has a value of a column at one of its nodes."""
+    trees = forest.tree_of_node[has_value(forest, name)]
+    return bool(np.bincount(trees, minlength=len(forest)).all())
 
 
 def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:

@@ -133,10 +133,8 @@ def numbers_of_types(
 def _by_mailbox(dst: Tensor, edata: Mapping[str, Tensor], numbers: Tensor) -> Ints:
     """Sort edges by the node that they enter, then by position, then by type: ``(E,)`` indices."""
     place = edata.get(_MAILBOX, edata.get("pos", numbers)).cpu()
-    order: Ints = np.lexsort(
-        [key.numpy() for key in (numbers, place if place.dim() == 1 else numbers, dst)]
-    )
-    return order
+    place = place if place.dim() == 1 else numbers
+    return np.lexsort([numbers.numpy(), place.numpy(), dst.numpy()])
 
 
 def _grouped(

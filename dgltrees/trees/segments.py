@@ -56,8 +56,7 @@ def lasts(sizes: Array) -> Array:
     >>> lasts(np.array([2, 3]))
     array([1, 4])
     """
-    last: Array = sizes.cumsum(0) - 1
-    return last
+    return sizes.cumsum(0) - 1
 
 
 def offsets_of(sizes: ArrayLike) -> Ints:

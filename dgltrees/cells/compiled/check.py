@@ -43,10 +43,9 @@ Shared = Mapping[str, Tensor | IndexedRows]
 
 def degrees_of(batch: TreeBatch) -> Ints:
     """Return the number of children of each node."""
-    degrees: Ints = batch.cache.get(
+    return batch.cache.get(
         "degrees", lambda: np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     )
-    return degrees
 
 
 class Work(NamedTuple):

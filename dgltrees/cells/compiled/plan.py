@@ -203,7 +203,7 @@ def level_plan(
     slots: Ints | None = None,
 ) -> list[LevelPlan]:
     """Return :func:`plan_levels`, or :func:`plan_pieces` of ``rows``, cached with the batch."""
-    plans: list[LevelPlan] = batch.cache.get(
+    return batch.cache.get(
         ("levels", shards, rows),
         lambda: (
             [plan_levels(batch, shards, types, slots)]
@@ -212,4 +212,3 @@ def level_plan(
         ),
         values=[types, slots],
     )
-    return plans

@@ -248,8 +248,7 @@ class _Run(NamedTuple):
 
     def rows(self, plan: LevelPlan) -> Ints:
         """Return the row of each of a plan's rows in the fields."""
-        rows: Ints = plan.order if self.shared is None else self.shared.numpy()[plan.order]
-        return rows
+        return plan.order if self.shared is None else self.shared.numpy()[plan.order]
 
 
 class _Compiled(torch.autograd.Function):

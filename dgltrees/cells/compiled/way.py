@@ -196,5 +196,4 @@ def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Ints | Non
     field = None if traversal.group_by is None else fields.get(traversal.group_by)
     if not isinstance(field, Tensor) or field.is_floating_point():
         return None
-    types: Ints = batch.on_host(field).numpy().astype(np.int64)
-    return types
+    return batch.on_host(field).numpy().astype(np.int64)

@@ -47,8 +47,7 @@ def compiled(on: bool) -> Iterator[None]:
 
 def decided() -> bool | None:
     """Return whether cells are compiled in this ``with`` block; None outside :func:`compiled`."""
-    on: bool | None = getattr(_state, "on", None)
-    return on
+    return getattr(_state, "on", None)
 
 
 def compiles(like: Tensor) -> bool:
