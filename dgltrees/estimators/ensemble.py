@@ -17,8 +17,12 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.estimators.blend import MODELS, blend_members
-from dgltrees.estimators.means import mean_outputs, predicts_logarithms
+from dgltrees.estimators.blend import (
+    MODELS,
+    blend_members,
+    mean_outputs,
+    predicts_logarithms,
+)
 from dgltrees.formats.format import RecordLayout
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.leaks import WARNING as LEAKS

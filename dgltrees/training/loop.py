@@ -29,11 +29,11 @@ from dgltrees.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from dgltrees.training.device import deterministic, total
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.loading import Loader, part_of_batch, training_sampler, whole_groups
 from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
-from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import LabeledTrees, TreeBatch
 
