@@ -8,7 +8,8 @@ from typing import Any
 # Several settings a line, so that a preset is seen at once.
 _LOOP = {"optimizer": "adam", "lr": 0.002, "schedule": "linear", "epochs": 40, "keep": "last",
          "monitor": "loss", "max_grad_norm": 5.0, "batch_size": None, "bucket_batches": 1}
-_PAIRS_LOOP = {**_LOOP, "lr": 0.001}
+_NUMBERS_LOOP = {**_LOOP, "epochs": 25}  # numbers need fewer: docs/results/custom_trees.md
+_PAIRS = {"lr": 0.001}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "classify": {
@@ -19,7 +20,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "classify-pairs": {
         "about": ("A class, or several flags, of each pair of custom trees: --data.tree_path FIRST "
                   "SECOND --data.target COLUMN."),
-        "task": "classify-pairs", "training": _PAIRS_LOOP,
+        "task": "classify-pairs", "training": {**_LOOP, **_PAIRS},
     },
     "classify-nodes": {
         "about": "A class, or several flags, of every node of custom trees.",
@@ -28,16 +29,16 @@ PRESETS: dict[str, dict[str, Any]] = {
     "regress": {
         "about": ("A number, or several, of each custom tree: --data.train FILE "
                   "--data.target COLUMN."),
-        "task": "regress", "training": _LOOP,
+        "task": "regress", "training": _NUMBERS_LOOP,
     },
     "regress-pairs": {
         "about": ("A number, or several, of each pair of custom trees: --data.tree_path FIRST "
                   "SECOND --data.target COLUMN."),
-        "task": "regress-pairs", "training": _PAIRS_LOOP,
+        "task": "regress-pairs", "training": {**_NUMBERS_LOOP, **_PAIRS},
     },
     "regress-nodes": {
         "about": "A number, or several, of every node of custom trees.",
-        "task": "regress-nodes", "training": _LOOP,
+        "task": "regress-nodes", "training": _NUMBERS_LOOP,
     },
     "rank": {
         "about": ("The order of custom trees within groups: --data.train FILE --data.target "

@@ -28,11 +28,15 @@ from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
-from dgltrees.trees import LabeledTrees, TreeBatch
+from dgltrees.trees import Forest, LabeledTrees, TreeBatch
+from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.segments import within
 
 STREAMS = 10
 """The number of streams in evaluation; each starts without context."""
+
+_LAST = {"length": 30, "depth": 10, "merges": 4}
+"""The last value of each breakdown of the perplexity, which includes all higher ones."""
 
 _NO_EDGES = torch.empty(0, dtype=torch.long)
 
@@ -108,15 +112,20 @@ class StreamTask(ReaderTask):
     ) -> dict[str, Any]:
         """Report ``loss``, the mean over words and ends of lines in nats, perplexity and counts.
 
+        ``perplexity_by_length`` is that of sentences of 0 to 9, 10 to 19 words, and so on. With
+        trees, ``perplexity_by_depth`` is that of words below a number of subtrees, and
+        ``perplexity_by_merges`` that of words before which a number of subtrees end.
+
         For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. With
         gold operations, which depend on later words, ``gold_operations`` is true.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
             "loss": loss,
-            "perplexity": math.exp(loss) if loss < 700 else math.inf,
+            "perplexity": _perplexity(loss),
             "words": len(outputs["loss"]),
             "examples": len(data),
+            **_breakdowns(data.forest, outputs["loss"]),
         }
         for name in ("splits", "merges"):
             if (outputs[name] >= 0).all():
@@ -133,6 +142,27 @@ class StreamTask(ReaderTask):
         losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
         for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
             yield {"example": example, "log_prob": round(-loss, 6), "words": size}
+
+
+def _perplexity(loss: float) -> float:
+    return math.exp(loss) if loss < 700 else math.inf
+
+
+def _breakdowns(forest: Forest, losses: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+    columns, sizes = forest.columns, forest.sizes
+    values = {"length": np.repeat((sizes - 1) // 10 * 10, sizes)}
+    if MERGES in columns:
+        values["depth"] = np.cumsum(columns[SPLITS] - columns[MERGES])
+        values["merges"] = columns[MERGES]
+    report: dict[str, dict[str, float]] = {}
+    for name, each in values.items():
+        last = _LAST[name]
+        each = np.minimum(each, last)
+        report[f"perplexity_by_{name}"] = {
+            f"{v}+" if v == last else f"{v}": _perplexity(float(losses[each == v].mean()))
+            for v in np.unique(each)
+        }
+    return report
 
 
 def _read(

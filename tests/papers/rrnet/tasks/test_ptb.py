@@ -162,8 +162,17 @@ def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
     (tmp_path / "text.mrg").write_text(8 * tree, encoding="utf-8")
     data = _read(tmp_path / "text.mrg")
     policy = {"operations": operations, "consume": "recur"}
-    report = PTB.report(data, run(_model(data, policy=policy), PTB, data), {})
+    outputs = run(_model(data, policy=policy), PTB, data)
+    report = PTB.report(data, outputs, {})
     assert report["words"] == 8 * 5
+    losses = outputs["loss"].reshape(8, 5)  # of: the cat sat there <eos>
+    for name, words in {
+        "length": {"0": [0, 1, 2, 3, 4]},
+        "depth": {"0": [4], "2": [0, 1, 2, 3]},
+        "merges": {"0": [0, 1, 3], "1": [2], "2": [4]},
+    }.items():
+        expected = {value: math.exp(losses[:, each].mean()) for value, each in words.items()}
+        assert report[f"perplexity_by_{name}"] == pytest.approx(expected)
     assert report.get("gold_operations", False) == (operations == "gold")
     if operations == "gold":  # ten streams begin anywhere: what began before them is not merged
         assert report["splits"] == 3 / 5
@@ -228,7 +237,10 @@ def test_a_run_is_evaluated_and_predicts(tmp_path: Path) -> None:
     valid = str(SAMPLES / "ptb_lm" / "ptb.valid.txt")
     run = load(tmp_path / "run")
     again = run.evaluate(valid)
-    assert again == pytest.approx(result["valid"])
+    once = result["valid"]
+    name = "perplexity_by_length"
+    assert again[name] == pytest.approx(once[name])
+    assert {**again, name: 0} == pytest.approx({**once, name: 0})
     lines = list(run.predict([valid]))
     assert len(lines) == again["examples"] == 30
     total = sum(line["log_prob"] for line in lines) / sum(line["words"] for line in lines)
