@@ -143,7 +143,9 @@ def most_children(data: LabeledTrees) -> int:
 
 
 def _check_children(forest: Forest, most: int | None, path: PathLike) -> None:
-    children = np.flatnonzero(forest.pos >= (np.inf if most is None else most))
+    if most is None:
+        return
+    children = np.flatnonzero(forest.pos >= most)
     if len(children):
         child, tree = int(children[0]), int(forest.tree_of_node[children[0]])
         raise TreeError(
