@@ -13,6 +13,7 @@ from torch import Tensor
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import Ints
 from dgltrees.trees.shared import SHARED
 
 MAX_TITLE = 120  # characters of a title that are shown
@@ -55,7 +56,7 @@ def as_array(values: Any) -> NDArray[Any]:
 
 def select_trees(
     forest: Forest, tree: int | Sequence[int] | None, titles: Sequence[str] | None
-) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
+) -> tuple[Forest, Ints, list[str | None]]:
     """Select the trees to draw, with their titles.
 
     Arguments:
@@ -115,7 +116,7 @@ def decode_column(
 
 
 def label_parts(
-    forest: Forest, nodes: NDArray[np.int64], labels: str | Sequence[str] | None
+    forest: Forest, nodes: Ints, labels: str | Sequence[str] | None
 ) -> list[tuple[str, ...]]:
     """Return the parts of every label: the strings in ``labels``, or the entries of columns."""
     if labels is not None and not isinstance(labels, str):
@@ -156,7 +157,7 @@ def _equal(types: list[str] | None, names: list[str]) -> bool:
 
 
 def shared_parts(
-    forest: Forest, nodes: NDArray[np.int64], names: list[tuple[str, ...]]
+    forest: Forest, nodes: Ints, names: list[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
     """Add ``#5`` to the label of a shared child, node 5 of its tree, and ``see #5`` to others."""
     if SHARED not in forest.columns:
@@ -175,7 +176,7 @@ def shared_parts(
 
 
 def number_texts(
-    forest: Forest, nodes: NDArray[np.int64], values: Any | None
+    forest: Forest, nodes: Ints, values: Any | None
 ) -> tuple[NDArray[np.float64] | None, list[str]]:
     """Return the argument ``values`` at some nodes, as numbers and as text."""
     if values is None:
@@ -199,9 +200,7 @@ def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def class_texts(
-    forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None
-) -> list[str]:
+def class_texts(forest: Forest, nodes: Ints, name: str, classes: Any | None) -> list[str]:
     """Return the argument ``name``, classes per node or per tree (then at its root), as text."""
     if classes is None:
         return [""] * len(nodes)

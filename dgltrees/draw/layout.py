@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees.draw import svg
 from dgltrees.draw.labels import Labels
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.brackets import preorder
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import Ints
 
 Positions = Literal["all", "none", "auto"]
 """Which edges of a drawing show the position of a child."""
@@ -49,7 +49,7 @@ class Layout:
         offsets: the first node of each tree, and ``n``.
     """
 
-    nodes: NDArray[np.int64]
+    nodes: Ints
     parent: list[int]
     pos: list[int]
     depth: list[int]

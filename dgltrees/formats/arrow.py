@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import empty_file
-from dgltrees.formats.values import FileColumn, as_example_columns, as_node_columns
+from dgltrees.formats.values import FileColumn, LineOf, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Ints
 
 if TYPE_CHECKING:
     import pyarrow
@@ -121,99 +123,109 @@ def _is_text(kind: pyarrow.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _cast(
-    name: str,
-    column: pyarrow.Array,
-    kind: pyarrow.DataType,
-    path: PathLike,
-    line_of: Callable[[int], int],
-) -> pyarrow.Array:
-    """Convert a column to another type; errors name file, row and column."""
-    arrow = pyarrow_or_error()
-    try:
-        return column.cast(kind)
-    except arrow.ArrowException:
-        for i in range(len(column)):
-            try:
-                column[i : i + 1].cast(kind)
-            except arrow.ArrowException as error:
-                raise TreeError(
-                    f"expected column {name!r} to hold values that fit into {kind}, got: "
-                    f"{' '.join(str(error).split())}; leave it out, or read it as strings "
-                    "with categorical_columns",
-                    file=path,
-                    line=line_of(i),
-                ) from None
-        raise
-
-
-def numpy_column(
-    name: str,
-    column: pyarrow.Array,
-    names: Sequence[str],
-    path: PathLike,
-    line_of: Callable[[int], int],
-) -> NDArray[Any]:
-    """Convert a column to an array.
-
-    Integers and booleans become int64, float64 if one is missing; vectors become float32. Missing
-    strings are None, missing numbers NaN. Numbers that are int64 or float64 already, without
-    missing ones, are not copied.
+@dataclass(frozen=True)
+class ArrowColumn:
+    """A column of some rows of a file, or the values of the lists in it.
 
     Arguments:
         name: the column, for the errors.
-        column: its ``n`` values.
-        names: columns whose values become strings, whatever their type.
+        values: its ``n`` values.
         path: the file, for the errors.
         line_of: returns the row of a value in the file, from 1, by its index.
-
-    Returns:
-        Strings ``(n,)`` as objects, numbers ``(n,)``, or vectors ``(n, k)``.
-
-    Raises:
-        TreeError: the column has another type, an integer does not fit into int64, or bytes that
-            should be names are not UTF-8; the error names column and row.
     """
-    arrow = pyarrow_or_error()
-    types, kind = arrow.types, column.type
-    if isinstance(column, arrow.ExtensionArray):
-        return numpy_column(name, column.storage, names, path, line_of)
-    if _is_text(kind) or name in names:
-        if types.is_nested(kind):
-            texts = np.full(len(column), None, object)
-            texts[:] = [
-                None if value is None else json.dumps(value, default=str)
-                for value in column.to_pylist()
-            ]
-            return texts
-        column = _cast(name, column, arrow.large_string(), path, line_of)
-        return np.asarray(column.to_numpy(zero_copy_only=False), object)
-    if types.is_null(kind):
-        return np.full(len(column), np.nan)
-    if types.is_boolean(kind) or types.is_integer(kind):
+
+    name: str
+    values: pyarrow.Array
+    path: PathLike
+    line_of: LineOf
+
+    def cast(self, kind: pyarrow.DataType) -> pyarrow.Array:
+        """Convert the values to another type; errors name file, row and column."""
+        arrow, values = pyarrow_or_error(), self.values
+        try:
+            return values.cast(kind)
+        except arrow.ArrowException:
+            for i in range(len(values)):
+                try:
+                    values[i : i + 1].cast(kind)
+                except arrow.ArrowException as error:
+                    raise TreeError(
+                        f"expected column {self.name!r} to hold values that fit into {kind}, got: "
+                        f"{' '.join(str(error).split())}; leave it out, or read it as strings "
+                        "with categorical_columns",
+                        file=self.path,
+                        line=self.line_of(i),
+                    ) from None
+            raise
+
+    def array(self, names: Sequence[str]) -> FileColumn:
+        """Convert the values to an array.
+
+        Integers and booleans become int64, float64 if one is missing; vectors become float32.
+        Missing strings are None, missing numbers NaN. Numbers that are int64 or float64 already,
+        without missing ones, are not copied.
+
+        Arguments:
+            names: columns whose values become strings, whatever their type.
+
+        Returns:
+            Strings ``(n,)`` as objects, numbers ``(n,)``, or vectors ``(n, k)``.
+
+        Raises:
+            TreeError: the column has another type, an integer does not fit into int64, or bytes
+                that should be names are not UTF-8; the error names column and row.
+        """
+        arrow, values = pyarrow_or_error(), self.values
+        types, kind = arrow.types, values.type
+        if isinstance(values, arrow.ExtensionArray):
+            return replace(self, values=values.storage).array(names)
+        if _is_text(kind) or self.name in names:
+            if types.is_nested(kind):
+                texts = np.full(len(values), None, object)
+                texts[:] = [
+                    None if value is None else json.dumps(value, default=str)
+                    for value in values.to_pylist()
+                ]
+                return texts
+            return np.asarray(_to_numpy(self.cast(arrow.large_string())), object)
+        if types.is_null(kind):
+            return np.full(len(values), np.nan)
+        if types.is_floating(kind) or types.is_decimal(kind):
+            return _to_numpy(values.cast(arrow.float64()))
         if types.is_boolean(kind):
-            column = column.cast(arrow.uint8())
-        if column.null_count:
-            column = column.cast(arrow.float64(), safe=False)
-        else:
-            column = _cast(name, column, arrow.int64(), path, line_of)
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
-    if types.is_fixed_size_list(kind):
-        value = kind.value_type
-        if types.is_floating(value) or types.is_integer(value):
-            vectors = np.full((len(column), kind.list_size), np.nan, np.float32)
-            members = column.flatten().cast(arrow.float32(), safe=False)
-            rows = column.is_valid().to_numpy(zero_copy_only=False)
-            flat = members.to_numpy(zero_copy_only=False)
-            vectors[rows] = flat.reshape(-1, kind.list_size)
-            return vectors
-    raise TreeError(
-        f"expected column {name!r} to hold numbers, text or vectors of one size, got {kind}; "
-        "leave it out, or read it as strings with categorical_columns",
-        file=path,
-    )
+            return replace(self, values=values.cast(arrow.uint8())).array(names)
+        if types.is_integer(kind):
+            if values.null_count:
+                return _to_numpy(values.cast(arrow.float64(), safe=False))
+            return _to_numpy(self.cast(arrow.int64()))
+        if types.is_fixed_size_list(kind):
+            value = kind.value_type
+            if types.is_floating(value) or types.is_integer(value):
+                vectors = np.full((len(values), kind.list_size), np.nan, np.float32)
+                members = _to_numpy(values.flatten().cast(arrow.float32(), safe=False))
+                vectors[_to_numpy(values.is_valid())] = members.reshape(-1, kind.list_size)
+                return vectors
+        raise TreeError(
+            f"expected column {self.name!r} to hold numbers, text or vectors of one size, got "
+            f"{kind}; leave it out, or read it as strings with categorical_columns",
+            file=self.path,
+        )
+
+    def integers(self) -> NDArray[Any]:
+        """Return parents or positions, not copied unless they are unsigned; null becomes -1."""
+        types, values = pyarrow_or_error().types, self.values
+        if not types.is_integer(values.type):
+            raise TreeError(
+                f"expected lists of integers in column {self.name!r}, got {values.type}",
+                file=self.path,
+            )
+        if types.is_unsigned_integer(values.type):
+            values = self.cast(pyarrow_or_error().int64())
+        return _to_numpy(values.fill_null(-1))
+
+
+def _to_numpy(values: pyarrow.Array) -> NDArray[Any]:
+    return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
 _ROWS = 10_000
@@ -258,7 +270,7 @@ def stream_arrow(
 def _examples(
     batch: pyarrow.RecordBatch, parent: str, layout: RecordLayout, first: int, path: PathLike
 ) -> LabeledTrees:
-    names = batch.schema.names
+    names, categorical = batch.schema.names, layout.categorical_columns
     if parent not in names or not _is_list(batch.schema.field(parent).type):
         raise TreeError(
             f"expected a column {parent!r} with lists of parents, got the columns "
@@ -278,7 +290,7 @@ def _examples(
         if name == parent:
             continue
         if not _is_list(column.type):
-            beside[name] = _column(name, column, layout, path, rows.__getitem__)
+            beside[name] = ArrowColumn(name, column, path, rows.__getitem__).array(categorical)
             continue
         bounds, values = _flat(name, column, rows, path)
         wrong = np.diff(bounds) != np.diff(offsets)
@@ -290,35 +302,25 @@ def _examples(
                 file=path,
                 line=int(rows[row]),
             )
+        of_nodes = ArrowColumn(name, values, path, row_of)
         if name == "pos":
-            pos = _integers(name, values, path, row_of)
+            pos = of_nodes.integers()
         else:
-            nodes[name] = _column(name, values, layout, path, row_of)
+            nodes[name] = of_nodes.array(categorical)
     arrays, vocabs = as_node_columns(nodes)
-    up = _integers(parent, parents, path, row_of)
+    up = ArrowColumn(parent, parents, path, row_of).integers()
     lines = rows.tolist()
     check_offsets(offsets, len(up), path, lines)
     places = positions_by_order(up, offsets) if pos is None else pos
     check_trees(up, places, offsets, None, path, lines)
-    forest = Forest(_int32(up), _int32(places), offsets, arrays, vocabs)  # no copy of columns
-    return LabeledTrees(forest, as_example_columns(beside, rows.tolist()))
-
-
-def _column(
-    name: str,
-    column: pyarrow.Array,
-    layout: RecordLayout,
-    path: PathLike,
-    line_of: Callable[[int], int],
-) -> FileColumn:
-    array = numpy_column(name, column, layout.categorical_columns, path, line_of)
-    values: FileColumn = array.tolist() if array.dtype == object else array
-    return values
+    up, places = (each.astype(np.int32, copy=False) for each in (up, places))
+    forest = Forest(up, places, offsets, arrays, vocabs)  # no copy of columns
+    return LabeledTrees(forest, as_example_columns(beside, lines))
 
 
 def _flat(
-    name: str, column: pyarrow.Array, rows: NDArray[np.int64], path: PathLike
-) -> tuple[NDArray[np.int64], pyarrow.Array]:
+    name: str, column: pyarrow.Array, rows: Ints, path: PathLike
+) -> tuple[Ints, pyarrow.Array]:
     """Return the offsets ``(T + 1,)`` of a column of lists, and the values of all lists."""
     if column.null_count:
         row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
@@ -332,24 +334,6 @@ def _flat(
 def _is_list(kind: pyarrow.DataType) -> bool:
     types = pyarrow_or_error().types
     return bool(types.is_list(kind) or types.is_large_list(kind))
-
-
-def _integers(
-    name: str, values: pyarrow.Array, path: PathLike, line_of: Callable[[int], int]
-) -> NDArray[Any]:
-    """Return parents or positions, without a copy unless they are unsigned; null becomes -1."""
-    arrow = pyarrow_or_error()
-    if not arrow.types.is_integer(values.type):
-        raise TreeError(
-            f"expected lists of integers in column {name!r}, got {values.type}", file=path
-        )
-    if arrow.types.is_unsigned_integer(values.type):
-        values = _cast(name, values, arrow.int64(), path, line_of)
-    return np.asarray(values.fill_null(-1).to_numpy(zero_copy_only=False))
-
-
-def _int32(values: NDArray[Any]) -> NDArray[np.int32]:
-    return values.astype(np.int32, copy=False)
 
 
 def write_arrow(examples: LabeledTrees, path: PathLike) -> None:

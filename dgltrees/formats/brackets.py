@@ -21,9 +21,7 @@ from dgltrees.trees.builders.brackets import find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
-from dgltrees.trees.segments import within
-
-Mask = NDArray[np.bool_]
+from dgltrees.trees.segments import Bools, Ints, within
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Grammar:
 
     def lines(
         self, path: PathLike, trees: int, *, labeled: bool = True
-    ) -> Iterator[tuple[Brackets, Mask]]:
+    ) -> Iterator[tuple[Brackets, Bools]]:
         """Iterate over the items of ``trees`` lines at a time, and the mask of their labels.
 
         Raises:
@@ -58,13 +56,13 @@ class Grammar:
 
     def items(
         self, data: bytes, path: PathLike, first_line: int, *, labeled: bool = True
-    ) -> tuple[Brackets, Mask]:
+    ) -> tuple[Brackets, Bools]:
         """Return the ``M`` items of some lines, and a mask ``(M,)`` of the labels of lines."""
         items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
         field = self.fields_of(items, labeled=labeled)
         return items, field == (-2 if self.label is None else self.label)
 
-    def fields_of(self, items: Brackets, *, labeled: bool = True) -> NDArray[np.int64]:
+    def fields_of(self, items: Brackets, *, labeled: bool = True) -> Ints:
         """Return the field of each item in its line, from 0, ``(M,)``; -1 inside a bracket.
 
         Arguments:
@@ -96,7 +94,7 @@ class Grammar:
         return field
 
 
-def find_operators(items: Brackets, what: str) -> Mask:
+def find_operators(items: Brackets, what: str) -> Bools:
     """Return a mask ``(M,)`` of the items that begin a bracket: operators before their arguments.
 
     Arguments:
@@ -113,7 +111,7 @@ def find_operators(items: Brackets, what: str) -> Mask:
     return is_operator
 
 
-def at_brackets(items: Brackets, of: Mask, values: NDArray[Any]) -> NDArray[Any]:
+def at_brackets(items: Brackets, of: Bools, values: NDArray[Any]) -> NDArray[Any]:
     """Return the values of some items at the brackets that contain them, ``(M,)``; otherwise -1.
 
     Arguments:
@@ -126,9 +124,7 @@ def at_brackets(items: Brackets, of: Mask, values: NDArray[Any]) -> NDArray[Any]
     return moved
 
 
-def labels_of_lines(
-    items: Brackets, is_label: Mask, numbers: NDArray[np.integer[Any]]
-) -> NDArray[np.int64]:
+def labels_of_lines(items: Brackets, is_label: Bools, numbers: NDArray[np.integer[Any]]) -> Ints:
     """Return the label of each line that is not blank, ``(E,)``; -1 without a label.
 
     Arguments:
@@ -145,7 +141,7 @@ def labels_of_lines(
     return labels
 
 
-def check_nodes(forest: Forest, wrong: Mask, rule: str) -> None:
+def check_nodes(forest: Forest, wrong: Bools, rule: str) -> None:
     """Check that a format can express every node of a forest.
 
     Arguments:

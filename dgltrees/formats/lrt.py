@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.formats.brackets import (
@@ -23,6 +22,7 @@ from dgltrees.formats.format import Format
 from dgltrees.trees.builders.brackets import assemble, items_in, render
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Bools
 from dgltrees.trees.vocabulary import Vocabulary
 
 LRT_OPERATORS = ("and", "not", "or")
@@ -63,7 +63,7 @@ def stream_lrt(
         yield parse_lrt(items, is_relation)
 
 
-def parse_lrt(items: Brackets, is_relation: NDArray[np.bool_]) -> LabeledTrees:
+def parse_lrt(items: Brackets, is_relation: Bools) -> LabeledTrees:
     """Parse the pairs of some lines, see :func:`stream_lrt`.
 
     Arguments:

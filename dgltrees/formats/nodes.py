@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,7 @@ from dgltrees.trees.builders.tables import parents_of_ids
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.order import parents_of_depths
+from dgltrees.trees.segments import Bools, Ints
 
 USUAL = {
     "tree_id": ("tree", "tree_id"),
@@ -97,7 +98,7 @@ class _Nodes:
             line=self.table.header_line,
         )
 
-    def trees(self) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
+    def trees(self) -> Iterator[tuple[Batch, Ints]]:
         """Iterate over batches of whole trees, and the first row of each tree."""
         parts: list[Batch] = []
         seen: set[Any] = set()
@@ -114,7 +115,7 @@ class _Nodes:
                 parts.append(batch)
         yield self._whole(parts)
 
-    def _whole(self, parts: Sequence[Batch]) -> tuple[Batch, NDArray[np.int64]]:
+    def _whole(self, parts: Sequence[Batch]) -> tuple[Batch, Ints]:
         batch = Batch.concat([part for part in parts if len(part)])
         starts = self._starts(batch, None, set())[0]
         if self.tree and self.depth and self.node:  # sorted by node within each tree
@@ -126,11 +127,12 @@ class _Nodes:
             batch = batch.rows(np.lexsort((order, tree.cumsum())))
         return batch, starts
 
-    def _starts(self, batch: Batch, before: Any, seen: set[Any]) -> tuple[NDArray[np.int64], Any]:
+    def _starts(self, batch: Batch, before: Any, seen: set[Any]) -> tuple[Ints, Any]:
         """Return the rows that begin a tree, given the key ``before`` them, and the last key."""
         if self.tree:
             keys = batch.cells[self.tree]
-            self._check_present(self.tree, _is_null(keys), batch)
+            missing = f"missing value in column {self.tree!r}"
+            self._refuse(_is_null(keys), batch, lambda _: missing)
             begins = np.append(keys[0] != before, keys[1:] != keys[:-1])
             starts = np.flatnonzero(begins)
             for start in starts.tolist():
@@ -150,7 +152,7 @@ class _Nodes:
             self._root_depth = depth[0]
         return np.flatnonzero(depth == self._root_depth), None
 
-    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> LabeledTrees:
+    def examples(self, batch: Batch, starts: Ints) -> LabeledTrees:
         """Return the examples of whole trees."""
         offsets = np.append(starts, len(batch))
         tree = np.repeat(np.arange(len(starts)), np.diff(offsets))
@@ -171,21 +173,22 @@ class _Nodes:
         beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
         return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
-    def _by_parent(self, batch: Batch, tree: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_parent(self, batch: Batch, tree: Ints) -> Ints:
         """Return the row of each row's parent, -1 at roots."""
         assert self.node is not None
         assert self.parent is not None
         nodes, parents = batch.cells[self.node], batch.cells[self.parent]
-        self._check_present(self.node, _is_missing(nodes), batch)
+        missing = f"missing value in column {self.node!r}"
+        self._refuse(_is_missing(nodes), batch, lambda _: missing)
         is_root = _is_missing(parents)
-        if parents.dtype.kind == "f" and (abs(parents) >= 2**53).any():
-            row = int((abs(parents) >= 2**53).argmax())
-            raise self._error(
-                f"expected column {self.parent!r}, which has missing values, to hold ids below "
-                f"2^53, got {_shown(parents[row])}; read it as strings with "
-                "categorical_columns",
+        if parents.dtype.kind == "f":
+            self._refuse(
+                abs(parents) >= 2**53,
                 batch,
-                row,
+                lambda row: (
+                    f"expected column {self.parent!r}, which has missing values, to hold ids below "
+                    f"2^53, got {_shown(parents[row])}; read it as strings with categorical_columns"
+                ),
             )
         ids = _ids(nodes)
         parent_ids = None if ids is None else _ids(np.where(is_root, "-1", parents))
@@ -194,30 +197,29 @@ class _Nodes:
             if nodes.dtype.kind != parents.dtype.kind:  # numbers and texts
                 ids, parent_ids = (np.array([*map(str, each)], object) for each in (ids, parents))
         up, first = parents_of_ids(tree, ids.tolist(), parent_ids.tolist())
-        twice = first != np.arange(len(first))
-        if twice.any():
-            row = int(twice.argmax())
-            raise self._error(
-                f"expected every node once, got {_shown(nodes[row])} again", batch, row
-            )
+        self._refuse(
+            first != np.arange(len(first)),
+            batch,
+            lambda row: f"expected every node once, got {_shown(nodes[row])} again",
+        )
         known = (up >= 0) & ~is_root
         is_root |= ~known & np.isin(parents.astype(str), ("-1", "-1.0"))
-        if not (known | is_root).all():
-            row = int(np.argmin(known | is_root))
-            raise self._error(
+        self._refuse(
+            ~(known | is_root),
+            batch,
+            lambda row: (
                 f"expected column {self.parent!r} to hold the id of a node of the same tree, or "
-                f"nothing at the root, got {_shown(parents[row])}",
-                batch,
-                row,
-            )
+                f"nothing at the root, got {_shown(parents[row])}"
+            ),
+        )
         return np.where(is_root, -1, up)
 
-    def _by_depth(self, batch: Batch, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_depth(self, batch: Batch, starts: Ints) -> Ints:
         """Return the row of each row's parent: the last one before it that is less deep."""
         assert self.depth is not None
-        depth = _ids(batch.cells[self.depth])
+        cells = batch.cells[self.depth]
+        depth = _ids(cells)
         if depth is None:
-            cells = batch.cells[self.depth]
             row = next(i for i in range(len(cells)) if _ids(cells[i : i + 1]) is None)
             raise self._error(
                 f"expected column {self.depth!r} to hold integers, got {_shown(cells[row])}",
@@ -228,10 +230,11 @@ class _Nodes:
             depth, starts, lambda message, row: self._error(message, batch, row)
         )
 
-    def _check_present(self, name: str, missing: NDArray[np.bool_], batch: Batch) -> None:
-        if missing.any():
-            row = int(missing.argmax())
-            raise self._error(f"missing value in column {name!r}", batch, row)
+    def _refuse(self, broken: Bools, batch: Batch, rule: Callable[[int], str]) -> None:
+        """Raise TreeError at the first broken row, if there is one."""
+        if broken.any():
+            row = int(broken.argmax())
+            raise self._error(rule(row), batch, row)
 
     def _error(self, message: str, batch: Batch, row: int) -> TreeError:
         return TreeError(message, file=self.path, line=int(batch.lines[row]))
@@ -242,21 +245,21 @@ def _shown(cell: Any) -> str:
     return repr(cell.item() if isinstance(cell, np.generic) else cell)
 
 
-def _is_null(cells: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_null(cells: NDArray[Any]) -> Bools:
     """Return a mask of missing values, for tables that are not text."""
     if cells.dtype == object:
         return np.array([cell is None for cell in cells.tolist()])
     return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), np.bool_)
 
 
-def _is_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_missing(cells: NDArray[Any]) -> Bools:
     """Return a mask of missing values; in text they are one of several words."""
     if cells.dtype == object:
         return np.array([cell is None or cell in MISSING_CELLS for cell in cells.tolist()])
     return _is_null(cells)
 
 
-def _ids(cells: NDArray[Any]) -> NDArray[np.int64] | None:
+def _ids(cells: NDArray[Any]) -> Ints | None:
     """Convert cells to integers; None if one is not an integer."""
     if cells.dtype.kind != "f":  # whose fractions int() would cut off
         with suppress(ValueError, OverflowError, TypeError):

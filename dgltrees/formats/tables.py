@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.arrow import arrow_batches, arrow_schema, is_arrow, numpy_column
+from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_arrow
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import chunks, empty_file, error_in, not_utf8, open_bytes
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ColumnTypes, FileColumn
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Ints
 
 _ROWS = 2**14  # of a batch
 
@@ -33,7 +34,7 @@ class Batch:
         cells: by column ``(n, ...)``: strings as objects, or numbers.
     """
 
-    lines: NDArray[np.int64]
+    lines: Ints
     cells: dict[str, NDArray[Any]]
 
     def __len__(self) -> int:
@@ -109,13 +110,12 @@ class Table:
         Raises:
             TreeError: a cell among numbers is not a number; the error names file, line and column.
         """
+        if not self.is_text:
+            return {name: batch.cells[name] for name in names}
         columns: dict[str, FileColumn] = {}
         for name in names:
-            cells = batch.cells[name]
-            if not self.is_text:
-                columns[name] = cells.tolist() if cells.dtype == object else cells
-                continue
-            column = self._columns.of_cells(name, cells.tolist(), batch.lines.__getitem__)
+            cells = batch.cells[name].tolist()
+            column = self._columns.of_cells(name, cells, batch.lines.__getitem__)
             if column is not None:
                 columns[name] = column
         return columns
@@ -151,7 +151,7 @@ class Table:
         for batch in arrow_batches(self.path, rows):
             lines = np.arange(first, first + len(batch))
             cells = {
-                name: numpy_column(name, column, self.names, self.path, lines.__getitem__)
+                name: ArrowColumn(name, column, self.path, lines.__getitem__).array(self.names)
                 for name, column in zip(batch.schema.names, batch.columns)
             }
             yield Batch(lines, cells)

@@ -122,20 +122,7 @@ def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
                 raise ConfigError(f"expected the name of an encoding, got {encoding!r}") from None
 
 
-_ABBREVIATIONS = (
-    "Capt",
-    "Chap",
-    "Col",
-    "Esq",
-    "Fig",
-    "Hon",
-    "Lieut",
-    "Lt",
-    "Maj",
-    "Sergt",
-    "Vol",
-    "etc",
-)
+_ABBREVIATIONS = "Capt Chap Col Esq Fig Hon Lieut Lt Maj Sergt Vol etc"
 """Abbreviations of novels and articles that spaCy's tokenizer does not know."""
 
 
@@ -209,7 +196,7 @@ def _english() -> Any:
         ) from None
     english: Any = spacy.blank("en")
     english.add_pipe("sentencizer")
-    for name in _ABBREVIATIONS:
+    for name in _ABBREVIATIONS.split():
         english.tokenizer.add_special_case(f"{name}.", [{ORTH: f"{name}."}])
     english.tokenizer.add_special_case("I.", [{ORTH: "I"}, {ORTH: "."}])  # no initial
     return english

@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import kind_of
+from dgltrees.trees.segments import Ints
 from dgltrees.trees.vocabulary import Vocabulary
 
-Numbers = NDArray[Any]
-FileColumn = Numbers | list[str | None]
-"""Numbers ``(n,)``, vectors ``(n, k)``, or names with None for a missing one."""
+FileColumn = NDArray[Any]
+"""Numbers ``(n,)``, vectors ``(n, k)``, or names as objects, None for a missing one."""
 
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
 """Contents of text cells that mean a missing value."""
 
-Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
 _ESTIMATE = "Estimated Cardinality"
 """The key of a number that DuckDB writes as a string."""
@@ -62,7 +61,7 @@ class ColumnTypes:
             holds_names = name in self.names or _number(cells[first]) is None
             self._kinds[name] = ("names" if holds_names else "numbers", line_of(first))
         if self._kinds[name][0] == "names":
-            return [None if cell in MISSING_CELLS else cell for cell in cells]
+            return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
         try:
             return np.array(list(map(int, cells)), np.int64)
         except (ValueError, OverflowError):
@@ -99,7 +98,7 @@ class ColumnTypes:
                 key occurs twice; the error names file, line and column.
         """
         found: dict[str, tuple[tuple[int, ...], FileColumn]] = {}  # each with its place in the file
-        pending: list[tuple[tuple[str, ...], Rows, Sequence[Any]]]
+        pending: list[tuple[tuple[str, ...], Ints, Sequence[Any]]]
         pending = [((), np.arange(len(objects)), objects)]
         while pending:
             above, parent_rows, parents = pending.pop()
@@ -125,7 +124,7 @@ class ColumnTypes:
         return {name: column for name, (_, column) in in_order}
 
     def _of_values(
-        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
+        self, name: str, rows: Ints, values: Sequence[Any], total: int, line_of: LineOf
     ) -> FileColumn:
         """Make the column of ``total`` rows whose values are those of ``rows``."""
         types = set(map(type, values))
@@ -135,7 +134,7 @@ class ColumnTypes:
         if kind == "names":
             texts = np.full(total, None, object)
             texts[rows] = values if types == {str} else list(map(_text, values))
-            return list(texts.tolist())
+            return texts
         if kind == "numbers":
             return self._numbers(name, rows, values, total, line_of)
         vectors = np.full((total, len(values[0])), np.nan, np.float32)
@@ -143,8 +142,8 @@ class ColumnTypes:
         return vectors
 
     def _numbers(
-        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
-    ) -> Numbers:
+        self, name: str, rows: Ints, values: Sequence[Any], total: int, line_of: LineOf
+    ) -> FileColumn:
         if len(rows) == total and {int, bool}.issuperset(map(type, values)):
             with suppress(OverflowError):
                 return np.array(values, np.int64)
@@ -156,7 +155,7 @@ class ColumnTypes:
             raise self._conflict(name, line_of(rows[i]), "one beyond 64 bits") from None
         return numbers
 
-    def _check(self, name: str, rows: Rows, values: Sequence[Any], line_of: LineOf) -> None:
+    def _check(self, name: str, rows: Ints, values: Sequence[Any], line_of: LineOf) -> None:
         for row, value in zip(rows.tolist(), values):
             kind = _kind(value)
             if not kind:
@@ -189,7 +188,7 @@ def _plain(value: Any) -> Any:
 
 def _by_key(
     objects: Sequence[Mapping[str, Any]], skipped: Collection[str]
-) -> dict[str, tuple[Rows, list[Any]]]:
+) -> dict[str, tuple[Ints, list[Any]]]:
     """Group the values by key, without null and empty lists, with the rows that have them."""
     groups: dict[tuple[str, ...], tuple[list[int], list[Mapping[str, Any]]]] = {}
     for row, each in enumerate(objects):  # objects with the same keys, of which there are few kinds
@@ -262,34 +261,29 @@ def shown(value: Any) -> str:
 
 def as_node_columns(
     columns: Mapping[str, FileColumn],
-) -> tuple[dict[str, Numbers], dict[str, Vocabulary]]:
+) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
     """Convert columns to those of a forest, with new vocabularies."""
-    arrays: dict[str, Numbers] = {}
+    arrays = dict(columns)
     vocabs: dict[str, Vocabulary] = {}
     for name, column in columns.items():
-        if isinstance(column, list):
+        if column.dtype == object:
             vocabs[name] = Vocabulary()
-            arrays[name] = vocabs[name].encode(column)
-        else:
-            arrays[name] = column
+            arrays[name] = vocabs[name].encode(column.tolist())
     return arrays, vocabs
 
 
 def as_example_columns(
     columns: Mapping[str, FileColumn], lines: Sequence[int]
-) -> dict[str, Numbers]:
+) -> dict[str, NDArray[Any]]:
     """Convert columns to those of examples: numbers to float64, strings to objects, ``line`` first.
 
     Arguments:
         columns: each ``(E,)`` or ``(E, k)``; one with the name ``line`` becomes ``line_``.
         lines: the line or row of each example.
     """
-    arrays: dict[str, Numbers] = {"line": np.asarray(lines, np.int64)}
+    arrays: dict[str, NDArray[Any]] = {"line": np.asarray(lines, np.int64)}
     for name, column in columns.items():
+        is_number = column.dtype != object and column.ndim == 1
         key = "line_" if name == "line" else name
-        if isinstance(column, list):
-            arrays[key] = np.empty(len(column), object)
-            arrays[key][:] = column
-        else:
-            arrays[key] = column.astype(np.float64) if column.ndim == 1 else column
+        arrays[key] = column.astype(np.float64) if is_number else column
     return arrays

@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.traversal.plan import Calls, Slots, assembled, plan_sends
 from dgltrees.traversal.schedule import Schedule
-from dgltrees.trees.segments import run_offsets, within
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Ints, run_offsets, within
 
 
 class TypeCall(NamedTuple):

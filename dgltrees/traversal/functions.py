@@ -237,8 +237,7 @@ def message_function(function: Message | Any) -> Message:
 
         return message
     _check(function, "message")
-    checked: Message = function
-    return checked
+    return function
 
 
 def reduce_function(function: Reduce | Any) -> Reduce:
@@ -251,8 +250,7 @@ def reduce_function(function: Reduce | Any) -> Reduce:
     if isinstance(function, _of_dgl("reducer.SimpleReduceFunction")):
         return BuiltinReduce(function)
     _check(function, "reduce")
-    checked: Reduce = function
-    return checked
+    return function
 
 
 def _check(function: Any, kind: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._dgl import need_dgl
@@ -23,12 +22,11 @@ from dgltrees.traversal.states import Data, check_shape
 from dgltrees.traversal.views import Nodes
 from dgltrees.traversal.ways import Traversal, general_states
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import owner, within
+from dgltrees.trees.segments import Ints, owner, within
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-Ints = NDArray[np.int64]
 Name = tuple[str, str, str]
 
 
@@ -167,8 +165,7 @@ def _run_dgl(
 ) -> dict[str, Tensor]:
     """Run ``multi_update_all`` on the edges into each frontier, and keep the frontier's rows."""
     dgl, work = need_dgl("backend 'dgl'"), graph.local_var()
-    states: dict[str, torch.dtype] = {}
-    wrapped = Wrapped(None, None, {k: v.dtype for k, v in graph.ndata.items()}, states)
+    wrapped = Wrapped(graph.ndata)
     built_in = [reduce.out_field for _, reduce in pairs.values() if is_builtin(reduce)]
     functions = {}
     for number, (message, reduce) in pairs.items():
@@ -181,11 +178,12 @@ def _run_dgl(
             nodes = torch.from_numpy(np.flatnonzero(time == number))
             part = dgl.in_subgraph(work, nodes.to(work.idtype))
             part.multi_update_all(functions, cross_reducer, apply)
-            for name in dict.fromkeys([*states, *built_in]):
+            for name in dict.fromkeys([*wrapped.states, *built_in]):
                 if name in part.ndata:
                     new = part.ndata[name]
                     before = work.ndata.get(name, torch.zeros_like(new))
                     check_shape(name, before, new)
                     rows = new[nodes].to(before.dtype)
                     work.ndata[name] = before.index_copy(0, nodes, rows)
-    return {name: work.ndata[name] for name in [*states, *built_in] if name in work.ndata}
+    names = [*wrapped.states, *built_in]
+    return {name: work.ndata[name] for name in names if name in work.ndata}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import torch
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.order import cycle_error, depths
-from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Bools, Ints, locate, offsets_of, owner, ranges, starts
 
 
 def levels_of(batch: TreeBatch) -> Ints:
@@ -50,7 +48,19 @@ def topological_levels(batch: TreeBatch) -> Ints:
     Raises:
         TreeError: the graph has a cycle; the error names its nodes.
     """
-    level = _topological(batch.src.numpy(), batch.dst.numpy(), batch.num_nodes)
+    from dgltrees._dgl import dgl  # no tree needs it
+
+    src, dst, count = batch.src, batch.dst, batch.num_nodes
+    if dgl is not None:  # several times faster
+        graph = dgl.graph((src, dst), num_nodes=count)
+        with suppress(dgl.DGLError):  # a cycle
+            frontiers = dgl.topological_nodes_generator(graph)
+            level = np.zeros(count, np.int64)
+            if frontiers:
+                sizes = np.array([len(frontier) for frontier in frontiers])
+                level[torch.cat(frontiers).numpy()] = owner(sizes)
+            return level
+    level = by_frontiers(src.numpy(), dst.numpy(), count)
     _refuse_cycle(batch, level < 0)
     return level
 
@@ -73,26 +83,7 @@ def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
 
 
 def _levels_from_depths(depth: NDArray[np.int32]) -> Ints:
-    levels: Ints = int(depth.max(initial=0)) - depth.astype(np.int64)
-    return levels
-
-
-def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """Return the longest path to each node from one without incoming edges; -1 after a cycle."""
-    from dgltrees._dgl import dgl  # no tree needs it
-
-    if dgl is None:
-        return by_frontiers(src, dst, num_nodes)
-    graph = dgl.graph((torch.from_numpy(src), torch.from_numpy(dst)), num_nodes=num_nodes)
-    try:  # several times faster
-        frontiers = dgl.topological_nodes_generator(graph)
-    except dgl.DGLError:  # a cycle
-        return by_frontiers(src, dst, num_nodes)
-    sizes = [len(frontier) for frontier in frontiers]
-    level = np.zeros(num_nodes, np.int64)
-    if sizes:
-        level[torch.cat(list(frontiers)).numpy()] = owner(np.array(sizes))
-    return level
+    return int(depth.max(initial=0)) - depth.astype(np.int64)
 
 
 def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
@@ -113,7 +104,7 @@ def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
     return level
 
 
-def _refuse_cycle(batch: TreeBatch, broken: NDArray[np.bool_]) -> None:
+def _refuse_cycle(batch: TreeBatch, broken: Bools) -> None:
     if broken.any():
         src, dst = batch.src.numpy(), batch.dst.numpy()
         inside = broken[src] & broken[dst]

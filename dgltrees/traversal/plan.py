@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.traversal.order import levels_of
@@ -15,10 +14,7 @@ from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import inverse, owner, run_offsets, within
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from dgltrees.trees.segments import Bools, Ints, inverse, owner, run_offsets, within
 
 
 def make_schedule(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.traversal.order import node_error
 from dgltrees.trees.batch import TreeBatch
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Ints
 
 
 def check_positions(batch: TreeBatch, slots: int, pos: Tensor | None) -> Ints:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._dgl import need_dgl
@@ -18,12 +17,11 @@ from dgltrees.traversal.functions import Message, Reduce, message_function, redu
 from dgltrees.traversal.levels import Update
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import ranges, starts
+from dgltrees.trees.segments import Ints, ranges, starts
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-Ints = NDArray[np.int64]
 Frontiers = Iterable[Tensor | Sequence[int]]
 Source = int | Tensor | Sequence[int]
 

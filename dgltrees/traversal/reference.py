@@ -128,8 +128,7 @@ def run_dgl(
     graph.edata.update(edata)
     if slots is not None:
         check_positions(batch, slots, edata.get("pos"))  # names the tree where one is wrong
-    states: dict[str, torch.dtype] = {}
-    wrapped = Wrapped(group_by, slots, {k: v.dtype for k, v in ndata.items()}, states)
+    wrapped = Wrapped(ndata, group_by, slots)
     with warnings.catch_warnings():
         # DGL warns of every frontier without edges; here this is every set of leaves.
         warnings.simplefilter("ignore", dgl.base.DGLWarning)
@@ -147,7 +146,7 @@ def run_dgl(
             levels_of(batch)  # raises too, and names the node
             raise
     out = getattr(reduce, "out_field", None)
-    names = [*states, out] if update is None and out is not None else list(states)
+    names = [*wrapped.states, out] if update is None and out is not None else wrapped.states
     return {name: graph.ndata[name] for name in names}
 
 
@@ -155,13 +154,11 @@ class Wrapped:
     """A cell's functions, wrapped for DGL, and the dtypes of the fields that they return."""
 
     def __init__(
-        self,
-        group_by: str | None,
-        slots: int | None,
-        dtypes: dict[str, torch.dtype],
-        states: dict[str, torch.dtype],
+        self, ndata: Mapping[str, Tensor], group_by: str | None = None, slots: int | None = None
     ) -> None:
-        self.group_by, self.slots, self.dtypes, self.states = group_by, slots, dtypes, states
+        self.group_by, self.slots = group_by, slots
+        self.dtypes = {name: field.dtype for name, field in ndata.items()}
+        self.states: dict[str, torch.dtype] = {}
 
     def message(self, function: Message) -> Callable[[Any], dict[str, Tensor]]:
         """Wrap a message function; it is not called without edges, since no state exists yet."""

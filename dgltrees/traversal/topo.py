@@ -283,24 +283,23 @@ def run_cell(
     with tree_in_errors(batch):
         own = compile and backend == "levels" and edata is None and not activation_checkpointing
         second = own and goes_second(cell)
-        if own and not second:
-            states = compiled_states(cell, batch, fields)
-            if states is not None:
-                return states if outputs is None else {name: states[name] for name in outputs}
-        return _run(
-            batch,
-            fields if second and accepts_indexed(cell) else dense(fields),
-            batch.edata if edata is None else edata,
-            _functions(cell),
-            backend,
-            group_by=getattr(cell, "group_by", None),
-            slots=getattr(cell, "slots", None),
-            prepare=getattr(cell, "prepare", None),
-            outputs=outputs,
-            compile=compile,
-            activation_checkpointing=activation_checkpointing,
-            second=partial(compiled_states, cell, batch, fields) if second else None,
-        )
+        states = compiled_states(cell, batch, fields) if own and not second else None
+        if states is None:
+            states = _run(
+                batch,
+                fields if second and accepts_indexed(cell) else dense(fields),
+                batch.edata if edata is None else edata,
+                _functions(cell),
+                backend,
+                group_by=getattr(cell, "group_by", None),
+                slots=getattr(cell, "slots", None),
+                prepare=getattr(cell, "prepare", None),
+                outputs=outputs,
+                compile=compile,
+                activation_checkpointing=activation_checkpointing,
+                second=partial(compiled_states, cell, batch, fields) if second else None,
+            )
+    return states if outputs is None else {name: states[name] for name in outputs}
 
 
 def as_batch(graph: Graph, *, downward: bool = False) -> TreeBatch:
@@ -382,11 +381,10 @@ def _run(
             _groups(fields, group_by, reduce)
         options: Any = {"reverse": reverse, "group_by": group_by, "slots": slots}
         try:
-            states = run_dgl(batch, fields, edata, *functions, **options)
+            return run_dgl(batch, fields, edata, *functions, **options)
         except KeyError:
             _run(batch, fields, edata, functions, "levels", **options)  # names the function
             raise
-        return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
     if compile and update is not None and not (reverse or activation_checkpointing):
 
@@ -401,7 +399,7 @@ def _run(
         if compiled is None and second is not None:
             compiled = second()
         if compiled is not None:
-            return compiled if outputs is None else {name: compiled[name] for name in outputs}
+            return compiled
     fields, group = dense(ndata), None
     if group_by is not None:
         prepared = {} if prepare is None or group_by in fields else prepare(fields)

@@ -217,7 +217,7 @@ class TreeBatch:
         """The device of the node and edge tensors."""
         for tensor in (*self.ndata.values(), *self.edata.values()):
             return tensor.device
-        return torch.device("cpu")
+        return _CPU
 
     @cached_property
     def roots(self) -> Tensor:
@@ -346,17 +346,10 @@ class TreeBatch:
         Returns:
             a batch that shares the tensors of this one.
         """
-        batch = TreeBatch(
-            self.dst,
-            self.src,
-            self.sizes,
-            ndata=self.ndata,
-            edata=self.edata,
-            etype_names=self.etype_names,
-        )
+        batch = self._like(self.ndata, self.edata)
+        batch.src, batch.dst, batch.depth = self.dst, self.src, None
         batch.cache = self.cache.get("reversed", Cache)
         batch.cache.get("reversed", lambda: self.cache)  # reversed twice is this batch again
-        batch._moved = self._moved
         batch.__dict__["roots"] = self.roots
         return batch
 

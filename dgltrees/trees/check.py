@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.order import depths
-from dgltrees.trees.segments import cumcount, locate, owner
+from dgltrees.trees.segments import Bools, Ints, cumcount, locate, owner
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
 
-def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.int64]:
+def integers(values: ArrayLike, name: str, file: PathLike | None) -> Ints:
     """Convert values to an int64 array of one dimension.
 
     Arguments:
@@ -45,7 +45,7 @@ def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.
     return array.astype(np.int64)
 
 
-def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> NDArray[np.int64]:
+def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> Ints:
     """Convert an index, several indices or a mask to an array of ids; their range is not checked.
 
     Arguments:
@@ -116,7 +116,7 @@ def check_columns(
                 )
 
 
-def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def positions_by_order(parent: Ints, offsets: Ints) -> Ints:
     """Assign positions to the children of each node in node order.
 
     Arguments:
@@ -133,7 +133,7 @@ def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) ->
 
 
 def check_offsets(
-    offsets: NDArray[np.int64], num_nodes: int, file: PathLike | None, lines: Sequence[int] | None
+    offsets: Ints, num_nodes: int, file: PathLike | None, lines: Sequence[int] | None
 ) -> None:
     """Raise TreeError unless ``(T + 1,)`` offsets cut ``num_nodes`` into trees of at least one."""
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != num_nodes:
@@ -153,7 +153,7 @@ def check_offsets(
 def check_trees(
     parent: NDArray[Any],
     pos: NDArray[Any],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     max_children: int | None,
     file: PathLike | None,
     lines: Sequence[int] | None,
@@ -174,7 +174,7 @@ def check_trees(
         line = None if lines is None else int(lines[tree])
         return TreeError(message, file=file, line=line, tree=tree, node=node)
 
-    def refuse(broken: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
+    def refuse(broken: Bools, rule: Callable[[int], str]) -> None:
         if broken.any():
             row = int(broken.argmax())
             raise fail(rule(row), *locate(offsets, row))

@@ -212,11 +212,15 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
 
 def _in_every_tree(forest: Forest, name: str) -> bool:
     """Return whether every tree has a value of a column at one of its nodes."""
+    trees = forest.tree_of_node[has_value(forest, name)]
+    return bool(np.bincount(trees, minlength=len(forest)).all())
+
+
+def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:
+    """Return whether each node has a value of a column, ``(N,)``."""
     values = np.asarray(forest.columns[name])
     if name in forest.vocabs:
-        known = values >= 0
-    elif values.dtype.kind == "f":
-        known = ~np.isnan(values.reshape(len(values), -1)).all(1)
-    else:
-        return True
-    return len(np.unique(forest.tree_of_node[known])) == len(forest)
+        return values >= 0
+    if values.dtype.kind == "f":
+        return np.asarray(~np.isnan(values.reshape(len(values), -1)).all(1))
+    return np.ones(len(values), np.bool_)

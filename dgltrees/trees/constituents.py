@@ -8,12 +8,12 @@ that contain only one other constituent, are ignored.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
-from dgltrees.trees.segments import Ints, inverse, offsets_of, owner, running_sum
+from dgltrees.trees.segments import Bools, Ints, inverse, offsets_of, owner, running_sum
 
 MERGES, SPLITS = "merges", "splits"
 """The node columns of sentences: how many constituents end and begin before each word."""
@@ -55,7 +55,7 @@ def bracket_counts(brackets: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
     return _since(ends, first), _since(begins, first)
 
 
-def _since(counts: Ints, first: NDArray[np.bool_]) -> Ints:
+def _since(counts: Ints, first: Bools) -> Ints:
     """Return how much counts grow from each word of a sentence to the next; the first from 0."""
     return counts - np.where(first, 0, np.roll(counts, 1))
 

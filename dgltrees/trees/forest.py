@@ -139,12 +139,8 @@ class Forest:
         """Make a forest from the result of a walk in preorder; nothing is checked.
 
         Arguments:
-            parent: ``(N,)``, see the class.
-            pos: ``(N,)``, see the class.
-            offsets: ``(T + 1,)``, see the class.
+            parent, pos, offsets, columns, vocabs: see the class.
             depth: ``(N,)`` the number of edges between each node and its root.
-            columns: see the class.
-            vocabs: see the class.
 
         Returns:
             the forest, whose depths need not be computed.
@@ -598,15 +594,14 @@ class Forest:
         """
         folder = Path(folder)
         structure, columns, vocabs = load_arrays(folder, mmap=mmap)
-        for name in ("parent", "pos", "offsets"):
-            if structure[name].ndim != 1 or structure[name].dtype.kind != "i":
-                array = structure[name]
+        for name, array in structure.items():
+            if array.ndim != 1 or array.dtype.kind != "i":
                 raise TreeError(
                     f"expected a row of integers as {name}, got {array.dtype} of shape "
                     f"{array.shape}; write the forest again",
                     file=folder,
                 )
-        parent, pos, offsets = (structure[name] for name in ("parent", "pos", "offsets"))
+        parent, pos, offsets = structure.values()
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), vocabs, folder)

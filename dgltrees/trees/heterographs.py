@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.segments import cumcount, locate, offsets_of, owner
+from dgltrees.trees.segments import Ints, cumcount, locate, offsets_of, owner
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
@@ -131,13 +130,11 @@ def numbers_of_types(
     return numbers, tuple(names[:MAX_EDGE_TYPES])
 
 
-def _by_mailbox(dst: Tensor, edata: Mapping[str, Tensor], numbers: Tensor) -> NDArray[np.int64]:
+def _by_mailbox(dst: Tensor, edata: Mapping[str, Tensor], numbers: Tensor) -> Ints:
     """Sort edges by the node that they enter, then by position, then by type: ``(E,)`` indices."""
     place = edata.get(_MAILBOX, edata.get("pos", numbers)).cpu()
-    order: NDArray[np.int64] = np.lexsort(
-        [key.numpy() for key in (numbers, place if place.dim() == 1 else numbers, dst)]
-    )
-    return order
+    place = place if place.dim() == 1 else numbers
+    return np.lexsort([numbers.numpy(), place.numpy(), dst.numpy()])
 
 
 def _grouped(

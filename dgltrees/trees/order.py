@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.segments import locate, run_offsets, running_sum
+from dgltrees.trees.segments import Ints, locate, run_offsets, running_sum
 
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
 
-def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
+def depths(parent: Ints) -> NDArray[np.int32]:
     """Count the edges between each node and its root.
 
     Pointer doubling: after round k every node has the index of its ancestor 2^k edges above, or of
@@ -39,7 +39,7 @@ def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.where(is_root[above], depth, -1).astype(np.int32)
 
 
-def cycle_of(src: NDArray[np.int64], dst: NDArray[np.int64]) -> list[int]:
+def cycle_of(src: Ints, dst: Ints) -> list[int]:
     """Return the nodes of a cycle of a graph that has one, from the smallest, along the edges."""
     import networkx  # only for errors
 
@@ -49,9 +49,7 @@ def cycle_of(src: NDArray[np.int64], dst: NDArray[np.int64]) -> list[int]:
     return [*nodes[first:], *nodes[:first]]
 
 
-def cycle_error(
-    src: NDArray[np.int64], dst: NDArray[np.int64], offsets: NDArray[np.int64]
-) -> TreeError:
+def cycle_error(src: Ints, dst: Ints, offsets: Ints) -> TreeError:
     """Return the error for a graph with a cycle, which names the nodes of the cycle.
 
     Arguments:
@@ -68,9 +66,7 @@ def cycle_error(
     return TreeError(f"expected a graph without cycles, got {got}", tree=tree, node=node)
 
 
-def parents_of_depths(
-    depth: NDArray[np.int64], starts: NDArray[np.int64], error: Callable[[str, int], TreeError]
-) -> NDArray[np.int64]:
+def parents_of_depths(depth: Ints, starts: Ints, error: Callable[[str, int], TreeError]) -> Ints:
     """Find the parent of each row: the last row before it that is less deep.
 
     Arguments:
@@ -100,7 +96,7 @@ def parents_of_depths(
     return np.where(below == 0, -1, order[last])
 
 
-def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def preorder(forest: Forest) -> tuple[Ints, Ints]:
     """Rank the nodes in preorder and count the nodes of their subtrees.
 
     Returns:
@@ -124,7 +120,7 @@ def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return ranks, sizes
 
 
-def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: NDArray[np.int64]) -> NDArray[Any]:
+def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: Ints) -> NDArray[Any]:
     """Reduce the values in the subtree of each node, such as to their sum or minimum.
 
     Pointer doubling: after round k the result of a node covers its descendants less than 2^k edges

@@ -116,7 +116,7 @@ def load_arrays(
 def _index(folder: Path) -> dict[str, Any]:
     """Read and check ``forest.json``."""
     check_is_file(folder / _INDEX)
-    index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+    index: dict[str, Any] = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     version = index["version"]
     if version != _VERSION:
         raise TreeError(
@@ -129,8 +129,7 @@ def _index(folder: Path) -> dict[str, Any]:
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise TypeError(f"expected a list of names as {key!r}, got {names!r:.60}")
     checked_values(index)
-    checked: dict[str, Any] = index
-    return checked
+    return index
 
 
 def _array_file(name: str) -> str:
@@ -144,8 +143,6 @@ def _vocabulary_file(name: str) -> str:
 def _array(path: Path, mmap: bool) -> NDArray[Any]:
     """Read the array of a ``.npy`` file; other files that numpy can load are errors."""
     if mmap:
-        mapped: NDArray[Any] = open_memmap(path, mode="r")
-        return mapped
+        return open_memmap(path, mode="r")
     with open(path, "rb") as file:
-        array: NDArray[Any] = read_array(file, allow_pickle=False)
-    return array
+        return read_array(file, allow_pickle=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.trees.columns import SUBWORDS, Column, name_of, words_of
+from dgltrees.trees.columns import SUBWORDS, Column, has_value, name_of, words_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.shared import SHARED
@@ -223,21 +223,13 @@ def _distinct_names(
         place[used] = np.arange(len(used))
         return [names[i - 1] if i else None for i in used.tolist()], place[values + 1]
     if values.ndim > 1:
-        if _is_empty(forest, column.name):
+        if not has_value(forest, column.name).any():
             return [None], np.zeros(forest.num_nodes, np.int64)
         raise TreeError(
             f"expected column {column.name!r} to hold a {column.kind}, as in training, got vectors"
         )
     numbers, row = np.unique(values, return_inverse=True)
     return [name_of(each) for each in numbers.tolist()], row
-
-
-def _is_empty(forest: Forest, name: str) -> bool:
-    """Return whether a column has no value at all, and so fits any kind."""
-    values = np.asarray(forest.columns[name])
-    if name in forest.vocabs:
-        return not (values >= 0).any()
-    return values.dtype.kind == "f" and bool(np.isnan(values).all())
 
 
 def _read_by_encoder(
@@ -277,6 +269,6 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
         if matrix.shape[1] == column.size:
             return matrix
         got = f"to have {column.size} numbers per node, as in training, got {matrix.shape[1]}"
-    if _is_empty(forest, column.name):
+    if not has_value(forest, column.name).any():  # which fits any kind
         return np.full((nodes, column.size), np.nan)
     raise TreeError(f"expected column {column.name!r} {got}")

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Array = TypeVar("Array", NDArray[Any], Tensor)
 
 
@@ -55,8 +56,7 @@ def lasts(sizes: Array) -> Array:
     >>> lasts(np.array([2, 3]))
     array([1, 4])
     """
-    last: Array = sizes.cumsum(0) - 1
-    return last
+    return sizes.cumsum(0) - 1
 
 
 def offsets_of(sizes: ArrayLike) -> Ints:

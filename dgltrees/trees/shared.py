@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.segments import locate
+from dgltrees.trees.segments import Bools, Ints, locate
 
 SHARED = "shared_with"
 """The node column of the shared child that a leaf stands for; never an input of a model."""
-
-Ints = NDArray[np.int64]
 
 
 def shared_children(
@@ -67,7 +65,7 @@ def shared_children(
     return target
 
 
-def in_cycle(target: Ints, child: Ints, parent: Ints) -> NDArray[np.bool_]:
+def in_cycle(target: Ints, child: Ints, parent: Ints) -> Bools:
     """Return whether the edge from a row's shared child to its parent is in a cycle, ``(N,)``.
 
     Arguments:

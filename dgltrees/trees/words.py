@@ -40,9 +40,7 @@ def frequent_words(forests: Iterable[Forest], min_freq: int) -> Vocabulary:
                 "expected forests that share a vocabulary 'word', got one with the "
                 f"vocabularies {list(forest.vocabs)}; read them with shared vocabularies"
             )
-        vocab = forest.vocabs["word"]
-        ids = forest.columns["word"]
-        total = np.bincount(ids[ids >= 0], minlength=len(vocab))
+        vocab, total = forest.vocabs["word"], forest.name_counts("word")
         total[: len(counts)] += counts  # the vocabulary may have grown since
         counts = total
     if vocab is None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected, raised_at
@@ -25,6 +24,7 @@ from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, dense
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import Ints
 
 MANY = 4
 """Numbers of children from which on there is no difference."""
@@ -36,18 +36,16 @@ MOST_TYPES = 8
 LARGE = 2**12
 """The most nodes of a batch that is compared as a whole."""
 
-Ints = NDArray[np.int64]
 Outcome = Machine | str
 Fields = dict[str, Tensor]
 Shared = Mapping[str, Tensor | IndexedRows]
 
 
-def degrees_of(batch: TreeBatch) -> NDArray[np.int64]:
+def degrees_of(batch: TreeBatch) -> Ints:
     """Return the number of children of each node."""
-    degrees: Ints = batch.cache.get(
+    return batch.cache.get(
         "degrees", lambda: np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     )
-    return degrees
 
 
 class Work(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product as combinations
 from math import prod
 from typing import Any
@@ -32,8 +33,10 @@ from dgltrees.cells.compiled.loops import (
     Product,
     Program,
     by_edge,
+    leaves,
     loads,
     row_major,
+    with_loads,
 )
 from dgltrees.cells.compiled.trace import Sizes
 from dgltrees.cells.compiled.values import Value, aligned, as_number
@@ -123,8 +126,8 @@ class Emitter:
         """
         if not by_edge(expr):
             return self.phase, "node", expr
-        if at_child and _of_child_alone(expr):
-            return ALL, "node", _at_child(expr)
+        if at_child and all(map(_is_of_child, leaves(expr))):
+            return ALL, "node", with_loads(expr, _at_child)
         return self.phase, "edge", expr
 
     def stored(
@@ -202,7 +205,7 @@ class Emitter:
             stored = self.stored(x, [*extra, *columns], not of_type)
             load = stored.expr
             assert isinstance(load, Load)
-            load = Load(load.source, rows, load.offset, load.strides)
+            load = replace(load, rows=rows)
         assert isinstance(load, Load)
         reads, picks = dict(load.strides), dict(source.strides)
         used = [a for a in extra if reads.get(a, 0) or (a in several and picks.get(a, 0))]
@@ -246,25 +249,17 @@ class Emitter:
         return Load(self.program.input(new, rows, width), rows, 0, row_major(axes))
 
 
-def _of_child_alone(expr: Expr) -> bool:
-    if isinstance(expr, Op):
-        return all(map(_of_child_alone, expr.args))
-    return isinstance(expr, Const) or (isinstance(expr, Load) and expr.rows in ("child", "none"))
+def _is_of_child(leaf: Expr) -> bool:
+    return isinstance(leaf, Const) or (isinstance(leaf, Load) and leaf.rows in ("child", "none"))
 
 
-def _at_child(expr: Expr) -> Expr:
-    if isinstance(expr, Op):
-        return Op(expr.name, tuple(map(_at_child, expr.args)))
-    if isinstance(expr, Load) and expr.rows == "child":
-        return Load(expr.source, "node", expr.offset, expr.strides)
-    return expr
+def _at_child(load: Load) -> Load:
+    return replace(load, rows="node") if load.rows == "child" else load
 
 
 def _seen(target: Load, phase: Phase) -> Load:
     """Return a stored value as the parent reads it."""
-    if phase != ALL:
-        return target
-    return Load(target.source, "child", target.offset, target.strides)
+    return replace(target, rows="child") if phase == ALL else target
 
 
 def _is_matrix(expr: Expr, columns: Sequence[Axis]) -> bool:

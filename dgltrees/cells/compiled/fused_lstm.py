@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import SharedSum, Sum
@@ -31,9 +30,9 @@ from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import compiled_way, dense
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import Ints
 
 aten = torch.ops.aten
-Ints = NDArray[np.int64]
 Fields = Mapping[str, Tensor]
 States = dict[str, Tensor] | None
 

@@ -9,7 +9,7 @@ nests and products for leaves, one for other nodes, and one for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -120,7 +120,7 @@ class Load(Expr):
     def gradient(self) -> Load:
         """Return the gradient of the number."""
         assert not isinstance(self.source, Gradient)
-        return Load(Gradient(self.source), self.rows, self.offset, self.strides)
+        return replace(self, source=Gradient(self.source))
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -411,11 +411,16 @@ def by_edge(expr: Expr) -> bool:
     )
 
 
+def with_loads(expr: Expr, change: Callable[[Load], Expr]) -> Expr:
+    """Replace the loads of an expression."""
+    if isinstance(expr, Op):
+        return Op(expr.name, tuple(with_loads(arg, change) for arg in expr.args))
+    return change(expr) if isinstance(expr, Load) else expr
+
+
 def replaced(expr: Expr, axes: Mapping[Axis, Index]) -> Expr:
     """Replace axes of an expression by sums of others."""
-    if isinstance(expr, Op):
-        return Op(expr.name, tuple(replaced(arg, axes) for arg in expr.args))
-    return moved(expr, axes) if isinstance(expr, Load) else expr
+    return with_loads(expr, lambda load: moved(load, axes))
 
 
 def moved(load: Load, axes: Mapping[Axis, Index]) -> Load:
@@ -429,7 +434,7 @@ def moved(load: Load, axes: Mapping[Axis, Index]) -> Load:
         offset += stride * more
         for term, times in terms:
             strides[term] = strides.get(term, 0) + stride * times
-    return Load(load.source, load.rows, offset, tuple(strides.items()))
+    return replace(load, offset=offset, strides=tuple(strides.items()))
 
 
 def row_major(axes: Sequence[Axis]) -> tuple[tuple[Axis, int], ...]:

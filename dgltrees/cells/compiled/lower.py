@@ -43,18 +43,11 @@ from dgltrees.cells.compiled.values import Value
 
 aten = torch.ops.aten
 _OF_EDGES = frozenset(["state", "child", "edge", "mask"])
-_RAW = frozenset(
-    [
-        "slice.Tensor",
-        *(
-            f"{name}.default"
-            for name in (
-                *("view", "_unsafe_view", "reshape", "expand", "zeros", "ones", "full"),
-                *("new_zeros", "new_ones", "new_full", "index_add", "split_with_sizes"),
-            )
-        ),
-    ]
+_BY_SIZES = (
+    "view _unsafe_view reshape expand zeros ones full new_zeros new_ones new_full index_add "
+    "split_with_sizes"
 )
+_RAW = frozenset(["slice.Tensor", *(f"{name}.default" for name in _BY_SIZES.split())])
 """Operations whose arguments are sizes, which say nothing that the shape of the result does not, or
 indices."""
 _OF_INTEGERS = frozenset(["max.dim", "min.dim", "arange.start_step", "sum.dim_IntList"])
@@ -140,11 +133,8 @@ class Hoisted:
                 if all(n in fixed for n in arguments) and not self.counts(node, child=False):
                     fixed.add(node)
         calls = [n for n in nodes if n in free and n.op == "call_function"]
-        easy = OPERATORS.keys() - HEAVY
-        eager, stack = (
-            set(fixed),
-            [n for n in calls if name_of(n) not in easy and n.target is not operator.getitem],
-        )
+        easy, eager = OPERATORS.keys() - HEAVY, set(fixed)
+        stack = [n for n in calls if name_of(n) not in easy and n.target is not operator.getitem]
         while stack:
             node = stack.pop()
             if node not in eager:

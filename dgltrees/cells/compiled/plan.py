@@ -11,13 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import inverse, offsets_of, run_offsets, starts, within
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Bools, Ints, inverse, offsets_of, run_offsets, starts, within
 
 
 class LevelPlan(NamedTuple):
@@ -67,7 +64,7 @@ class _Nodes(NamedTuple):
     level: Ints
     types: Ints | None
     slots: Ints | None
-    given: NDArray[np.bool_] | None = None
+    given: Bools | None = None
 
 
 def plan_levels(
@@ -206,7 +203,7 @@ def level_plan(
     slots: Ints | None = None,
 ) -> list[LevelPlan]:
     """Return :func:`plan_levels`, or :func:`plan_pieces` of ``rows``, cached with the batch."""
-    plans: list[LevelPlan] = batch.cache.get(
+    return batch.cache.get(
         ("levels", shards, rows),
         lambda: (
             [plan_levels(batch, shards, types, slots)]
@@ -215,4 +212,3 @@ def level_plan(
         ),
         values=[types, slots],
     )
-    return plans

@@ -13,14 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import inverse, offsets_of, ranges, run_offsets
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Ints, inverse, offsets_of, ranges, run_offsets
 
 
 class Part(NamedTuple):

@@ -22,40 +22,25 @@ def _pointwise(name: str) -> Rule:
     return lambda low, node, *args: low.apply(name, *args)
 
 
-for _operation, _names in {
-    "mul": "mul.Tensor mul.Scalar",
-    "div": "div.Tensor div.Scalar",
-    "neg": "neg.default",
-    "abs": "abs.default",
-    "sign": "sign.default sgn.default",
-    "exp": "exp.default",
-    "expm1": "expm1.default",
-    "log": "log.default",
-    "log1p": "log1p.default",
-    "sqrt": "sqrt.default",
-    "rsqrt": "rsqrt.default",
-    "sigmoid": "sigmoid.default",
-    "tanh": "tanh.default",
-    "erf": "erf.default",
-    "sin": "sin.default",
-    "cos": "cos.default",
-    "relu": "relu.default",
-    "reciprocal": "reciprocal.default",
+_ALONE = "neg abs sign exp expm1 log log1p sqrt rsqrt sigmoid tanh erf sin cos relu reciprocal"
+_PAIRS = "mul div gt ge lt le eq ne"
+_OTHERS = {
+    "sign": "sgn.default",
     "maximum": "maximum.default",
     "minimum": "minimum.default",
     "where": "where.self where.ScalarOther where.ScalarSelf where.Scalar",
-    "gt": "gt.Tensor gt.Scalar",
-    "ge": "ge.Tensor ge.Scalar",
-    "lt": "lt.Tensor lt.Scalar",
-    "le": "le.Tensor le.Scalar",
-    "eq": "eq.Tensor eq.Scalar",
-    "ne": "ne.Tensor ne.Scalar",
     "and": "logical_and.default bitwise_and.Tensor",
     "or": "logical_or.default bitwise_or.Tensor",
     "not": "logical_not.default bitwise_not.default",
     "stop": "detach.default",
-}.items():
-    OPERATORS.update(dict.fromkeys(_names.split(), _pointwise(_operation)))
+}
+"""Operations with the names of ATen: of one number, of two numbers, and others."""
+for _name in _ALONE.split():
+    OPERATORS[f"{_name}.default"] = _pointwise(_name)
+for _name in _PAIRS.split():
+    OPERATORS[f"{_name}.Tensor"] = OPERATORS[f"{_name}.Scalar"] = _pointwise(_name)
+for _name, _names in _OTHERS.items():
+    OPERATORS.update(dict.fromkeys(_names.split(), _pointwise(_name)))
 
 
 @rule("add.Tensor", "add.Scalar")

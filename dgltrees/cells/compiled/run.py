@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.cells.compiled.derivative import derivative_of
@@ -21,6 +19,7 @@ from dgltrees.cells.compiled.schedule import layout_of, read_of
 from dgltrees.cells.compiled.workspace import Workspace, as_arrays, refuse_second_derivative
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import Ints
 
 SMALLEST_SHARD = 64
 """The fewest nodes for which another thread pays."""
@@ -32,7 +31,6 @@ MOST, PIECE = 2**28, 2**26
 """Bytes of the tables of a batch from which on it is cut into pieces; of the tables of a piece."""
 _SHARED = ("none", "type")
 """Inputs that threads add gradients to, each in a table of its own."""
-Ints = NDArray[np.int64]
 
 
 @dataclass
@@ -250,8 +248,7 @@ class _Run(NamedTuple):
 
     def rows(self, plan: LevelPlan) -> Ints:
         """Return the row of each of a plan's rows in the fields."""
-        rows: Ints = plan.order if self.shared is None else self.shared.numpy()[plan.order]
-        return rows
+        return plan.order if self.shared is None else self.shared.numpy()[plan.order]
 
 
 class _Compiled(torch.autograd.Function):

@@ -6,7 +6,7 @@ Views change only the index and cost nothing; only stored values need memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from dgltrees.cells.compiled.loops import (
@@ -21,6 +21,7 @@ from dgltrees.cells.compiled.loops import (
     Op,
     replaced,
     row_major,
+    with_loads,
 )
 
 
@@ -111,23 +112,19 @@ def single(value: Value, dim: int) -> tuple[Value, Axis]:
     if any(axis.size < 0 for axis in axes):
         raise CompileError("it slices over nodes or children")
     joined = Axis(prod(axis.size for axis in axes))
-    expr = _joined(value.expr, axes, joined)
+
+    def with_joined(load: Load) -> Load:
+        strides = dict(load.strides)
+        of = [strides.pop(axis, 0) for axis in axes]
+        if not any(of):
+            return load
+        for (_, whole), stride in zip(row_major(axes), of):
+            if stride != whole * of[-1]:
+                raise CompileError("it slices a dimension that was joined from several")
+        return replace(load, strides=(*strides.items(), (joined, of[-1])))
+
+    expr = with_loads(value.expr, with_joined)
     return Value(expr, (*value.dims[:dim], (joined,), *value.dims[dim + 1 :])), joined
-
-
-def _joined(expr: Expr, axes: Sequence[Axis], joined: Axis) -> Expr:
-    if isinstance(expr, Op):
-        return Op(expr.name, tuple(_joined(arg, axes, joined) for arg in expr.args))
-    if not isinstance(expr, Load):
-        return expr
-    strides = dict(expr.strides)
-    of = [strides.pop(axis, 0) for axis in axes]
-    if not any(of):
-        return expr
-    for (_, whole), stride in zip(row_major(axes), of):
-        if stride != whole * of[-1]:
-            raise CompileError("it slices a dimension that was joined from several")
-    return Load(expr.source, expr.rows, expr.offset, (*strides.items(), (joined, of[-1])))
 
 
 def aligned(values: Sequence[Value]) -> tuple[list[Expr], tuple[tuple[Axis, ...], ...]]:

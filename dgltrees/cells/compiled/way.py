@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import autocasts
@@ -38,6 +37,7 @@ from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, general_way, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import Ints
 
 SMALLEST, ALONE = 32, 2**14
 """The fewest nodes of a batch for which a cell is compiled; and outside of a run, without
@@ -45,7 +45,6 @@ gradients, where a few seconds of compiling are seldom repaid."""
 WIDEST = 16
 """The most children for which a cell is compiled where all nodes have as many."""
 
-Ints = NDArray[np.int64]
 _versions: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
 _reads: WeakKeyDictionary[nn.Module, dict[Any, Reads]] = WeakKeyDictionary()
 _of_functions: dict[Any, dict[Any, Outcome]] = {}
@@ -197,5 +196,4 @@ def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Ints | Non
     field = None if traversal.group_by is None else fields.get(traversal.group_by)
     if not isinstance(field, Tensor) or field.is_floating_point():
         return None
-    types: Ints = batch.on_host(field).numpy().astype(np.int64)
-    return types
+    return batch.on_host(field).numpy().astype(np.int64)

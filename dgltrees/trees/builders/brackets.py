@@ -14,14 +14,14 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
-from dgltrees.trees.segments import starts
+from dgltrees.trees.segments import Bools, Ints, starts
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 
 def assemble(
-    is_node: NDArray[np.bool_],
-    parent: NDArray[np.int64],
-    pos: NDArray[np.int64],
+    is_node: Bools,
+    parent: Ints,
+    pos: Ints,
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary],
 ) -> Forest:
@@ -52,13 +52,13 @@ def assemble(
     )
 
 
-def items_in(brackets: Brackets) -> NDArray[np.int64]:
+def items_in(brackets: Brackets) -> Ints:
     """Count the items in each bracket, ``(M,)``; 0 at atoms."""
     up = brackets.parent
     return np.bincount(up[up >= 0], minlength=len(up))
 
 
-def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
+def find_heads(brackets: Brackets, what: str) -> Bools:
     """Find the heads of brackets: atoms that are the first item of their bracket.
 
     Arguments:
@@ -71,7 +71,7 @@ def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
     Raises:
         TreeError: a bracket does not begin with an atom.
     """
-    heads: NDArray[np.bool_] = ~brackets.is_open & (brackets.parent >= 0) & (brackets.place == 0)
+    heads: Bools = ~brackets.is_open & (brackets.parent >= 0) & (brackets.place == 0)
     headless = brackets.is_open.copy()
     headless[brackets.parent[heads]] = False
     brackets.refuse(headless, lambda _: f"missing {what} at the beginning of a bracket")

@@ -26,7 +26,7 @@ from dgltrees.trees.heterographs import (
     types_of,
 )
 from dgltrees.trees.order import cycle_error, depths
-from dgltrees.trees.segments import cumcount, locate, offsets_of
+from dgltrees.trees.segments import Ints, cumcount, locate, offsets_of
 from dgltrees.trees.shared import in_cycle
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -347,10 +347,10 @@ def _positions(
     pos: str | None,
     columns: dict[str, NDArray[Any]],
     edges: dict[str, NDArray[Any]],
-    child: NDArray[np.int64],
-    up: NDArray[np.int64],
+    child: Ints,
+    up: Ints,
     error: Callable[[str, int], TreeError],
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return the position of the child of each edge, ``(E,)``, and remove it from the data."""
     if pos is None or (pos not in edges and pos not in columns):
         if pos not in (None, "pos"):

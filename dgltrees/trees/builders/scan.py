@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.segments import run_offsets, within
+from dgltrees.trees.segments import Bools, Ints, run_offsets, within
 from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
 
@@ -35,9 +35,9 @@ def check_utf8(data: bytes, file: PathLike | None, first_line: int) -> None:
 
 
 def check_balance(
-    at: NDArray[np.int64],
+    at: Ints,
     depth: NDArray[np.int32],
-    ends: NDArray[np.int64],
+    ends: Ints,
     pair: str,
     *,
     by_line: bool,
@@ -96,7 +96,7 @@ def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_lin
     check_balance(at, depth, ends, pair, by_line=True, file=file, first_line=first_line)
 
 
-def line_ends(data: bytes) -> NDArray[np.int64]:
+def line_ends(data: bytes) -> Ints:
     """Return the byte at which each line of ``data`` ends, ``(L,)``."""
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     return ends if data.endswith(b"\n") else np.append(ends, len(data))
@@ -122,18 +122,18 @@ class Brackets:
         first_line: the line of the file at which the text begins.
     """
 
-    start: NDArray[np.int64]
+    start: Ints
     depth: NDArray[np.int32]
-    parent: NDArray[np.int64]
-    place: NDArray[np.int64]
-    name: NDArray[np.int64]
+    parent: Ints
+    place: Ints
+    name: Ints
     names: list[str]
-    ends: NDArray[np.int64]
+    ends: Ints
     file: PathLike | None
     first_line: int
 
     @property
-    def is_open(self) -> NDArray[np.bool_]:
+    def is_open(self) -> Bools:
         """``(M,)`` whether each item is a bracket."""
         return self.name < 0
 
@@ -146,7 +146,7 @@ class Brackets:
         name = int(self.name[item])
         return "an opening bracket" if name < 0 else repr(self.names[name])
 
-    def refuse(self, broken: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
+    def refuse(self, broken: Bools, rule: Callable[[int], str]) -> None:
         """Raise an error at the first item that is ``broken``, if any is.
 
         Arguments:
@@ -163,9 +163,7 @@ class Brackets:
     def _error(self, message: str, item: int) -> TreeError:
         return TreeError(message, file=self.file, line=int(self.line(item)))
 
-    def look_up(
-        self, items: NDArray[np.bool_], table: Mapping[str, int], what: str
-    ) -> NDArray[np.int32]:
+    def look_up(self, items: Bools, table: Mapping[str, int], what: str) -> NDArray[np.int32]:
         """Return the numbers of atoms in a table.
 
         Arguments:
@@ -188,7 +186,7 @@ class Brackets:
         )
         return np.where(items, numbers, -1).astype(np.int32)
 
-    def encode(self, items: NDArray[np.bool_], vocab: Vocabulary) -> NDArray[np.int32]:
+    def encode(self, items: Bools, vocab: Vocabulary) -> NDArray[np.int32]:
         """Return the ids of atoms in a vocabulary, which grows in the order of the text.
 
         Arguments:
@@ -222,9 +220,7 @@ def _table(pair: bytes, blank: bytes) -> NDArray[np.uint8]:
     return classes
 
 
-def _enclosing(
-    depth: NDArray[np.int32], is_open: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _enclosing(depth: NDArray[np.int32], is_open: Bools) -> tuple[Ints, Ints]:
     """Return the bracket around each item and the index of the item in it, ``(M,)`` each."""
     shallow = len(depth) == 0 or int(depth.max()) < 2**15
     order = np.argsort(depth.astype(np.int16) if shallow else depth, kind="stable")

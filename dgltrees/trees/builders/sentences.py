@@ -13,7 +13,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.check import check_offsets, integers
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import depths
-from dgltrees.trees.segments import locate, offsets_of, within
+from dgltrees.trees.segments import Ints, locate, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 from dgltrees.trees.words import ROOT
 
@@ -129,8 +129,8 @@ def from_heads(
 
 
 def _check_heads(
-    heads: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    heads: Ints,
+    offsets: Ints,
     single_root: bool,
     error: Callable[[str, int], TreeError],
 ) -> None:
@@ -202,9 +202,8 @@ def from_parses(
         [word.head for word in words],
         offsets=offsets_of(list(map(len, sentences))),
         columns={
-            "upos": [word.upos or None for word in words],
-            "xpos": [word.xpos or None for word in words],
-            "deprel": [word.deprel or None for word in words],
+            name: [getattr(word, name) or None for word in words]
+            for name in ("upos", "xpos", "deprel")
         },
         vocabs=vocabs,
     )

@@ -13,14 +13,14 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import RowError, typed_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import cycle_of, depths, parents_of_depths
-from dgltrees.trees.segments import cumcount, inverse, offsets_of, run_offsets
+from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of, run_offsets
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
 def parents_of_ids(
-    tree: NDArray[np.int64], ids: Sequence[Hashable], parent_ids: Sequence[Hashable]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    tree: Ints, ids: Sequence[Hashable], parent_ids: Sequence[Hashable]
+) -> tuple[Ints, Ints]:
     """Find the row of each row's parent, and the first row of each id.
 
     Arguments:
@@ -47,7 +47,7 @@ def parents_of_ids(
     return np.where(known, order[place], -1), first
 
 
-def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int64]:
+def roots_of_rows(parent: Ints, error: RowError) -> Ints:
     """Find the row of the root above each row.
 
     Arguments:
@@ -75,13 +75,13 @@ def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int6
 
 
 def forest_of_rows(
-    parent: NDArray[np.int64],
-    root: NDArray[np.int64],
-    pos: NDArray[np.int64] | None = None,
+    parent: Ints,
+    root: Ints,
+    pos: Ints | None = None,
     *,
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
-    shared: NDArray[np.int64] | None = None,
+    shared: Ints | None = None,
 ) -> Forest:
     """Build a forest with a tree per root, in the order of their first rows; nodes in row order.
 
@@ -230,9 +230,7 @@ def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
             raise _error(f"expected a hashable value as {name!r}, got {value!r}", row)
 
 
-def _parents(
-    table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: str | None
-) -> NDArray[np.int64]:
+def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: str | None) -> Ints:
     """Return the row of each row's parent, ``(N,)``; -1 at roots."""
     ids, parent_ids = table[node], table[parent]
     trees = [0] * len(ids) if tree is None else table[tree]
@@ -257,9 +255,7 @@ def _parents(
     return parents
 
 
-def _parents_by_depth(
-    table: Mapping[str, Sequence[Any]], depth: str, tree: str | None
-) -> NDArray[np.int64]:
+def _parents_by_depth(table: Mapping[str, Sequence[Any]], depth: str, tree: str | None) -> Ints:
     """Return the row of each row's parent, ``(N,)``; -1 at roots."""
     for name in [depth] if tree is None else [tree, depth]:
         _check_hashable(table, name)
@@ -274,7 +270,7 @@ def _parents_by_depth(
     return parents_of_depths(depths, np.flatnonzero(begins), _error)
 
 
-def _check_one_root(trees: Sequence[Any], roots: NDArray[np.int64]) -> None:
+def _check_one_root(trees: Sequence[Any], roots: Ints) -> None:
     root_of: dict[Any, int] = {}
     for row, (name, root) in enumerate(zip(trees, roots.tolist())):
         if root_of.setdefault(name, root) != root:

@@ -68,8 +68,7 @@ class NodeLists:
         """Convert the lists to a forest; its structure is not checked.
 
         Arguments:
-            columns: see :class:`~dgltrees.trees.forest.Forest`.
-            vocabs: see :class:`~dgltrees.trees.forest.Forest`.
+            columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
 
         Returns:
             the forest, with a column ``shared_with`` if objects may be shared.

@@ -30,7 +30,8 @@ _state = threading.local()
 @cache
 def available() -> bool:
     """Return whether the kernels can be compiled on this machine."""
-    return importlib.util.find_spec("numba") is not None and has_products()
+    numba = importlib.util.find_spec("numba")
+    return numba is not None and all(address_of(name) is not None for name in ROUTINES)
 
 
 @contextmanager
@@ -46,8 +47,7 @@ def compiled(on: bool) -> Iterator[None]:
 
 def decided() -> bool | None:
     """Return whether cells are compiled in this ``with`` block; None outside :func:`compiled`."""
-    on: bool | None = getattr(_state, "on", None)
-    return on
+    return getattr(_state, "on", None)
 
 
 def compiles(like: Tensor) -> bool:
@@ -76,11 +76,6 @@ def sources() -> int:
     """Return a checksum of the kernels, for the key of numba's cache."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return zlib.crc32(b"".join(file.read_bytes() for file in files))
-
-
-def has_products() -> bool:
-    """Return whether torch's library exports the matrix products of both precisions."""
-    return all(address_of(name) is not None for name in ROUTINES)
 
 
 # Generated code.
@@ -117,12 +112,10 @@ def machine_code(body: str, name: str, arguments: str, threaded: bool) -> Any:
         arguments: what the function gets after the number of threads and of shards.
         threaded: whether several threads share the shards.
     """
-    call = arguments if name == "up" else arguments.replace("plan", "np.int64(thread), plan", 1)
-    for_thread = call if name == "up" else _own_memory(call)
-    tail = TAIL.format(parallel=threaded, name=name, arguments=arguments, call=for_thread)
+    call = arguments
+    if name == "down":  # each thread has memory of its own
+        call = call.replace("plan", "np.int64(thread), plan", 1)
+        call = call.replace(" G,", " G[thread],").replace(" H,", " H[thread],")
+    tail = TAIL.format(parallel=threaded, name=name, arguments=arguments, call=call)
     text = HEAD.format(stamp=sources()) + body + tail
     return getattr(module_of(text), name)
-
-
-def _own_memory(call: str) -> str:
-    return call.replace(" G,", " G[thread],").replace(" H,", " H[thread],")

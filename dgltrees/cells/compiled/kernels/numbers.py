@@ -8,6 +8,7 @@ precision, which is for tests rather than for training, the functions of the C l
 from __future__ import annotations
 
 import math
+from math import cos, erf, expm1, log, log1p, sin, sqrt  # noqa: F401  (compiled code calls them)
 from typing import Any
 
 import numpy as np
@@ -101,17 +102,6 @@ def sigmoid(x):
 def tanh(x):
     """Compute the hyperbolic tangent."""
     return _tanh_from(x, _exp(-(x + x)))
-
-
-cos, expm1, erf, log, log1p, sin, sqrt = (
-    math.cos,
-    math.expm1,
-    math.erf,
-    math.log,
-    math.log1p,
-    math.sin,
-    math.sqrt,
-)
 
 
 @njit(**MATH)
