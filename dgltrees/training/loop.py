@@ -390,7 +390,6 @@ class Trainer:
             self.valid_report = self._evaluate(self.splits.valid)
 
     def _keep_best(self) -> None:
-        """Keep the weights of the best epoch so far."""
         weights = self.plain.state_dict()
         if self.run is None:
             self._best = {name: tensor.detach().clone() for name, tensor in weights.items()}
@@ -402,7 +401,6 @@ class Trainer:
         self.plain.load_state_dict(self._best if self.run is None else self.run.weights())
 
     def _save(self) -> None:
-        """Write the checkpoint."""
         if self.run is not None:
             state = self.plain, self.plain_optimizer, self.progress
             save_checkpoint(self.run, self.fabric, *state)

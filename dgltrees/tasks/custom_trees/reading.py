@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,13 +20,12 @@ from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
 from dgltrees.tasks.pretrained import pretrained_reader
+from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
-
-Names = Mapping[str, Vocabulary] | None
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
 _SHOWN = 20  # names of columns in an error
