@@ -348,14 +348,18 @@ class NumberTargets(TargetHead):
         return (self._scale_in(y) - self.mean.double()) / deviation
 
     def values(self, outputs: Tensor) -> Tensor:
-        """Return predictions in the unit of the targets, ``(R, numbers)``, float64."""
+        """Return predictions in the unit of the targets, ``(R, numbers)``, float64.
+
+        With ``log_target`` they are above 0.
+        """
         if self.objective == "ordinal":
             p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
             steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
             values = (p * steps).sum(-1) + self.lowest.double()
             return torch.where(self.deviation > 0, values, self.mean.double())
         y = outputs.double() * self.deviation.double() + self.mean.double()
-        return torch.exp(y) if self.log_target else y
+        # never 0 by rounding
+        return torch.exp(y).clamp(min=torch.finfo(y.dtype).tiny) if self.log_target else y
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the losses, ``(R,)``: means over the known numbers."""
