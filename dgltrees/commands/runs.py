@@ -13,7 +13,7 @@ from dgltrees._files import STANDARD_INPUT, PathLike, in_file, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.formats.vectors import writer_of_vectors
 from dgltrees.settings import Count
-from dgltrees.training.processes import process_count, process_rank
+from dgltrees.training.device import process_count, process_rank
 from dgltrees.training.trained import load
 
 

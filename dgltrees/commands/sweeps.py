@@ -13,8 +13,8 @@ from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Metric
+from dgltrees.training.device import is_first_process
 from dgltrees.training.files import checking, write_json
-from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import check_folder_of_runs
 

@@ -13,7 +13,7 @@ from dgltrees.commands.settings_help import settings_of
 from dgltrees.settings import Seed
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.training import run
-from dgltrees.training.processes import is_first_process
+from dgltrees.training.device import is_first_process
 
 
 @resumable

@@ -48,7 +48,6 @@ _OF_FILES = tuple(
 )
 """Settings of files, which an estimator does not read."""
 
-
 _ARGUMENTS = "    parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`."
 """The line of a docstring in place of the arguments that all estimators have."""
 
@@ -68,10 +67,8 @@ _ONE_PASS = {
 }
 """The settings of :meth:`TreeEstimator.partial_fit`."""
 
-Init = Callable[..., None]
 
-
-def parameters_by_name(init: Init) -> Init:
+def parameters_by_name(init: Callable[..., None]) -> Callable[..., None]:
     """Decorate the constructor of an estimator, so that a wrong name is answered by the right one.
 
     ``**shared`` in its signature stands for the parameters of :class:`TreeEstimator`, which

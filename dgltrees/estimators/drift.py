@@ -173,7 +173,6 @@ def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:
 
 
 def _unknown_id(vocab: Vocabulary) -> int:
-    """Return the id of the unknown category."""
     return int(vocab.encode([vocab.unknown])[0])
 
 

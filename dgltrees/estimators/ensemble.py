@@ -17,12 +17,16 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.estimators.blend import MODELS, blend_members
-from dgltrees.estimators.means import mean_outputs, predicts_logarithms
+from dgltrees.estimators.blend import (
+    MODELS,
+    blend_members,
+    mean_outputs,
+    predicts_logarithms,
+)
 from dgltrees.formats.format import RecordLayout
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.leaks import WARNING as LEAKS
-from dgltrees.tasks.task import Columns
+from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import LabeledTrees
 
 OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_", "targets_", "blend_weights_"})
@@ -43,7 +47,8 @@ class Ensemble:
     def __init__(self, members: Sequence[Any], seed: int) -> None:
         self.members, first = members, members[0].run_
         self.settings = first.settings.replace("training", seed=seed)
-        self.task, self.vocabularies, self.metadata = first.task, first.vocabularies, first.metadata
+        self.task: Task = first.task
+        self.vocabularies, self.metadata = first.vocabularies, first.metadata
         reported: set[str] = set()  # one warning of new trees for all members
         for member in members:
             member.run_.vocabularies.reported = reported
@@ -77,10 +82,7 @@ class Ensemble:
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
         """Return the metrics of the predictions; the loss is the mean of the members' losses."""
-        metrics: dict[str, Any] = self.task.report(
-            data[0], self.outputs(data), self.metadata["majority"]
-        )
-        return metrics
+        return self.task.report(data[0], self.outputs(data), self.metadata["majority"])
 
     def encode(self, data: Sequence[LabeledTrees]) -> NDArray[np.float32]:
         """Raise ConfigError: the vectors of different networks have no mean."""

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
+from dgltrees.estimators.blend import predicts_logarithms
 from dgltrees.estimators.conformal import intervals
 from dgltrees.estimators.inputs import Trees
-from dgltrees.estimators.means import predicts_logarithms
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]

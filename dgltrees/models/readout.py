@@ -94,6 +94,13 @@ class Attention(nn.Module):
         return (total[:, :-1] / total[:, -1:]).to(h.dtype)
 
 
+def make_readout(name: str, size: int) -> nn.Module:
+    """Return the readout of a name in settings, for states of ``size``."""
+    if name == "attention":
+        return Attention(size)
+    return {"root": Root, "mean": Mean, "max": Max, "root_max": RootAndMax}[name]()
+
+
 def mean_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
     """Return the mean over the nodes of each tree, ``(N, d)`` to ``(T, d)``.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivative
 from dgltrees.settings import Count
+from dgltrees.trees.segments import blocks
 
 MAX_LOGITS = 1 << 26
 """Largest number of logits in memory at once: 256 MiB of float32."""
@@ -56,7 +56,7 @@ class _SoftmaxNLL(torch.autograd.Function):
         wide = torch.promote_types(h.dtype, torch.float32)
         Z, nll = (h.new_empty(len(h), dtype=wide) for _ in range(2))
         space, table = _table(Z, (min(rows, len(h)), len(output)))
-        for at in _chunks(len(h), rows):
+        for at in blocks(len(h), rows):
             y = _logits(h[at], output, table)
             gold = y.gather(1, words[at].unsqueeze(1)).squeeze(1)
             nll[at] = _exponentiate(y, Z[at]) + torch.log(Z[at]) - gold
@@ -74,7 +74,7 @@ class _SoftmaxNLL(torch.autograd.Function):
         grad = grad.to(h.dtype).unsqueeze(1)
         dh, doutput = torch.empty_like(h), torch.zeros_like(output)
         _held, table = (None, e) if e is not None else _table(Z, (ctx.rows, len(output)))
-        for at in _chunks(len(h), ctx.rows):
+        for at in blocks(len(h), ctx.rows):
             if e is None:
                 _exponentiate(_logits(h[at], output, table), torch.empty_like(Z[at]))
             p = table[: at.stop - at.start].to(h.dtype)
@@ -83,10 +83,6 @@ class _SoftmaxNLL(torch.autograd.Function):
         dh.addcmul_(output.index_select(0, words), grad, value=-1)
         doutput.index_add_(0, words, h * grad, alpha=-1)
         return dh, doutput, None, None
-
-
-def _chunks(count: int, rows: int) -> Iterator[slice]:
-    return (slice(start, min(start + rows, count)) for start in range(0, count, rows))
 
 
 def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Workspace | None, Tensor]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -57,12 +58,9 @@ def read_tokenizer(folder: Path) -> tuple[Any, Any]:
             map sub-words to words.
     """
     encoder_files(folder, weights=False)
-    library = _transformers()
-    try:
+    with _transformers(folder) as library:
         config = library.AutoConfig.from_pretrained(folder, **_OFFLINE)
         tokenizer = library.AutoTokenizer.from_pretrained(folder, use_fast=True, **_OFFLINE)
-    except _ERRORS as error:
-        raise _unreadable(folder, error) from None
     if not tokenizer.is_fast:
         raise ConfigError(
             f"missing tokenizer.json in {folder}; the tokenizer there does not map sub-words to "
@@ -82,33 +80,31 @@ def read_transformer(folder: Path, *, weights: bool = True) -> nn.Module:
         ConfigError: transformers is not installed, or the folder lacks a file.
     """
     encoder_files(folder, weights=weights)
-    library = _transformers()
-    try:
+    with _transformers(folder) as library:
         if weights:
             model = library.AutoModel.from_pretrained(folder, use_safetensors=True, **_OFFLINE)
         else:
             config = library.AutoConfig.from_pretrained(folder, **_OFFLINE)
             model = library.AutoModel.from_config(config, trust_remote_code=False)
-    except _ERRORS as error:
-        raise _unreadable(folder, error) from None
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # its output is not used
     transformer: nn.Module = model.float().eval()
     return transformer
 
 
-def _unreadable(folder: Path, error: Exception) -> ConfigError:
-    return ConfigError(f"the encoder in {folder} cannot be loaded: {error}")
-
-
-def _transformers() -> Any:
+@contextmanager
+def _transformers(folder: Path) -> Iterator[Any]:
+    """Yield the library to read a folder; turn its errors into ConfigError."""
     try:
         import transformers
     except ImportError:
         raise ConfigError(
             "a pretrained encoder needs transformers: pip install 'dgltrees[transformers]'"
         ) from None
-    return transformers
+    try:
+        yield transformers
+    except _ERRORS as error:
+        raise ConfigError(f"the encoder in {folder} cannot be loaded: {error}") from None
 
 
 class SubwordTokenizer:

@@ -23,6 +23,7 @@ Pairs = Literal["ordered", "symmetric"] | None
 """How two vectors are compared; None for one vector per row."""
 
 
+@checked
 class TargetHead(Head):
     """A head with an MLP, over one vector per row or, with ``pairs``, over two adjacent vectors.
 
@@ -97,7 +98,7 @@ class ClassTarget(TargetHead):
     r"""One of several classes.
 
     Arguments:
-        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
+        size, hidden, options: see :class:`TargetHead`.
         count: number of classes.
         objective: ``cross_entropy``; ``focal``, which weights well predicted rows less; or
             ``ordinal``, for ordered classes.
@@ -124,17 +125,15 @@ class ClassTarget(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
-        pairs: Pairs = None,
         objective: Literal["cross_entropy", "focal", "ordinal"] = "cross_entropy",
         gamma: NonNegative = 2.0,
         balanced: bool = False,
         temperature_scaling: bool = True,
-        dropout: Fraction = 0.0,
-        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
         ordinal = objective == "ordinal"
         outputs = 1 if ordinal else count
-        super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
+        super().__init__(size, outputs, hidden, **options)
         self.classes, self.objective, self.gamma = count, objective, gamma
         self.balanced = balanced
         self.temperature_scaling = temperature_scaling and not ordinal
@@ -207,7 +206,7 @@ class FlagTargets(TargetHead):
     """Several binary targets (multi-label).
 
     Arguments:
-        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
+        size, hidden, options: see :class:`TargetHead`.
         count: number of targets.
         balanced: weight 0 and 1 of every target by their inverse frequency in training.
     """
@@ -220,12 +219,10 @@ class FlagTargets(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
-        pairs: Pairs = None,
         balanced: bool = False,
-        dropout: Fraction = 0.0,
-        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
-        super().__init__(size, count, hidden, pairs=pairs, dropout=dropout, init=init)
+        super().__init__(size, count, hidden, **options)
         self.flags, self.balanced = count, balanced
         self.register_buffer("weight", torch.ones(2, count))
 
@@ -260,7 +257,7 @@ class NumberTargets(TargetHead):
     training. If all training targets are equal, the prediction is their value.
 
     Arguments:
-        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
+        size, hidden, options: see :class:`TargetHead`.
         count: number of targets.
         log_target: predict the logarithm of a target. A target of 0 counts as half the smallest
             positive training target, and no prediction is 0 or less.
@@ -292,17 +289,15 @@ class NumberTargets(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
-        pairs: Pairs = None,
         log_target: bool = False,
         objective: Literal["squared", "huber", "quantile", "ordinal"] = "huber",
         huber_delta: Positive = 1.0,
         quantile: PositiveShare = 0.5,
         levels: Count = 5,
-        dropout: Fraction = 0.0,
-        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
         outputs = count * (levels if objective == "ordinal" else 1)
-        super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
+        super().__init__(size, outputs, hidden, **options)
         self.numbers, self.log_target, self.objective = count, log_target, objective
         self.huber_delta, self.quantile, self.levels = huber_delta, quantile, levels
         for name, start in (("mean", 0.0), ("deviation", 1.0), ("zero", 1.0), ("lowest", 0.0)):
@@ -353,14 +348,18 @@ class NumberTargets(TargetHead):
         return (self._scale_in(y) - self.mean.double()) / deviation
 
     def values(self, outputs: Tensor) -> Tensor:
-        """Return predictions in the unit of the targets, ``(R, numbers)``, float64."""
+        """Return predictions in the unit of the targets, ``(R, numbers)``, float64.
+
+        With ``log_target`` they are above 0.
+        """
         if self.objective == "ordinal":
             p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
             steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
             values = (p * steps).sum(-1) + self.lowest.double()
             return torch.where(self.deviation > 0, values, self.mean.double())
         y = outputs.double() * self.deviation.double() + self.mean.double()
-        return torch.exp(y) if self.log_target else y
+        # never 0 by rounding
+        return torch.exp(y).clamp(min=torch.finfo(y.dtype).tiny) if self.log_target else y
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the losses, ``(R,)``: means over the known numbers."""

@@ -45,7 +45,7 @@ def describe(name: str) -> str:
 
     The description of a YAML file is the comment at its beginning.
     """
-    for each in _with_bases(name):
+    for each, _ in _with_bases(name):
         about = _head_comment(each) if _is_file(each) else _preset(each).get("about", "")
         if about:
             return str(about)
@@ -57,17 +57,24 @@ def paper_of(name: str) -> str:
 
     It is the value of ``paper`` in the preset or in its base.
     """
-    layers = (_own_values(each) for each in _with_bases(name))
+    layers = (values for _, values in _with_bases(name))
     return next((values["paper"] or "" for values in layers if "paper" in values), "")
 
 
-def _with_bases(name: str) -> Iterator[str]:
-    """Yield a preset, the preset that it extends, and so on."""
-    seen: set[str] = set()
+def _with_bases(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a preset with its own values, then the preset that it extends, each of them once."""
+    seen: list[str] = []
     while name and name not in seen:
-        yield name
-        seen.add(name)
-        name = _own_values(name).get("base", "")
+        try:
+            values = _own_values(name)
+        except ConfigError as error:
+            if not seen:
+                raise
+            where = seen[-1] if _is_file(seen[-1]) else f"preset {seen[-1]}"
+            raise ConfigError(f"{where}: base: {error}") from None
+        seen.append(name)
+        yield name, values
+        name = values.get("base", "")
 
 
 def load_preset(name: str) -> Settings:
@@ -92,25 +99,13 @@ def preset_values(name: str) -> dict[str, Any]:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, it
             extends itself, or its base or task belongs to a paper that is not installed.
     """
-    layers: list[tuple[str, dict[str, Any]]] = []
-    at, seen = name, [name]
-    while at:
-        try:
-            values = _own_values(at)
-        except ConfigError as error:
-            if at == name:
-                raise
-            above = layers[-1][0]
-            where = above if _is_file(above) else f"preset {above}"
-            raise ConfigError(f"{where}: base: {error}") from None
-        base, _ = values.pop("base", None), values.pop("paper", None)
-        layers.append((at, values))
-        at = base
-        if at in seen:
-            raise ConfigError(f"preset {name} extends itself: {' -> '.join([*seen, at])}")
-        seen.append(at)
+    layers = [*_with_bases(name)]
+    if layers and (base := layers[-1][1].get("base")):
+        names = [*(each for each, _ in layers), base]
+        raise ConfigError(f"preset {name} extends itself: {' -> '.join(names)}")
     merged: dict[str, Any] = {}
-    for layer_name, layer in reversed(layers):
+    for layer_name, values in reversed(layers):
+        layer = {key: values[key] for key in values if key not in ("base", "paper")}
         try:
             merged = layered(merged, layer)
         except ConfigError as error:
@@ -187,11 +182,10 @@ def _is_file(name: str) -> bool:
 
 
 def _file_values(path: str) -> dict[str, Any]:
+    text = _text(path)
     try:
-        values = load_yaml(_text(path))
+        values = load_yaml(text)
     except ValueError as error:
-        if isinstance(error, ConfigError):
-            raise
         raise ConfigError(f"{path} is not a file of settings: {error}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"expected {path} to contain a mapping, got {values!r:.60}")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
-from inspect import signature
 from itertools import pairwise
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -124,7 +123,7 @@ def checked(source: C) -> C:
     def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
         import numpy as np  # helps and lists of settings need no numbers
 
-        bound = signature(init).bind(self, *args, **kwargs)
+        bound = inspect.signature(init).bind(self, *args, **kwargs)
         for name, value in bound.arguments.items():
             if bound.signature.parameters[name].kind in _COLLECTED:  # for another constructor
                 continue
@@ -228,8 +227,7 @@ def _constructors(source: Source) -> Iterator[Callable[..., Any]]:
         if function is None:
             continue
         yield function
-        parameters = inspect.signature(function).parameters.values()
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters) or kind.__dict__.get("parts"):
+        if not collects(function) or kind.__dict__.get("parts"):
             return  # what else it takes are the arguments of its parts
 
 

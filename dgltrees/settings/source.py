@@ -14,10 +14,9 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import EntryPoint
-from types import CodeType
 from typing import Any, ClassVar  # noqa: F401  (dataclasses look for it in a class's module)
 
 from dgltrees import registry
@@ -25,6 +24,7 @@ from dgltrees._collector import without_collector
 
 _READABLE = {"dgltrees"}
 """The packages whose source is read; :func:`read` adds those of its arguments."""
+_FLAGS = __future__.annotations.compiler_flag
 _DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -82,8 +82,9 @@ class Source(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         if name not in self.nodes:
-            if self.is_package and _has_source(f"{self.module}.{name}"):
-                return _source(f"{self.module}.{name}")
+            if self.is_package:
+                with suppress(ImportError):
+                    return _source(f"{self.module}.{name}")
             raise KeyError(name)
         for node in self.nodes[name]:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -92,7 +93,8 @@ class Source(dict[str, Any]):
             for each in _names_needed(node):  # a class looks names up without this method
                 if each in self.nodes:
                     self[each]
-            exec(self._compiled(node), self, self)
+            code = compile(ast.Module([node], []), self.path, "exec", _FLAGS, dont_inherit=True)
+            exec(code, self, self)
             if isinstance(node, ast.ClassDef):
                 self[name].__source__ = self
         return self[name]
@@ -102,12 +104,6 @@ class Source(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(name) from None
-
-    def _compiled(self, node: ast.stmt) -> CodeType:
-        flags = __future__.annotations.compiler_flag
-        module = ast.Module([node], [])
-        code: CodeType = compile(module, self.path, "exec", flags, dont_inherit=True)
-        return code
 
     def _imported(self, node: ast.Import | ast.ImportFrom, name: str) -> Any:
         alias = next(each for each in node.names if (each.asname or each.name) == name)
@@ -162,14 +158,6 @@ def _module(name: str) -> Any:
     if name in sys.modules or first in sys.stdlib_module_names:
         return importlib.import_module(name)
     return _source(name) if first in _READABLE else ELSEWHERE
-
-
-def _has_source(module: str) -> bool:
-    try:
-        registry.source_file(module)
-    except ImportError:
-        return False
-    return True
 
 
 def _names(node: ast.stmt) -> Iterator[str]:

@@ -17,9 +17,13 @@ import numpy as np
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder, freeze_layers
+from dgltrees.models.fine_tuned import (
+    FineTunedWords,
+    PretrainedEncoder,
+    SubwordEncoder,
+    freeze_layers,
+)
 from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
-from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.models.subwords import SubwordTokenizer, encoder_files, read_transformer
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
@@ -42,25 +46,22 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
             nodes without a word (-1) get zeros, or no sub-words.
         settings: the data settings.
     """
-    encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
-    if encoder is None and tokenizer is None:
+    reader = pretrained_reader(settings)
+    if reader is None:
         return sentences
     ids = np.asarray(sentences.columns["word"])
     has_word = ids >= 0
     words = sentences.vocabs["word"].decode(ids[has_word])
     bounds = offsets_of(has_word)[sentences.offsets].tolist()
     texts = [words[i:j] for i, j in itertools.pairwise(bounds)]
-    if tokenizer is not None:
-        rows = tokenizer.words(texts)
+    if isinstance(reader, SubwordTokenizer):
+        rows = reader.words(texts)
         table = np.full((len(ids), rows.shape[1]), -1, np.int32)
         table[has_word] = rows
-        columns = {**sentences.columns, SUBWORDS: table}
-        return replace(
-            sentences, columns=columns, vocabs={**sentences.vocabs, SUBWORDS: tokenizer.names}
-        )
-    assert encoder is not None
-    vectors = np.zeros((len(ids), encoder.size), np.float32)
-    vectors[has_word] = encoder(texts).numpy()
+        vocabs = {**sentences.vocabs, SUBWORDS: reader.names}
+        return replace(sentences, columns={**sentences.columns, SUBWORDS: table}, vocabs=vocabs)
+    vectors = np.zeros((len(ids), reader.size), np.float32)
+    vectors[has_word] = reader(texts).numpy()
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
@@ -92,8 +93,10 @@ def attach_pretrained(model: nn.Module, settings: DataSettings, *, weights: bool
     Raises:
         ConfigError: the encoder cannot be loaded, or has fewer layers than are to be frozen.
     """
-    folder, tokenizer = pretrained_folder(settings), subword_tokenizer(settings)
-    if not isinstance(settings, PretrainedSettings) or folder is None or tokenizer is None:
+    if not isinstance(settings, PretrainedSettings) or not settings.fine_tune:
+        return
+    folder, tokenizer = pretrained_folder(settings), pretrained_reader(settings)
+    if folder is None or not isinstance(tokenizer, SubwordTokenizer):
         return
     for each in model.modules():
         if isinstance(each, SubwordEncoder):
@@ -111,7 +114,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
     """
     reader: Any = model.encoder
     vectors: Input | None = reader.input if reader.input.ids is None else None
-    encoder = pretrained_encoder(settings) or subword_tokenizer(settings)
+    encoder = pretrained_reader(settings)
     if (vectors is None) != (encoder is None):
         raise ConfigError(
             "expected model.words pretrained and data.pretrained together, got only "
@@ -138,41 +141,24 @@ def pretrained_folder(settings: DataSettings) -> Path | None:
     return folders[0] if folders else None
 
 
-def pretrained_encoder(settings: DataSettings) -> PretrainedEncoder | None:
-    """Return the encoder whose vectors are computed once; None without one, or if it is fine-tuned.
+def pretrained_reader(settings: DataSettings) -> PretrainedEncoder | SubwordTokenizer | None:
+    """Return the encoder whose vectors are computed once, or the tokenizer of a fine-tuned one.
+
+    Without an encoder it is None.
 
     Raises:
         ConfigError: its folder does not exist, or it cannot be loaded.
     """
-    folder = pretrained_folder(settings)
-    if folder is None or is_fine_tuned(settings):
+    folder, tuned = pretrained_folder(settings), is_fine_tuned(settings)
+    if folder is None:
         return None
-    return _encoder(folder.absolute(), _state(folder, weights=True))
-
-
-def subword_tokenizer(settings: DataSettings) -> SubwordTokenizer | None:
-    """Return the tokenizer of the encoder that is fine-tuned; None without one.
-
-    Raises:
-        ConfigError: its folder does not exist, or it cannot be loaded.
-    """
-    folder = pretrained_folder(settings)
-    if folder is None or not is_fine_tuned(settings):
-        return None
-    return _tokenizer(folder.absolute(), _state(folder, weights=False))
-
-
-def _state(folder: Path, *, weights: bool) -> tuple[tuple[str, int], ...]:
-    """Return values that change when the files of a folder are rewritten."""
-    files = encoder_files(folder, weights=weights)
-    return tuple((path.name, path.stat().st_mtime_ns) for path in files)
+    files = encoder_files(folder, weights=not tuned)
+    changes = tuple((path.name, path.stat().st_mtime_ns) for path in files)
+    return _reader(folder.absolute(), tuned, changes)
 
 
 @lru_cache(maxsize=1)
-def _encoder(folder: Path, state: tuple[tuple[str, int], ...]) -> PretrainedEncoder:
-    return PretrainedEncoder(folder)
-
-
-@lru_cache(maxsize=1)
-def _tokenizer(folder: Path, state: tuple[tuple[str, int], ...]) -> SubwordTokenizer:
-    return SubwordTokenizer(folder)
+def _reader(
+    folder: Path, tuned: bool, changes: tuple[tuple[str, int], ...]
+) -> PretrainedEncoder | SubwordTokenizer:
+    return SubwordTokenizer(folder) if tuned else PretrainedEncoder(folder)

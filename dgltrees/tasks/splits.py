@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,30 +73,22 @@ def load_examples(
     if not paths:
         raise ConfigError(f"missing data files for the task {task.name}; set data.train")
     folder = settings.trees_folder
-    parts = _read_parts(task, settings, paths, vocabs, max_children, whole=folder is None)
-    data = LabeledTrees.concat([*parts]) if folder is None else examples_on_disk(parts, folder)
-    return data if vocabs is not None else task.in_class_order(data, settings)
 
-
-def _read_parts(
-    task: Task,
-    settings: DataSettings,
-    paths: list[Path],
-    vocabs: Mapping[str, Vocabulary] | None,
-    max_children: int | None,
-    *,
-    whole: bool,
-) -> Iterator[LabeledTrees]:
-    """Yield the examples of files: each file at once if ``whole``, otherwise in parts."""
-    for path in paths:
-        with _named_task(task, path):
-            read = task.read if whole else task.stream
-            parts = read(path, settings, vocabs)
-            for data in [parts] if isinstance(parts, LabeledTrees) else parts:
-                if max_children is not None:
+    def parts() -> Iterator[LabeledTrees]:
+        names = vocabs
+        for path in paths:
+            with _named_task(task, path):
+                arguments = path, settings, names
+                read: Iterable[LabeledTrees] = (
+                    [task.read(*arguments)] if folder is None else task.stream(*arguments)
+                )
+                for data in read:
                     _check_children(data.forest, max_children, path)
-                vocabs = data.schema
-                yield data
+                    names = data.schema
+                    yield data
+
+    data = LabeledTrees.concat([*parts()]) if folder is None else examples_on_disk(parts(), folder)
+    return data if vocabs is not None else task.in_class_order(data, settings)
 
 
 def stream_unlabeled(
@@ -129,8 +121,7 @@ def stream_unlabeled(
         for data in task.stream(
             path, settings, vocabs, file_format=file_format, labeled=False, trees=trees
         ):
-            if max_children is not None:
-                _check_children(data.forest, max_children, path)
+            _check_children(data.forest, max_children, path)
             yield data
 
 
@@ -151,7 +142,9 @@ def most_children(data: LabeledTrees) -> int:
     return int(data.forest.pos.max(initial=0)) + 1
 
 
-def _check_children(forest: Forest, most: int, path: PathLike) -> None:
+def _check_children(forest: Forest, most: int | None, path: PathLike) -> None:
+    if most is None:
+        return
     children = np.flatnonzero(forest.pos >= most)
     if len(children):
         child, tree = int(children[0]), int(forest.tree_of_node[children[0]])

@@ -14,7 +14,7 @@ from dgltrees.cells.initial import Init
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import MLP
 from dgltrees.models.inputs import Input
-from dgltrees.models.readout import Attention, Mean, Root
+from dgltrees.models.readout import make_readout
 from dgltrees.settings import Count, Fraction, Options, Part, chosen
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
@@ -81,9 +81,7 @@ class ReadoutSettings(HeadSettings):
 
     def tree_vectors(self, size: int) -> nn.Module:
         """Return the readout: node states ``(N, size)`` to tree vectors ``(T, size)``."""
-        if self.readout == "attention":
-            return Attention(size)
-        return Root() if self.readout == "root" else Mean()
+        return make_readout(self.readout, size)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, called
 from dgltrees.tasks.task import Columns
+from dgltrees.training.device import gather
 from dgltrees.training.files import checking, not_finite, read_tensors, write_tensors
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
-from dgltrees.training.processes import gather
 from dgltrees.training.rundir import RunDirectory
 
 if TYPE_CHECKING:

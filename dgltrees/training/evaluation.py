@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.models.streaming import run_batched
 from dgltrees.tasks.task import Columns, Task
-from dgltrees.training.device import OneDevice
+from dgltrees.training.device import OneDevice, total
 from dgltrees.training.loading import evaluation_batches
-from dgltrees.training.processes import total
 from dgltrees.trees import LabeledTrees
 
 if TYPE_CHECKING:
@@ -51,7 +50,12 @@ def run_model(
     counts = fabric.global_rank < len(batches)
 
     def outputs(ids: NDArray[np.int64]) -> dict[str, Tensor]:
-        columns = _run_batch(model, task, data, fabric, ids)
+        batch, targets = task.batch(data, ids)
+        try:
+            with fabric.autocast():
+                columns = task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))
+        except TreeError as error:
+            raise _placed(error, data, ids) from None
         wide = {n: v.double() if v.is_floating_point() else v.long() for n, v in columns.items()}
         return {name: values.cpu() * counts for name, values in wide.items()}
 
@@ -64,22 +68,11 @@ def run_model(
     return {name: total(fabric, column).cpu().numpy() for name, column in columns.items()}
 
 
-def _run_batch(
-    model: nn.Module,
-    task: Task,
-    data: LabeledTrees,
-    fabric: Fabric | OneDevice,
-    ids: NDArray[np.int64],
-) -> dict[str, Tensor]:
-    """Return the output columns of the rows of examples ``ids``; errors name the line or tree."""
-    batch, targets = task.batch(data, ids)
-    try:
-        with fabric.autocast():
-            return task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))
-    except TreeError as error:
-        if error.tree is None or error.line is not None:
-            raise
-        example = int(ids[error.tree // data.arity])
-        line = int(data.columns["line"][example]) if "line" in data.columns else None
-        tree = example * data.arity + error.tree % data.arity if line is None else None
-        raise TreeError(error.message, file=error.file, line=line, tree=tree) from None
+def _placed(error: TreeError, data: LabeledTrees, ids: NDArray[np.int64]) -> TreeError:
+    """Return an error in a batch of examples ``ids`` with the line or tree in the data."""
+    if error.tree is None or error.line is not None:
+        return error
+    example = int(ids[error.tree // data.arity])
+    line = int(data.columns["line"][example]) if "line" in data.columns else None
+    tree = example * data.arity + error.tree % data.arity if line is None else None
+    return TreeError(error.message, file=error.file, line=line, tree=tree)

@@ -29,11 +29,11 @@ from dgltrees.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from dgltrees.training.device import deterministic, total
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.loading import Loader, part_of_batch, training_sampler, whole_groups
 from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
-from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import LabeledTrees, TreeBatch
 
@@ -390,7 +390,6 @@ class Trainer:
             self.valid_report = self._evaluate(self.splits.valid)
 
     def _keep_best(self) -> None:
-        """Keep the weights of the best epoch so far."""
         weights = self.plain.state_dict()
         if self.run is None:
             self._best = {name: tensor.detach().clone() for name, tensor in weights.items()}
@@ -402,7 +401,6 @@ class Trainer:
         self.plain.load_state_dict(self._best if self.run is None else self.run.weights())
 
     def _save(self) -> None:
-        """Write the checkpoint."""
         if self.run is not None:
             state = self.plain, self.plain_optimizer, self.progress
             save_checkpoint(self.run, self.fabric, *state)

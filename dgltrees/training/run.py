@@ -24,12 +24,7 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import Splits, load_examples, load_splits, most_children
 from dgltrees.tasks.task import Columns, Task
-from dgltrees.training.evaluation import run_model
-from dgltrees.training.files import locked, write_json
-from dgltrees.training.loggers import log_settings, make_logger
-from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch, shown_metrics
-from dgltrees.training.optimizers import check_optimizer
-from dgltrees.training.processes import (
+from dgltrees.training.device import (
     check_processes,
     is_first_process,
     make_fabric,
@@ -37,6 +32,11 @@ from dgltrees.training.processes import (
     one_device,
     usable_cores,
 )
+from dgltrees.training.evaluation import run_model
+from dgltrees.training.files import locked, write_json
+from dgltrees.training.loggers import log_settings, make_logger
+from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch, shown_metrics
+from dgltrees.training.optimizers import check_optimizer
 from dgltrees.training.rundir import (
     RunDirectory,
     check_folder_of_runs,

@@ -31,11 +31,10 @@ from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.tasks.task import Columns, Task
-from dgltrees.training.device import OneDevice
+from dgltrees.training.device import OneDevice, one_device, usable_cores
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
-from dgltrees.training.processes import one_device, usable_cores
 from dgltrees.training.rundir import BLEND, ESTIMATOR, RunDirectory, fingerprints, pretrained_files
 from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.models.fine_tuned import PretrainedEncoder
 
 PARTS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "##c", "d", "e"]
 SENTENCES = [["a", "abc"], ["d"], ["e", "d", "ab", "a"]]

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from dgltrees.settings import Options
 from dgltrees.settings.layers import TrainingSettings, flat
 from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.device import make_fabric
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.processes import make_fabric
 from dgltrees.trees import LabeledTrees
 
 

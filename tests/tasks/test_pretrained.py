@@ -11,7 +11,7 @@ import pytest
 
 from dgltrees import Forest, load
 from dgltrees.errors import ConfigError
-from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train
 from dgltrees.trees.columns import Column
@@ -47,7 +47,7 @@ def test_texts_have_vectors_that_a_model_learns_from(
     assert run.vocabularies.inputs[0] == Column("text", "text", 8)
     assert "text" not in run.vocabularies
     data = run.read([path])
-    expected = PretrainedEncoder(folder).text_vectors(["ab ab", "e e", "a"])
+    expected = PretrainedEncoder(folder).texts(["ab ab", "e e", "a"])
     read = data.forest.columns["text"][:4]
     np.testing.assert_allclose(read, [*expected, np.zeros(8)], rtol=1e-4, atol=1e-6)
     new = Forest.from_objects([{"text": "a d"}], columns=["text"])

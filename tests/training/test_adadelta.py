@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from dgltrees.training.adadelta import Adadelta
+from dgltrees.training.optimizers import Adadelta
 
 SHAPES = [(3, 70_000), (65_536,), (5,), (0, 4)]
 

@@ -15,7 +15,7 @@ import torch
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
-from dgltrees.training.processes import (
+from dgltrees.training.device import (
     check_processes,
     make_fabric,
     name_torchrun,

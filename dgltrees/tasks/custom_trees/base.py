@@ -19,7 +19,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import Encoder
 from dgltrees.models.node_targets import NodeNumberTargets, WithNodes
-from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
+from dgltrees.models.readout import EveryNode, make_readout
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
@@ -353,9 +353,5 @@ def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
     """Return the readout and the size of its vectors."""
     if "readout" not in model:
         return EveryNode(), encoder.size
-    if model["readout"] == "attention":
-        return Attention(encoder.size), encoder.size
-    if model["readout"] == "root_max":
-        return RootAndMax(), 2 * encoder.size
-    readouts: dict[str, type[nn.Module]] = {"root": Root, "mean": Mean, "max": Max}
-    return readouts[model["readout"]](), encoder.size
+    readout = make_readout(model["readout"], encoder.size)
+    return readout, encoder.size * (2 if model["readout"] == "root_max" else 1)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.metrics.classes import class_metrics
-from dgltrees.metrics.ranks import order_metrics, rank_within
+from dgltrees.metrics.ranks import order_metrics
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.on_disk import DiskForest
+from dgltrees.trees.segments import starts
 
 _MOST_EXAMPLES = 20_000  # of those on disk
 _ORDERS = 20  # number of random orders
@@ -170,8 +171,9 @@ def _of_chance(y: NDArray[np.float64], groups: NDArray[np.int64]) -> dict[str, A
 
 def _places(y: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the relative rank of each target in its group, 0 the lowest; ties have their mean."""
-    up = rank_within(-y, groups, np.zeros(len(y), np.int64)) - 1.0
-    _, same = np.unique(np.stack([groups, y]), axis=1, return_inverse=True)
-    same = same.ravel()
-    mean = np.bincount(same, up)[same] / np.bincount(same)[same]
-    return np.asarray(mean / (np.bincount(groups)[groups] - 1))
+    from scipy.stats import rankdata
+
+    _, order = np.unique(np.stack([groups, y]), axis=1, return_inverse=True)
+    sizes = np.bincount(groups)
+    rank = rankdata(order) - 1 - starts(sizes)[groups]
+    return np.asarray(rank / (sizes[groups] - 1))

@@ -281,13 +281,12 @@ def _read(
     parts: list[LabeledTrees] = []
     count, most = 0, min(trees or 10_000, 10_000)
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
-        if trees is not None and count >= trees:
-            return gather(parts), False
-        left = len(chunk) if trees is None else min(len(chunk), trees - count)
-        parts.append(chunk if left == len(chunk) else chunk.select(np.arange(left)))
-        count += left
+        left = len(chunk) if trees is None else trees - count
         if left < len(chunk):
+            parts += [chunk.select(np.arange(left))] if left else []
             return gather(parts), False
+        parts.append(chunk)
+        count += len(chunk)
     return gather(parts), True
 
 

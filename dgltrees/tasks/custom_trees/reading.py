@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,16 +16,16 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
+from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
-from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
+from dgltrees.tasks.pretrained import pretrained_reader
+from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
-
-Names = Mapping[str, Vocabulary] | None
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
 _SHOWN = 20  # names of columns in an error
@@ -146,7 +146,7 @@ def input_examples(
         ConfigError: there is a pretrained encoder, but no column of kind text.
     """
     targets = target_names(settings)
-    encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
+    reader = pretrained_reader(settings)
     try:
         if isinstance(names, Schema) and names.inputs:
             schema = names
@@ -167,20 +167,19 @@ def input_examples(
             inputs = choose_columns(raw.forest, settings.features, inside)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
-            if encoder is not None:
-                inputs = _read_as(inputs, "text", encoder.size)
+            if isinstance(reader, PretrainedEncoder):
+                inputs = _read_as(inputs, "text", reader.size)
                 vocabs = {c.name: vocabs[c.name] for c in inputs if c.named}
-            elif tokenizer is not None:
-                inputs = _read_as(inputs, SUBWORDS, tokenizer.size)
-                vocabs.update({c.name: tokenizer.names for c in inputs if c.kind == SUBWORDS})
+            elif reader is not None:
+                inputs = _read_as(inputs, SUBWORDS, reader.size)
+                vocabs.update({c.name: reader.names for c in inputs if c.kind == SUBWORDS})
             if "target" in vocabs:
                 raise TreeError(
                     "expected input columns with other names than 'target', which is the name of "
                     f"the targets; rename it, or name it as {called('data.target')}"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets, of_nodes)
-        read_texts = None if encoder is None else encoder.text_vectors
-        forest = schema.read(raw.forest, read_texts if tokenizer is None else tokenizer.texts)
+        forest = schema.read(raw.forest, None if reader is None else reader.texts)
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
     return LabeledTrees(

@@ -15,7 +15,7 @@ import torch
 from dgltrees import load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors
-from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.papers.nti.tasks.pairs import NLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.papers.nti.tasks.sst import SST, SST_PHRASES
