@@ -2,7 +2,7 @@
 
 from dgltrees.traversal.functions import is_traced
 from dgltrees.traversal.levels import run
-from dgltrees.traversal.plan import make_schedule
+from dgltrees.traversal.plan import Level, Schedule, make_schedule
 from dgltrees.traversal.propagate import (
     bfs_nodes_generator,
     dfs_edges_generator,
@@ -12,7 +12,6 @@ from dgltrees.traversal.propagate import (
     prop_nodes_bfs,
     topological_nodes_generator,
 )
-from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.topo import Cell, prop_nodes_topo, run_cell, schedule_of
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import accepts_indexed, compiled_states, compiled_way

@@ -20,7 +20,7 @@ from dgltrees.traversal.functions import (
     check_fields,
 )
 from dgltrees.traversal.levels import NO_MAIL, Part, Update, Work, joined, run_work
-from dgltrees.traversal.schedule import Schedule
+from dgltrees.traversal.plan import Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
 

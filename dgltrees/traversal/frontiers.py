@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.traversal.plan import Calls, Slots, assembled, plan_sends
-from dgltrees.traversal.schedule import Schedule
+from dgltrees.traversal.plan import Calls, Schedule, Slots, assembled, plan_sends
 from dgltrees.trees.segments import Ints, run_offsets, within
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint as recomputed
 
 from dgltrees.traversal.functions import BuiltinReduce, Message, Reduce, call
-from dgltrees.traversal.schedule import Level, Schedule
+from dgltrees.traversal.plan import Level, Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
 from dgltrees.trees.segments import inverse

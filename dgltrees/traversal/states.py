@@ -12,7 +12,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from dgltrees.errors import TreeError
 from dgltrees.traversal.functions import call
-from dgltrees.traversal.schedule import Schedule
+from dgltrees.traversal.plan import Schedule
 from dgltrees.traversal.views import Fields, Groups
 
 Data = Mapping[str, Tensor]

@@ -23,10 +23,9 @@ from dgltrees.traversal.functions import (
 from dgltrees.traversal.heterograph import run_heterograph
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
-from dgltrees.traversal.plan import make_schedule
+from dgltrees.traversal.plan import Schedule, make_schedule
 from dgltrees.traversal.propagate import write
 from dgltrees.traversal.reference import run_dgl
-from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import (

@@ -159,7 +159,6 @@ def from_pyg(
 
 
 def _of_data(graphs: Sequence[Data]) -> list[TreeBatch]:
-    """Convert ``Data`` objects."""
     names = {k for g in graphs for k, v in g.to_dict().items() if isinstance(v, Tensor)}
     names.discard("edge_index")
     # A value of one row may be of the node or of the graph, where a graph has one node.
@@ -268,7 +267,6 @@ def _forest_of_edges(
     pos: str | None = "pos",
     share: bool = False,
 ) -> Forest:
-    """Build the forest of several graphs."""
     if not graphs:
         raise TreeError("expected at least one graph, got none")
     offsets = offsets_of([graph.num_nodes for graph in graphs])

@@ -336,7 +336,6 @@ def _children(children: Getter | Sequence[Getter]) -> Callable[[Any], Iterable[A
 
 
 def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
-    """Return the values of a column."""
     get, values, kinds = getter_function(getter), [], set(map(type, lists.objects))
     if len(kinds) == 1 and not callable(getter):
         get = _function_of_type(getter, kinds.pop())
