@@ -21,6 +21,6 @@ def _imported(place: str) -> Callable[..., Any]:
 
 
 explain: Callable[..., Explanation] = _imported("dgltrees.analyses.explain:explain")
-forest_html: Callable[[Forest], str] = _imported("dgltrees.draw.forests:forest_html")
+forest_html: Callable[[Forest], str] = _imported("dgltrees.draw.trees:forest_html")
 from_objects: Callable[..., Forest] = _imported("dgltrees.trees.builders.objects:from_objects")
 to_objects: Callable[..., dict[str, Any]] = _imported("dgltrees.trees.builders.objects:to_objects")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Union
 
 from dgltrees.draw import svg
@@ -34,7 +35,7 @@ from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, te
 from dgltrees.draw.picture import Picture
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.graphs import from_dgl
-from dgltrees.trees.forest import Forest
+from dgltrees.trees.forest import Forest, counted
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 Drawable = Union[Forest, TreeBatch, "DGLGraph"]
 
 MAX_INDENT = 16
+_SHOWN_NODES = 100  # of the first tree; a larger one is only counted
 
 _GUIDES = {False: ("├", "└", "─", "│", "⋯"), True: ("|", "`", "-", "|", "...")}
 _RADIUS = 12.5
@@ -230,6 +232,23 @@ def draw(
         return Drawing(layout, texts, svg_limit)
     etypes = decode_column(forest, "etype", forest.columns["etype"][nodes])
     return Drawing(layout, texts, svg_limit, etypes, forest.vocabs["etype"].names)
+
+
+def forest_html(forest: Forest) -> str:
+    """Return the counts of a forest, a table of its columns, and its first tree if it is small."""
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(kind)}</td></tr>"
+        for name, kind in forest.column_types.items()
+    )
+    text = f"{counted(len(forest), 'tree')}, {counted(forest.num_nodes, 'node')}"
+    html = f"<div><p>Forest of {text}</p>" + (f"<table>{rows}</table>" if rows else "")
+    if len(forest) and forest.sizes[0] <= _SHOWN_NODES:
+        html += draw(forest[0]).svg
+    elif len(forest):
+        html += (
+            f"<p>The first tree has {forest.sizes[0]:,} nodes: draw(forest, tree=0) draws it.</p>"
+        )
+    return html + "</div>"
 
 
 def _verdict(predicted: str, expected: str, correct: bool | None) -> str:

@@ -32,9 +32,7 @@ CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 _ID, _FORM, _UPOS, _XPOS, _HEAD, _DEPREL = 0, 1, 3, 4, 6, 7  # of ten columns
 _NAMES = {"upos": _UPOS, "xpos": _XPOS, "deprel": _DEPREL}
 # Python makes no numbers of more than 4,300 digits.
-_RANGE = re.compile(  # a multiword token, such as 3-4
-    r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})", re.ASCII
-)
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})", re.ASCII)  # a multiword token: 3-4
 _EMPTY = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)  # an empty node, such as 8.1
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]| {2}|^\s|\s$|^$")  # in a name

@@ -8,7 +8,7 @@ import os
 import re
 import tokenize
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -115,17 +115,17 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
         TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """
     empty = True
-    folder = Path(path).is_dir()
-    for part in stream_folder(path, trees, stream_of=_reader) if folder else _stream(path, trees):
+    parts, folder = _stream(path, trees), Path(path).is_dir()
+    if folder:
+        parts = stream_folder(
+            path, trees, stream_of=lambda file: _stream if file.suffix == ".py" else None
+        )
+    for part in parts:
         empty = False
         yield part
     if empty:
         line = None if folder else 1
         raise TreeError("expected Python source with a function, got none", file=path, line=line)
-
-
-def _reader(path: Path) -> Callable[[PathLike, int], Iterator[LabeledTrees]] | None:
-    return _stream if path.suffix == ".py" else None
 
 
 def _stream(path: PathLike, trees: int) -> Iterator[LabeledTrees]:

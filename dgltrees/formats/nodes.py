@@ -105,11 +105,8 @@ class _Nodes:
         before = None
         for batch in self.table.batches():
             starts, before = self._starts(batch, before, seen)
-            if parts and len(starts):
+            if len(starts) > (0 if parts else 1):
                 yield self._whole([*parts, batch.rows(slice(0, starts[-1]))])
-                parts = [batch.rows(slice(starts[-1], None))]
-            elif len(starts) > 1:
-                yield self._whole([batch.rows(slice(0, starts[-1]))])
                 parts = [batch.rows(slice(starts[-1], None))]
             else:
                 parts.append(batch)

@@ -107,7 +107,7 @@ class ColumnTypes:
                 path, rows = (*above, key), parent_rows[within]
                 name = ".".join(path)
                 if key == _ESTIMATE and name not in self.names:
-                    values = list(map(_integer, values))
+                    values = [int(v) if isinstance(v, str) and v.isdecimal() else v for v in values]
                 if name not in self.names and dict in set(map(type, values)):
                     self._check(name, rows, values, line_of)
                     pending.append((path, rows, values))
@@ -216,11 +216,6 @@ def _by_key(
         if some:
             columns[key] = rows, some
     return columns
-
-
-def _integer(value: Any) -> Any:
-    """Return the integer that a string shows, or the value."""
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:

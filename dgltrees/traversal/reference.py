@@ -120,12 +120,10 @@ def run_dgl(
                 "DGL's wheels are for the CPU: use backend 'levels' on other devices"
             )
     graph = batch.graph.local_var()
-    for column in [*graph.ndata]:
-        graph.ndata.pop(column)
-    for column in [*graph.edata]:
-        graph.edata.pop(column)
-    graph.ndata.update(ndata)
-    graph.edata.update(edata)
+    for data, fields in ((graph.ndata, ndata), (graph.edata, edata)):
+        for column in [*data]:
+            data.pop(column)
+        data.update(fields)
     if slots is not None:
         check_positions(batch, slots, edata.get("pos"))  # names the tree where one is wrong
     wrapped = Wrapped(ndata, group_by, slots)

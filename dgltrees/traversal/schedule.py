@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -92,10 +91,9 @@ class Schedule:
 
     def to(self, device: str | torch.device) -> Schedule:
         """Return the same schedule with its tensors on ``device``."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         moved: dict[str, Any] = {
             name: value.to(device, non_blocking=True)
-            for name, value in values.items()
+            for name, value in vars(self).items()
             if isinstance(value, Tensor)
         }
-        return dataclasses.replace(self, **moved)
+        return replace(self, **moved)

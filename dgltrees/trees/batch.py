@@ -40,7 +40,7 @@ class Cache:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[Hashable, list[_Entry]] = {}
+        self._entries: dict[Hashable, list[tuple[Values, dict[torch.device, Any]]]] = {}
 
     def get(
         self,
@@ -65,32 +65,21 @@ class Cache:
             the cached result, on ``device`` if one is given.
         """
         entries = self._entries.setdefault(key, [])
-        entry = next((entry for entry in entries if entry.depends_on(values)), None)
-        if entry is None:
+        by_device: dict[torch.device, Any] | None = None
+        for earlier, copies in entries:
+            if all(map(np.array_equal, cast(Any, earlier), cast(Any, values))):
+                by_device = copies
+                break
+        if by_device is None:
             if torch.is_inference_mode_enabled():  # training may need the same tensors later
                 make = torch.inference_mode(False)(make)
-            entry = _Entry([None if v is None else v.copy() for v in values], {_CPU: make()})
-            entries.append(entry)
-        result: T = entry.on(_CPU if device is None else torch.device(device))
-        return result
-
-
-class _Entry(NamedTuple):
-    """The copies of one result by device, and the values it depends on."""
-
-    values: Values
-    by_device: dict[torch.device, Any]
-
-    def depends_on(self, values: Values) -> bool:
-        """Return whether the result was computed for ``values``."""
-        return all(map(np.array_equal, cast(Any, self.values), cast(Any, values)))
-
-    def on(self, device: torch.device) -> Any:
-        """Return the result on a device."""
-        if device not in self.by_device:
-            result = self.by_device[_CPU]
-            self.by_device[device] = None if result is None else result.to(device)
-        return self.by_device[device]
+            by_device = {_CPU: make()}
+            entries.append(([None if v is None else v.copy() for v in values], by_device))
+        place = _CPU if device is None else torch.device(device)
+        if place not in by_device:
+            result: Any = by_device[_CPU]
+            by_device[place] = None if result is None else result.to(place)
+        return cast(T, by_device[place])
 
 
 class TreeBatch:
@@ -333,7 +322,7 @@ class TreeBatch:
         if tensor.device.type == "cpu":
             return tensor
         for pair in self._moved:
-            if pair.moved is tensor and pair.still_equal():
+            if pair.moved is tensor and pair.versions == _versions(pair.original, tensor):
                 return pair.original
         return tensor.cpu()
 
@@ -374,7 +363,8 @@ class TreeBatch:
         for originals, moved in ((self.ndata, batch.ndata), (self.edata, batch.edata)):
             for name, tensor in originals.items():
                 if tensor.device.type == "cpu" and not tensor.is_floating_point():
-                    batch._moved.append(_Moved.pair(tensor, moved[name]))
+                    copy = moved[name]
+                    batch._moved.append(_Moved(tensor, copy, _versions(tensor, copy)))
         return batch
 
     def pin_memory(self) -> TreeBatch:
@@ -419,17 +409,9 @@ class _Moved(NamedTuple):
 
     original: Tensor
     moved: Tensor
-    versions: tuple[int, int]
-
-    @classmethod
-    def pair(cls, original: Tensor, moved: Tensor) -> _Moved:
-        return cls(original, moved, (_version(original), _version(moved)))
-
-    def still_equal(self) -> bool:
-        """Return whether neither tensor has been written to since the copy."""
-        return self.versions == (_version(self.original), _version(self.moved))
+    versions: list[int]
 
 
-def _version(tensor: Tensor) -> int:
-    """Count the writes to a tensor; 0 for inference tensors, which have no version counter."""
-    return 0 if tensor.is_inference() else tensor._version
+def _versions(*tensors: Tensor) -> list[int]:
+    """Count the writes to tensors; 0 for inference tensors, which have no version counter."""
+    return [0 if tensor.is_inference() else tensor._version for tensor in tensors]

@@ -237,7 +237,7 @@ class Forest:
     def __repr__(self) -> str:
         columns = ", ".join(f"{name} ({kind})" for name, kind in self.column_types.items())
         return (
-            f"Forest({_count(len(self), 'tree')}, {_count(self.num_nodes, 'node')}, "
+            f"Forest({counted(len(self), 'tree')}, {counted(self.num_nodes, 'node')}, "
             f"columns: {columns or 'none'})"
         )
 
@@ -249,7 +249,7 @@ class Forest:
     def column_types(self) -> dict[str, str]:
         """The content of each column as text: ``5 names``, ``int64``, ``float32 x 300``."""
         return {
-            name: _count(len(self.vocabs[name]), "name")
+            name: counted(len(self.vocabs[name]), "name")
             if name in self.vocabs
             else " x ".join(map(str, (column.dtype, *column.shape[1:])))
             for name, column in self.columns.items()
@@ -633,7 +633,8 @@ def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:
     return np.concatenate(list(rows))
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """Return a number and its noun: ``1 tree``, ``2,000 trees``."""
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 

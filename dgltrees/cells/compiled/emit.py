@@ -150,12 +150,9 @@ class Emitter:
         """Apply an operation to values and numbers, broadcast together."""
         values = [o if isinstance(o, Value) else Value(Const(float(o)), ()) for o in operands]
         exprs, dims = aligned(values)
-        if not (OPERATIONS[name].is_bool and name not in ("and", "or", "not")) and name != "number":
-            first = name == "where"
-            boolean = name in ("and", "or", "not")
-            exprs = [
-                e if boolean or (first and i == 0) else as_number(e) for i, e in enumerate(exprs)
-            ]
+        if not OPERATIONS[name].is_bool and name != "number":
+            numbers = list(map(as_number, exprs))
+            exprs = [exprs[0], *numbers[1:]] if name == "where" else numbers
         return Value(Op(name, tuple(exprs)), dims)
 
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool) -> Value:
@@ -174,14 +171,13 @@ class Emitter:
         inner = tuple(a for a in over if a.size > 0 and a in used)
         if children and not by_edge(expr):
             count, children = Op("mul", (count, Degree())), False
-        if not children and not inner:
-            same = expr if kind != "sum" or count == Const(1.0) else Op("mul", (expr, count))
-            return Value(same, out)
-        phase, rows, expr = self.place(expr) if not children else (self.phase, "node", expr)
-        kept = tuple(a for dim in out for a in dim if a.size > 0 and a in used)
-        target = self.new_target(rows, kept)
-        self.assign(target, kept, expr, merge=kind, over=inner, children=children, phase=phase)
-        result: Expr = _seen(target, phase)
+        result = expr
+        if children or inner:
+            phase, rows, expr = self.place(expr) if not children else (self.phase, "node", expr)
+            kept = tuple(a for dim in out for a in dim if a.size > 0 and a in used)
+            target = self.new_target(rows, kept)
+            self.assign(target, kept, expr, merge=kind, over=inner, children=children, phase=phase)
+            result = _seen(target, phase)
         if kind == "sum" and count != Const(1.0):
             result = Op("mul", (result, count))
         return Value(result, out)

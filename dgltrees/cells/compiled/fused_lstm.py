@@ -51,15 +51,11 @@ def child_sum(
 @compiled_way(TreeLSTM, second=True)
 def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
     """Run a Tree-LSTM with a sum, without dropout and layer normalisation, over trees."""
+    f, gate, size = cell.f, cell.child_gate, cell.hidden_size
     if cell.activation is not torch.tanh or cell.layer_norm or _drops(cell.dropout):
         return None
-    if not isinstance(cell.f, (Sum, SharedSum)):
+    if not isinstance(f, (Sum, SharedSum)):
         return None
-    return _tree_lstm_sum(cell, cell.f, batch, ndata)
-
-
-def _tree_lstm_sum(cell: TreeLSTM, f: Sum | SharedSum, batch: TreeBatch, ndata: Fields) -> States:
-    gate, size = cell.child_gate, cell.hidden_size
     label, types, wx_f = cell.prepare(ndata), _edge_types(cell, batch, ndata), None
     if cell.leaf is None:
         wx, wx_f = label["label_0"] + f.b[0], label["label_child"]

@@ -111,7 +111,8 @@ class _Places(TorchFunctionMode):
         """Call the function, or :func:`dropout`."""
         from torch._subclasses.fake_tensor import FakeTensor
 
-        self.calls += _parts(getattr(func, "__name__", ""), args, kwargs or {})
+        name, kwargs = getattr(func, "__name__", ""), kwargs or {}
+        self.calls += _parts(name, args, kwargs)
         if self.calls > LONGEST:
             raise CompileError(f"it calls torch more than {LONGEST:,} times; a loop over nodes?")
         frame: Any = sys._getframe(1)
@@ -120,13 +121,10 @@ class _Places(TorchFunctionMode):
         line = ""
         if frame is not None:
             line = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
-            self.by_name[getattr(func, "__name__", "").strip("_")] = line
-        name = getattr(func, "__name__", "")
+            self.by_name[name.strip("_")] = line
         if name in _READS_VALUES and not isinstance(args[0], FakeTensor):
             raise CompileError(f"Python reads the values of a tensor ({line})")
-        if name == "dropout":
-            return dropout(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
+        return (dropout if name == "dropout" else func)(*args, **kwargs)
 
     def of(self, node: fx.Node) -> str:
         """Return the line that created a node of the graph, if it is known."""

@@ -215,12 +215,8 @@ class Lowering(Emitter):
             if node.op == "call_function" and node not in self.hoisted.nodes and node.users:
                 self._lower(node)
         for name, node in self.results.items():
-            value = self.value(node)
-            if value is not self._stored(name, node):
-                self._store_state(name, value)
-
-    def _stored(self, name: str, node: fx.Node) -> Any:
-        return self.values[node] if self._target.get(node) == name else None
+            if self._target.get(node) != name:
+                self._store_state(name, self.value(node))
 
     # Values.
 
@@ -258,17 +254,16 @@ class Lowering(Emitter):
             width //= slots
             own = axes[slots > 1 :]
             strides = row_major(own)
-        if kind == "mask":
-            value = self._gathered(Const(1.0), (), dims)
-            return Value(Op("ne", (value.expr, Const(0.0))), dims)
-        if kind == "state":
-            load = Load(self.program.states[name][0], "child", 0, strides)
-            return self._gathered(load, own, dims) if slots else Value(load, dims)
         if kind == "ids":
             raise CompileError("it reads the numbers of nodes or edges", node)
         if meta.dtype not in (torch.float32, torch.float64, torch.bool):
             raise CompileError(f"it computes with a field of {meta.dtype}", node)
-        if kind == "edge":
+        load: Expr
+        if kind == "mask":
+            load = Const(1.0)
+        elif kind == "state":
+            load = Load(self.program.states[name][0], "child", 0, strides)
+        elif kind == "edge":
             load = Load(self.program.input(("edge", name), "edge", width), "edge", 0, strides)
         elif kind == "child":
             key = ("field", name)

@@ -238,9 +238,8 @@ def printed_up(program: Program, layout: Layout) -> str:
     calls = {phase: code.steps(phase, started(steps)) for phase, steps in program.steps.items()}
     code.given([code.states("given", "copy({columns}, {outside}[order[v]])"), *calls[ALL]])
     for rows, levels in (("leaf", "leaf, low"), ("inner", "low, high")):
-        code.each(
-            "level", levels, [(phase, calls[phase]) for phase in (*program.phases(rows), ALL)]
-        )
+        at_level = [(phase, calls[phase]) for phase in (*program.phases(rows), ALL)]
+        code.each("level", levels, at_level)
     code.main("start, stop, kind = given, last, 0")
     code.main(code.states("states", "copy({outside}[order[v]], {columns})"))
     return str(code)
@@ -261,9 +260,8 @@ def printed_down(program: Program, derivative: Derivative, layout: Layout) -> st
     out("start, stop, kind = given, last, 0")
     out(code.states("outside", "outside_gradient({columns}, {outside}, order[v])", True))
     for rows, levels in (("inner", "high - 1, low - 1, -1"), ("leaf", "low - 1, leaf - 1, -1")):
-        code.each(
-            "level", levels, [(phase, calls[phase]) for phase in (ALL, *program.phases(rows))]
-        )
+        at_level = [(phase, calls[phase]) for phase in (ALL, *program.phases(rows))]
+        code.each("level", levels, at_level)
     code.given([*calls[ALL], code.states("given", "add({outside}[order[v]], {columns})", True)])
     for phase, weights in derivative.weights.items():
         by_type = [w for w in weights if w.product.weight.rows == "type" or phase.kind is not None]

@@ -189,14 +189,11 @@ def _compare(one: Trace, two: Trace) -> None:
             a.meta["by_type"] = True
             continue
         flat_a, flat_b = (torch.utils._pytree.tree_leaves((n.args, n.kwargs)) for n in (a, b))
+        is_range = "arange" in str(a.target)
         for x, y in zip(flat_a, flat_b):
             if isinstance(x, fx.Node) or x == y:
                 continue
-            if (
-                "arange" in str(a.target)
-                and isinstance(x, int)
-                and x - one.sizes.d == y - two.sizes.d
-            ):
+            if is_range and isinstance(x, int) and x - one.sizes.d == y - two.sizes.d:
                 continue
             if one.sizes.factors(x) is None or one.sizes.factors(x) != two.sizes.factors(y):
                 raise CompileError("it computes with the number of nodes or children", a)

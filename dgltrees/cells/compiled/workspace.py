@@ -20,9 +20,8 @@ MAX_FREE_BLOCKS = 4
 """Blocks that wait for reuse: two for the states of a step, and two for its gradients."""
 
 _free: list[Tensor] = []
-_lock = (
-    threading.RLock()
-)  # held while a block is taken; one may be returned at any time, in any thread
+# Held while a block is taken; one may be returned at any time, in any thread.
+_lock = threading.RLock()
 
 
 class Workspace:
