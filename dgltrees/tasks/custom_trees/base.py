@@ -340,18 +340,14 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
         sibling_positions=model["sibling_positions"],
     )
     encoder = model.part("encoder")(inputs=inputs)
-    readout, size = _readout(model, encoder)
+    readout: nn.Module = EveryNode()
+    size = encoder.size
+    if "readout" in model:
+        readout = make_readout(model["readout"], encoder.size)
+        size *= 2 if model["readout"] == "root_max" else 1
     if head is NodeNumberTargets:
         readout = WithNodes(readout)
         sizes["node_size"] = None if schema.node_target is None else encoder.size
     dropout = model["head_dropout"]
     targets = model.of(head, size=size, hidden=model["head_hidden_sizes"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)
-
-
-def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
-    """Return the readout and the size of its vectors."""
-    if "readout" not in model:
-        return EveryNode(), encoder.size
-    readout = make_readout(model["readout"], encoder.size)
-    return readout, encoder.size * (2 if model["readout"] == "root_max" else 1)
