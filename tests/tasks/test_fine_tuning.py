@@ -19,7 +19,7 @@ from dgltrees.training.optimizers import parameter_groups
 from dgltrees.training.run import prepare, train
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.tasks.test_pretrained import documents, text_settings
-from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
+from tests.training.test_device import TOLERANCE, losses_of_one_and_two
 
 TUNED = {"data": {"fine_tune": True}, "training": {"pretrained_lr": 0.01, "optimizer": "adam"}}
 

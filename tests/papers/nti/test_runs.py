@@ -11,7 +11,7 @@ from dgltrees.commands.arguments import Layer
 from dgltrees.commands.settings_help import settings_of
 from tests.test_registry import QUICK, install, outputs
 from tests.training.samples import SAMPLES, quick, with_model
-from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
+from tests.training.test_device import TOLERANCE, losses_of_one_and_two
 
 
 def test_what_a_layer_makes_unread_goes() -> None:

@@ -21,7 +21,7 @@ from tests.tasks.test_model_settings import (
 )
 from tests.tasks.test_unlabeled import assert_one_error, assert_read
 from tests.training.samples import SAMPLES, quick, with_model
-from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
+from tests.training.test_device import TOLERANCE, losses_of_one_and_two
 
 
 @pytest.mark.parametrize(
