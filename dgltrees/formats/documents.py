@@ -115,11 +115,13 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
         TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """
     empty = True
-    parts, folder = _stream(path, trees), Path(path).is_dir()
+    folder = Path(path).is_dir()
     if folder:
         parts = stream_folder(
             path, trees, stream_of=lambda file: _stream if file.suffix == ".py" else None
         )
+    else:
+        parts = _stream(path, trees)
     for part in parts:
         empty = False
         yield part

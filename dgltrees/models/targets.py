@@ -23,7 +23,6 @@ Pairs = Literal["ordered", "symmetric"] | None
 """How two vectors are compared; None for one vector per row."""
 
 
-@checked
 class TargetHead(Head):
     """A head with an MLP, over one vector per row or, with ``pairs``, over two adjacent vectors.
 
@@ -98,7 +97,7 @@ class ClassTarget(TargetHead):
     r"""One of several classes.
 
     Arguments:
-        size, hidden, options: see :class:`TargetHead`.
+        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
         count: number of classes.
         objective: ``cross_entropy``; ``focal``, which weights well predicted rows less; or
             ``ordinal``, for ordered classes.
@@ -125,15 +124,17 @@ class ClassTarget(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
+        pairs: Pairs = None,
         objective: Literal["cross_entropy", "focal", "ordinal"] = "cross_entropy",
         gamma: NonNegative = 2.0,
         balanced: bool = False,
         temperature_scaling: bool = True,
-        **options: Any,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
     ) -> None:
         ordinal = objective == "ordinal"
         outputs = 1 if ordinal else count
-        super().__init__(size, outputs, hidden, **options)
+        super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.classes, self.objective, self.gamma = count, objective, gamma
         self.balanced = balanced
         self.temperature_scaling = temperature_scaling and not ordinal
@@ -206,7 +207,7 @@ class FlagTargets(TargetHead):
     """Several binary targets (multi-label).
 
     Arguments:
-        size, hidden, options: see :class:`TargetHead`.
+        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
         count: number of targets.
         balanced: weight 0 and 1 of every target by their inverse frequency in training.
     """
@@ -219,10 +220,12 @@ class FlagTargets(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
+        pairs: Pairs = None,
         balanced: bool = False,
-        **options: Any,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
     ) -> None:
-        super().__init__(size, count, hidden, **options)
+        super().__init__(size, count, hidden, pairs=pairs, dropout=dropout, init=init)
         self.flags, self.balanced = count, balanced
         self.register_buffer("weight", torch.ones(2, count))
 
@@ -257,7 +260,7 @@ class NumberTargets(TargetHead):
     training. If all training targets are equal, the prediction is their value.
 
     Arguments:
-        size, hidden, options: see :class:`TargetHead`.
+        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
         count: number of targets.
         log_target: predict the logarithm of a target. A target of 0 counts as half the smallest
             positive training target, and no prediction is 0 or less.
@@ -289,15 +292,17 @@ class NumberTargets(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
+        pairs: Pairs = None,
         log_target: bool = False,
         objective: Literal["squared", "huber", "quantile", "ordinal"] = "huber",
         huber_delta: Positive = 1.0,
         quantile: PositiveShare = 0.5,
         levels: Count = 5,
-        **options: Any,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
     ) -> None:
         outputs = count * (levels if objective == "ordinal" else 1)
-        super().__init__(size, outputs, hidden, **options)
+        super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
         self.numbers, self.log_target, self.objective = count, log_target, objective
         self.huber_delta, self.quantile, self.levels = huber_delta, quantile, levels
         for name, start in (("mean", 0.0), ("deviation", 1.0), ("zero", 1.0), ("lowest", 0.0)):

@@ -157,7 +157,7 @@ def pretrained_reader(settings: DataSettings) -> PretrainedEncoder | SubwordToke
     return _reader(folder.absolute(), tuned, changes)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # a frozen encoder, and the tokenizer of a fine-tuned one
 def _reader(
     folder: Path, tuned: bool, changes: tuple[tuple[str, int], ...]
 ) -> PretrainedEncoder | SubwordTokenizer:

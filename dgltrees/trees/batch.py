@@ -40,6 +40,7 @@ class Cache:
     """
 
     def __init__(self) -> None:
+        # by key, with the values of each result and its copies by device
         self._entries: dict[Hashable, list[tuple[Values, dict[torch.device, Any]]]] = {}
 
     def get(

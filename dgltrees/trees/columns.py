@@ -212,8 +212,9 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
 
 def _in_every_tree(forest: Forest, name: str) -> bool:
     """Return whether every tree has a value of a column at one of its nodes."""
-    trees = forest.tree_of_node[has_value(forest, name)]
-    return bool(np.bincount(trees, minlength=len(forest)).all())
+    known = has_value(forest, name)
+    trees = forest.tree_of_node
+    return bool(known.all() or np.bincount(trees[known], minlength=len(forest)).all())
 
 
 def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:
@@ -222,5 +223,5 @@ def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:
     if name in forest.vocabs:
         return values >= 0
     if values.dtype.kind == "f":
-        return np.asarray(~np.isnan(values.reshape(len(values), -1)).all(1))
+        return np.asarray(~np.isnan(values).all(tuple(range(1, values.ndim))))
     return np.ones(len(values), np.bool_)

@@ -601,7 +601,7 @@ class Forest:
                     f"{array.shape}; write the forest again",
                     file=folder,
                 )
-        parent, pos, offsets = structure.values()
+        parent, pos, offsets = (structure[name] for name in ("parent", "pos", "offsets"))
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), vocabs, folder)

@@ -16,7 +16,7 @@ from dgltrees.training.trained import load
 pytest.importorskip("dgltrees.papers.nti", reason="needs the paper nti")
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 
-from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
 from tests.papers.nti.tasks.test_fine_tuning import pairs
 from tests.papers.rrnet.tasks.test_symbols import FILES, POLICIES, built, settings
 from tests.papers.rrnet.test_analyses import assert_compared

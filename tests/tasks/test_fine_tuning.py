@@ -17,7 +17,7 @@ from dgltrees.estimators import TreeClassifier
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.optimizers import parameter_groups
 from dgltrees.training.run import prepare, train
-from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
 from tests.tasks.test_pretrained import documents, text_settings
 from tests.training.test_device import TOLERANCE, losses_of_one_and_two
 

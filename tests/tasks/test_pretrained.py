@@ -15,7 +15,7 @@ from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train
 from dgltrees.trees.columns import Column
-from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
 from tests.training.samples import quick
 
 

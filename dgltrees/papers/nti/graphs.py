@@ -16,9 +16,7 @@ from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.check import integers
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import over_subtrees
-from dgltrees.trees.segments import offsets_of, owner, ranges, starts, within
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Ints, offsets_of, owner, ranges, starts, within
 
 PADDINGS = ("left", "right")
 

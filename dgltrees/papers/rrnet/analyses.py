@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
@@ -44,12 +43,10 @@ from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.kinds import Operation
-from dgltrees.trees.segments import starts
+from dgltrees.trees.segments import Ints, starts
 from dgltrees.trees.words import END
 
 _LARGEST = 100_000  # tokens and nodes of a picture
-
-Ints = NDArray[np.int64]
 
 
 class Sequences(NamedTuple):

@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import each_step
 from dgltrees.trees.kinds import Operation
-from dgltrees.trees.segments import offsets_of, owner, starts, within
-
-Ints = NDArray[np.int64]
+from dgltrees.trees.segments import Ints, offsets_of, owner, starts, within
 
 
 class BracketScores(NamedTuple):

@@ -23,10 +23,8 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.order import over_subtrees
-from dgltrees.trees.segments import lasts, locate, offsets_of, owner, running_sum, starts
+from dgltrees.trees.segments import Ints, lasts, locate, offsets_of, owner, running_sum, starts
 from dgltrees.trees.vocabulary import Vocabulary
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,8 @@ def _read(
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
         left = len(chunk) if trees is None else trees - count
         if left < len(chunk):
-            parts += [chunk.select(np.arange(left))] if left else []
+            if left:
+                parts.append(chunk.select(np.arange(left)))
             return gather(parts), False
         parts.append(chunk)
         count += len(chunk)

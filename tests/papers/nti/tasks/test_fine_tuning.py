@@ -14,7 +14,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import prepare, train
-from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
 from tests.papers.nti.tasks.test_pretrained import TREES, tree_settings
 from tests.tasks.test_fine_tuning import (
     TUNED,

@@ -24,7 +24,7 @@ from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
 from dgltrees.trees import Forest
-from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
 from tests.tasks.build import build
 from tests.training.samples import quick
 
