@@ -25,6 +25,8 @@ Getter = Callable[[Any], Any] | Hashable
 
 _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
 """Types whose objects have no attributes for children or columns, unless a subclass adds them."""
+_MOST_KEYS = 8
+"""Keys from a record to its root; a longer path may be that of a cycle."""
 
 
 def from_objects(
@@ -216,7 +218,7 @@ def nested_lists(
 
     Arguments:
         records: the records.
-        paths: the paths of the roots to consider; default: all.
+        paths: the paths of the roots to consider; default: all of at most 8 keys.
         children: the key of the children to consider; default: all.
         recursive: whether only lists count whose objects have the same key.
 
@@ -247,7 +249,7 @@ def nested_lists(
                         if any(key in node for node in below):
                             repeated.add((path, key))
                     member = member[0] if len(member) == 1 else None  # a list of one root
-                if isinstance(member, Mapping) and "." not in key:
+                if isinstance(member, Mapping) and "." not in key and len(place) < _MOST_KEYS:
                     stack.append(((*place, key), member))
     found = [each for each, count in nodes.items() if count and (each in repeated or not recursive)]
     if not found:
