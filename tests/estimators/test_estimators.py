@@ -495,7 +495,7 @@ def test_shared_dictionaries_are_one_node(tmp_path: Path) -> None:
     cycle: dict[str, Any] = {"rows": 1.0}
     cycle["children"] = [cycle]
     with pytest.raises(TreeError, match="tree 1: .* contains itself"):
-        TreeRegressor(**options).fit([trees[0], cycle], [1.0, 2.0])
+        TreeRegressor(**options).fit([{"rows": 2.0}, cycle], [1.0, 2.0])
     assert model.feature_names_in_.tolist() == ["rows"]
     forest = Forest.from_objects(trees, share=True)
     assert forest.batch().num_nodes == 100
