@@ -90,6 +90,9 @@ def parameters_by_name(init: Callable[..., None]) -> Callable[..., None]:
             none = f"it has {', '.join(names)}"
             setting = nearest_setting(name, task, none)
             others = none if setting == none else f"in settings, {setting}"
+            for each in TreeEstimator.__subclasses__():
+                if name in inspect.signature(each).parameters:
+                    others = f"{each.__name__} has it"
             cure = nearest(_OTHER_NAMES.get(name, name), names, others)
             raise TypeError(f"{kind.__name__} has no parameter {name}; {cure}")
         init(self, **parameters)
@@ -498,6 +501,8 @@ class TreeEstimator(SavedEstimator):
                     cure = nearest_setting(
                         str(name), values["task"], "see dgltrees train PRESET --help"
                     )
+                if section in layer and isinstance(value, Mapping):
+                    cure = f"write { ({f'{name}.{key}': each for key, each in value.items()}) }"
                 raise ConfigError(
                     f"expected settings by full name, such as model.bidirectional, got {name!r}; "
                     f"{cure}"

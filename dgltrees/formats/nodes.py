@@ -65,6 +65,12 @@ def stream_nodes(
             yield nodes.examples(rows, starts[first : first + trees] - starts[first])
 
 
+_SEVERAL = (
+    "; if the file has several trees, name their column as tree_id of the layout (flag --tree_id "
+    "or --data.tree_id)"
+)
+
+
 class _Nodes:
     """The columns of a node table that define its trees."""
 
@@ -81,6 +87,7 @@ class _Nodes:
         places = (self.tree, self.node, self.parent, self.depth)
         self.others = [name for name in table.header if name not in places]
         self._root_depth: Any | None = None
+        self.several = "" if self.tree else _SEVERAL
 
     def _column(self, field: str) -> str | None:
         name: str | None = getattr(self.layout, field)
@@ -166,7 +173,9 @@ class _Nodes:
         except TreeError as error:
             row = int(starts[error.tree or 0]) + (error.node or 0)
             name = f" of {_shown(batch.cells[self.tree][row])}" if self.tree else ""
-            raise self._error(f"in the tree{name}: {error.message}", batch, row) from None
+            several = self.several if (up < 0).sum() > 1 else ""
+            message = f"in the tree{name}: {error.message}{several}"
+            raise self._error(message, batch, row) from None
         beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
         return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
@@ -197,7 +206,7 @@ class _Nodes:
         self._refuse(
             first != np.arange(len(first)),
             batch,
-            lambda row: f"expected every node once, got {_shown(nodes[row])} again",
+            lambda row: f"expected every node once, got {_shown(nodes[row])} again{self.several}",
         )
         known = (up >= 0) & ~is_root
         is_root |= ~known & np.isin(parents.astype(str), ("-1", "-1.0"))

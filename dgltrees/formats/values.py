@@ -41,7 +41,8 @@ class ColumnTypes:
     def __init__(self, path: PathLike | None, names: Sequence[str] = ()) -> None:
         self.path, self.names = path, frozenset(names)
         self._unit = "tree" if path is None else "line"
-        self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
+        # what a column holds, and its first value with the line
+        self._kinds: dict[str, tuple[str, int, Any]] = {}
 
     def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> FileColumn | None:
         """Convert text cells to a column; None if no value has occurred so far.
@@ -59,7 +60,8 @@ class ColumnTypes:
             return None
         if first is not None and name not in self._kinds:
             holds_names = name in self.names or _number(cells[first]) is None
-            self._kinds[name] = ("names" if holds_names else "numbers", line_of(first))
+            kind = "names" if holds_names else "numbers"
+            self._kinds[name] = kind, line_of(first), cells[first]
         if self._kinds[name][0] == "names":
             return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
         try:
@@ -72,7 +74,7 @@ class ColumnTypes:
             numbers = list(map(_number, cells))
         for i, number in enumerate(numbers):
             if number is None and cells[i] not in MISSING_CELLS:
-                raise self._conflict(name, line_of(i), repr(cells[i]))
+                raise self._conflict(name, line_of(i), shown(cells[i]))
         return np.array(numbers, np.float64)
 
     def of_objects(
@@ -163,14 +165,15 @@ class ColumnTypes:
                     f"expected strings, numbers or lists in column {name!r}, got {value!r:.40}",
                     line_of(row),
                 )
-            if self._kinds.setdefault(name, (kind, line_of(row)))[0] != kind:
+            if self._kinds.setdefault(name, (kind, line_of(row), value))[0] != kind:
                 raise self._conflict(name, line_of(row), shown(value))
 
     def _conflict(self, name: str, line: int, value: str) -> TreeError:
-        kind, first = self._kinds[name]
+        kind, line_before, before = self._kinds[name]
         return self._error(
-            f"expected column {name!r} to hold {kind}, as in {self._unit} {first}, got {value}; "
-            "correct it, leave a missing value out, or read an input column as strings with "
+            f"expected one kind of value in column {name!r}, got {kind} ({shown(before)} in "
+            f"{self._unit} {line_before}) and {value} in {self._unit} {line}; correct one of them, "
+            "leave a missing value out, or read an input column as strings with "
             "categorical_columns",
             line,
         )

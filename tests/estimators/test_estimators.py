@@ -117,6 +117,7 @@ def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
         ("verbose", "did you mean progress"),
         ("hidden_sise", "did you mean hidden_size"),
         ("dropout", "in settings, did you mean model.dropout"),
+        ("class_weight", "has no parameter class_weight; TreeClassifier has it"),
         ("n_estimators", "it has log_target, .*settings"),
     ],
 )
@@ -282,7 +283,7 @@ def test_values_of_numpy_are_those_of_json() -> None:
         ([None], "as a Forest or nested dictionaries, got a NoneType"),
         ([{"Plans": "x"}], "tree 0: expected a list of nodes under 'Plans', got \"x\""),
         ([{"Plan Rows": date(2020, 1, 1)}], "tree 0: expected strings, numbers or lists in column"),
-        ([{"x": 1}, {"x": "a"}], "tree 1: expected column 'x' to hold numbers, as in tree 0, got"),
+        ([{"x": 1}, {"x": "a"}], 'numbers .1 in tree 0. and "a" in tree 1; correct one'),
         (PLANS[0]["plan"], "got a single dictionary .*; wrap it in a list: \\[tree\\]"),
     ],
 )
@@ -414,6 +415,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"cell": "training.lr"}, SECONDS, "expected cell to be one of .*, got 'training.lr'$"),
         ({"encoder": "bag", "cell": "gru"}, SECONDS, "^cell has no effect with encoder bag, but"),
         ({"settings": {"rank": 3}}, SECONDS, "settings by full name.* did you mean model.rank[?]"),
+        ({"settings": {"model": {"rank": 3}}}, SECONDS, "got 'model'; write {'model.rank': 3}"),
         (
             {"settings": {"model.hidden_size": 4}},
             SECONDS,

@@ -33,7 +33,7 @@ SAMPLES = {
         '[{"children": []}]\n',
         3,
         b'{"op": 3}\n',
-        "expected column 'op' to hold names, as in line 1, got 3",
+        "expected one kind of value in column 'op', got names (\"add\" in line 1) and 3 in line 4",
     ),
     "nodes": Sample(
         "tree,id,parent,op,size\n"

@@ -95,6 +95,12 @@ HEAD = "tree,id,parent,x\n"
             ":3: expected column 'parent' to hold the id of a n",
         ),
         (
+            "id,parent\n1,\n2,\n",
+            RecordLayout(),
+            ":2: in the tree: expected exactly one root, got 2 (nodes 0 and 1); if the file has",
+        ),
+        ("id,parent\n1,\n1,\n", RecordLayout(), ":3: expected every node once, got '1' again; if"),
+        (
             HEAD + "a,1,,1\nb,1,,1\nb,2,,1\n",
             RecordLayout(),
             ":3: in the tree of 'b': expected exactly one",
@@ -112,7 +118,7 @@ HEAD = "tree,id,parent,x\n"
         (
             HEAD + "a,1,,1\nb,1,,x\n",
             RecordLayout(),
-            ":3: expected column 'x' to hold numbers, as in line",
+            ':3: expected one kind of value in column \'x\', got numbers ("1" in line 2) and "x"',
         ),
         (
             HEAD + "a,1,,1\na,2\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -164,13 +165,18 @@ def from_table(
         TreeError: an id, a depth or a tree is missing, or an id occurs twice; a parent is not an id
             of the tree, there is a cycle, or a tree does not have exactly one root; a depth is not
             an integer, or more than one below the row before; there is no row or no such column;
-            columns differ in length; or the values of a column have several kinds. The error names
-            the row, from 0.
+            columns differ in length; the values of a column have several kinds; or ``frame`` is a
+            path or a list. The error names the row, from 0.
 
     Example:
         >>> from_table({"id": [1, 2, 3], "parent": [None, 1, 1], "cost": [3.0, 1.0, 2.0]})
         Forest(1 tree, 3 nodes, columns: cost (float64))
     """
+    if isinstance(frame, (str, PathLike, list, tuple)):
+        raise TreeError(
+            f"expected a data frame or a mapping of columns, got {frame!r:.40}; dgltrees.read "
+            "reads a file, and pandas.DataFrame makes a table of a list of rows"
+        )
     available = [str(name) for name in frame]
     used = {"id": id, "parent": parent} if depth is None else {"depth": depth}
     if tree is not None:

@@ -137,7 +137,7 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "text among numbers": (
         *("regress", {"target": "cost"}, lambda rs: [{**r, "cost": 1} for r in rs] + NO_COST),
-        r"jsonl:61: expected column 'cost' to hold numbers, .*, got .n/a.; correct it, leave",
+        r"jsonl:61: .* column 'cost', got numbers .1 in line 1. and .n/a. in line 61; correct one",
     ),
     "flags that are none": (
         *("classify", {"target": ["speed", "seconds"]}, lambda rs: rs),

@@ -102,6 +102,8 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("table", "arguments", "message"),
     [
+        ("train.csv", {}, "expected a data frame or a mapping of columns, got 'train.csv'; "),
+        ([{"id": 1}], {}, "expected a data frame or a mapping of columns, got [{'id': 1}]; "),
         (rows([], []), {}, "expected at least one row, got an empty table"),
         (rows([1], [None]), {"tree": "t"}, "expected a column 't', got id, parent"),
         (rows([1], [None]), {"columns": ["x"]}, "expected a column 'x', got id, parent"),
