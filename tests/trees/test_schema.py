@@ -150,7 +150,7 @@ def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
         ({"kind": np.ones((40, 2))}, "column 'kind' to hold a category, as in training"),
         ({"cost": ["dear"] * 40}, "column 'cost' to hold numbers, as in training, got names"),
         ({"cost": np.ones((40, 2))}, "column 'cost' to have 1 numbers per node"),
-        ({"cost": np.r_[np.ones(25), np.inf, np.ones(14)]}, "tree 1, node 5: .* 1e.30, got inf"),
+        ({"cost": np.r_[np.ones(25), np.inf, np.ones(14)]}, "tree 1, node 5: .*, got inf;"),
         ({"cost": np.r_[np.ones(25), 1e300, np.ones(14)]}, "numbers between -1e.30 and 1e.30 in "),
         ({"kind": ["z"] * 40}, "in column 'kind': expected one of the 2 known names"),
     ],
