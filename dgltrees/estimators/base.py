@@ -658,7 +658,12 @@ class TreeEstimator(SavedEstimator):
         Returns:
             ``importances``, ``(n_columns, n_repeats)`` in the order of ``feature_names_in_``, with
             ``importances_mean`` and ``importances_std``, as in scikit-learn.
+
+        Raises:
+            ConfigError: ``n_repeats`` is less than 1.
         """
+        if n_repeats < 1:
+            raise ConfigError(f"expected n_repeats to be at least 1, got {n_repeats}")
         self._fitted()
         trees, random = self._trees(X), check_random_state(random_state)
         scorer, columns = check_scoring(self, scoring), trees.forest.columns

@@ -107,6 +107,8 @@ class ColumnTypes:
             skipped = {path[-1] for path in without if path[:-1] == above}
             for key, (within, values) in _by_key(parents, skipped).items():
                 path, rows = (*above, key), parent_rows[within]
+                if not isinstance(key, str):
+                    raise self._error(f"expected strings as keys, got {key!r}", line_of(rows[0]))
                 name = ".".join(path)
                 if key == _ESTIMATE and name not in self.names:
                     values = [int(v) if isinstance(v, str) and v.isdecimal() else v for v in values]

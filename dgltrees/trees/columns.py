@@ -128,6 +128,8 @@ def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
         return _kind_of_names(vocab.names, np.bincount(values[values >= 0], minlength=len(vocab)))
     if values.ndim > 1:
         return "vector"
+    if values.dtype.kind == "b":
+        return "number"
     if values.dtype.kind in "US":
         return "category"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values

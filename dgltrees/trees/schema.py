@@ -25,7 +25,8 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 
 _TEXT_WORDS = 32
 """The number of words after which a string is cut off."""
-_LARGEST = np.finfo(np.float64).max
+_LARGEST = 1e30
+"""The largest number of an input, far below what float32 can hold."""
 
 
 class Schema(Mapping[str, Vocabulary]):
@@ -187,15 +188,16 @@ class Schema(Mapping[str, Vocabulary]):
         return np.repeat(least, [each.size for each in self.numbers])
 
     def _check_range(self, forest: Forest, numbers: NDArray[np.float64]) -> None:
-        """Raise TreeError if one of the ``(N, K)`` numbers is infinite, or its logarithm is."""
+        """Raise TreeError if one of the ``(N, K)`` numbers or its logarithm is too large."""
         broken = (numbers < self._least) | (numbers > _LARGEST)
         if not broken.any():
             return
         number = int(broken.any(0).argmax())
         column = [each for each in self.numbers for _ in range(each.size)][number]
         row = int(broken[:, number].argmax())
-        wanted, got = "finite numbers", "an infinite one"
-        if np.isfinite(numbers[row, number]):
+        value = float(numbers[row, number])
+        wanted, got = f"numbers between -{_LARGEST:g} and {_LARGEST:g}", f"{value:g}"
+        if -_LARGEST <= value < 0:
             wanted, got = "numbers of at least 0 (because its kind is log)", "a negative one"
         tree, node = locate(forest.offsets, row)
         raise TreeError(

@@ -283,6 +283,7 @@ def test_values_of_numpy_are_those_of_json() -> None:
         ([None], "as a Forest or nested dictionaries, got a NoneType"),
         ([{"Plans": "x"}], "tree 0: expected a list of nodes under 'Plans', got \"x\""),
         ([{"Plan Rows": date(2020, 1, 1)}], "tree 0: expected strings, numbers or lists in column"),
+        ([{"x": 1, 7: 2}], "tree 0: expected strings as keys, got 7$"),
         ([{"x": 1}, {"x": "a"}], 'numbers .1 in tree 0. and "a" in tree 1; correct one'),
         (PLANS[0]["plan"], "got a single dictionary .*; wrap it in a list: \\[tree\\]"),
     ],

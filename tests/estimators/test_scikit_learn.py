@@ -121,6 +121,8 @@ def test_the_importance_of_columns_by_permutations() -> None:
     assert found.importances.shape == (3, 3)
     assert by_name["x"] > 0.5
     assert max(by_name, key=by_name.__getitem__) == "x"
+    with pytest.raises(ConfigError, match="n_repeats to be at least 1, got 0"):
+        model.permutation_importance(trees, np.arange(40.0), n_repeats=0)
     again = model.permutation_importance(trees, np.arange(40.0), n_repeats=3, random_state=0)
     np.testing.assert_array_equal(again.importances, found.importances)
     q_errors_rise = model.permutation_importance(

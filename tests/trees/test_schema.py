@@ -35,6 +35,7 @@ COLUMNS: dict[str, tuple[Any, str, int]] = {
     "texts": (TEXTS, "text", 1),
     "names with parts": ([f"get{chr(65 + i % 25)}_name" for i in range(NODES)], "text", 1),
     "node types with parts": ([f"Node{chr(65 + i % 21)}Type" for i in range(NODES)], "category", 1),
+    "booleans": (np.arange(NODES) % 3 == 0, "number", 1),
     "whole numbers": (np.arange(NODES), "number", 1),
     "negative and heavy": (np.r_[-1.0, np.ones(38), 1e9], "number", 1),
     "counts, with zeros": (np.arange(NODES) % 11, "number", 1),
@@ -149,7 +150,8 @@ def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
         ({"kind": np.ones((40, 2))}, "column 'kind' to hold a category, as in training"),
         ({"cost": ["dear"] * 40}, "column 'cost' to hold numbers, as in training, got names"),
         ({"cost": np.ones((40, 2))}, "column 'cost' to have 1 numbers per node"),
-        ({"cost": np.r_[np.ones(25), np.inf, np.ones(14)]}, "tree 1, node 5: expected finite"),
+        ({"cost": np.r_[np.ones(25), np.inf, np.ones(14)]}, "tree 1, node 5: .*, got inf;"),
+        ({"cost": np.r_[np.ones(25), 1e300, np.ones(14)]}, "numbers between -1e.30 and 1e.30 in "),
         ({"kind": ["z"] * 40}, "in column 'kind': expected one of the 2 known names"),
     ],
 )

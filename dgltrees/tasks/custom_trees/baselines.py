@@ -147,6 +147,8 @@ def _models(y: NDArray[Any], *, logarithms: bool = True) -> dict[str, Any]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    if len(y) < 2:
+        return {}
     if y.dtype.kind == "i":
         if len(np.unique(y)) < 2:
             return {}
