@@ -232,6 +232,7 @@ def nested_lists(
     """
     nodes: Counter[tuple[str, str]] = Counter()
     repeated: set[tuple[str, str]] = set()
+    most_keys = max([_MOST_KEYS, *(path.count(".") + 1 for path in paths)])
     for record in records:
         stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
         visited: set[tuple[tuple[str, ...], int]] = set()  # an object may have several parents
@@ -249,7 +250,7 @@ def nested_lists(
                         if any(key in node for node in below):
                             repeated.add((path, key))
                     member = member[0] if len(member) == 1 else None  # a list of one root
-                if isinstance(member, Mapping) and "." not in key and len(place) < _MOST_KEYS:
+                if isinstance(member, Mapping) and "." not in key and len(place) < most_keys:
                     stack.append(((*place, key), member))
     found = [each for each, count in nodes.items() if count and (each in repeated or not recursive)]
     if not found:
