@@ -72,7 +72,7 @@ class TrainingSettings:
     """Save the state for resuming after every N steps of an epoch; default: only after an epoch."""
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
     """Kind of device; auto: a CUDA GPU if there is one, never mps, which has no double
-    precision."""
+    precision. A trained model predicts on the CPU where there is no such device."""
     precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
     """Precision of all numbers (true), or only of matrix products (mixed)."""
     compile: bool | None = None

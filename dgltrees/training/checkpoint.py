@@ -198,5 +198,5 @@ def _random_state(device: torch.device) -> Tensor:
 def _set_random_state(state: Tensor, device: torch.device) -> None:
     size = len(torch.get_rng_state())
     torch.set_rng_state(state[:size].clone())  # torch reads a slice from the start of its storage
-    if device.type == "cuda":
+    if device.type == "cuda" and len(state) > size:  # it is not if the run began on the CPU
         torch.cuda.set_rng_state(state[size:].clone(), device)

@@ -33,14 +33,12 @@ class OneDevice:
     Importing lightning-fabric, with torch's compiler, takes longer than most predictions.
 
     Arguments:
-        accelerator: the kind of device, a value of ``training.accelerator`` other than auto.
+        accelerator: the kind of device, a value of ``training.accelerator`` other than auto. Where
+            there is none, it is the CPU: a model trained on a GPU predicts on every machine.
         precision: a value of ``training.precision``.
 
     Attributes:
         device: the device.
-
-    Raises:
-        ConfigError: the device is not available.
     """
 
     global_rank, world_size = 0, 1
@@ -50,15 +48,9 @@ class OneDevice:
         kind = accelerator
         if accelerator == "gpu":
             kind = "mps" if has_mps else "cuda"
-        if kind == "cpu":
-            self.device = torch.device("cpu")
-        elif torch.cuda.is_available() if kind == "cuda" else has_mps:
-            self.device = torch.device(kind, 0)
-        else:
-            raise ConfigError(
-                f"cannot use training.accelerator {accelerator}, training.precision {precision} "
-                "on this machine: it has no such device, or this torch does not support it"
-            )
+        if not (torch.cuda.is_available() if kind == "cuda" else has_mps):
+            kind = "cpu"
+        self.device = torch.device("cpu") if kind == "cpu" else torch.device(kind, 0)
         if kind == "cuda":
             torch.cuda.set_device(self.device)
         self._true, self._mixed = _TRUE.get(precision), _MIXED.get(precision)
@@ -138,10 +130,7 @@ def one_device(settings: TrainingSettings) -> OneDevice:
     """Set up a single device for predictions, for any number of processes.
 
     Returns:
-        The device, with the precision of the settings.
-
-    Raises:
-        ConfigError: the device is not available.
+        The device, or the CPU where there is no such device, with the precision of the settings.
     """
     _set_up_process(settings, predicts=True)
     return OneDevice(_accelerator(settings.accelerator), settings.precision)

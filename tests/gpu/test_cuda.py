@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import run_cell
+from dgltrees import TreeBatch, run_cell
 from tests.gpu.worlds import WAYS, WORLDS, World, on, step  # noqa: F401  (read by conftest)
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -85,8 +85,8 @@ def test_a_batch_travels(world: World) -> None:
         if not tensor.is_floating_point():
             assert moved.on_host(tensor) is pinned.ndata[name]
 
-    def states(data: dict[str, Tensor]) -> Tensor:
-        return run_cell(cell.to(next(iter(data.values())).device), moved, data)["h"].cpu()
+    def states(batch: TreeBatch) -> Tensor:
+        return run_cell(cell.to(batch.device), batch, batch.ndata)["h"].cpu()
 
     with torch.no_grad():
-        assert_close(states(moved.to("cpu").ndata), states(moved.ndata), rtol=1e-9, atol=1e-10)
+        assert_close(states(moved.to("cpu")), states(moved), rtol=1e-9, atol=1e-10)

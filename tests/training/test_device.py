@@ -15,6 +15,7 @@ import torch
 
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
+from dgltrees.training.checkpoint import _random_state, _set_random_state
 from dgltrees.training.device import (
     check_processes,
     make_fabric,
@@ -165,8 +166,19 @@ def test_one_device_computes_as_fabric_does(precision: str) -> None:
 
 
 @pytest.mark.parametrize("accelerator", ["cuda", "gpu", "mps"])
-def test_a_missing_device_is_named(monkeypatch: pytest.MonkeyPatch, accelerator: str) -> None:
+def test_a_model_of_a_gpu_predicts_on_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, accelerator: str
+) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("torch.backends.mps.is_available", lambda: False)
-    with pytest.raises(ConfigError, match=f"cannot use training.accelerator {accelerator}, "):
-        one_device(quick("classify", accelerator=accelerator).training)
+    device = one_device(quick("classify", accelerator=accelerator, precision="16-mixed").training)
+    assert device.device == torch.device("cpu")
+    with device.autocast():  # processors have no float16
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+
+
+def test_a_run_that_began_on_the_cpu_goes_on_on_a_gpu() -> None:
+    state = _random_state(torch.device("cpu"))
+    drawn = torch.rand(3)
+    _set_random_state(state, torch.device("cuda"))
+    assert torch.equal(torch.rand(3), drawn)
