@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -105,6 +106,7 @@ def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> 
     from lightning_fabric.utilities.exceptions import MisconfigurationException
 
     _set_up_process(settings)
+    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # no advice on Tensor Cores
     started = _by_torchrun()
     devices = int(os.environ["LOCAL_WORLD_SIZE"]) if started else 1
     try:
