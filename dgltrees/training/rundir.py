@@ -119,8 +119,17 @@ class RunDirectory:
             for name in metadata["sha256"]:
                 self._check_sum(name)
             copied = _PRETRAINED in metadata["files"]
+            roles = files if copied else ROLES
+            for role in roles:  # before the settings that follow from it: fractions and seed
+                before, now = metadata["files"][role], len(files[role])
+                if len(before) != now:
+                    names = ", ".join(each["name"] or "trees in memory" for each in before)
+                    raise ConfigError(
+                        f"{self.path} was started with {names or 'no files':.60} as data.{role}, "
+                        f"now there are {now} files; use the same files or another directory"
+                    )
             self._check_settings(settings, _FREE | {f"data.{_PRETRAINED}"} if copied else _FREE)
-            for role in files if copied else ROLES:
+            for role in roles:
                 self._check_files(role, metadata["files"][role], files[role])
         elif not self._free():
             raise ConfigError(
@@ -149,11 +158,6 @@ class RunDirectory:
         self, role: str, before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
     ) -> None:
         """Check that the data files of a role have the fingerprints of those of the run."""
-        if len(before) != len(now):
-            raise ConfigError(
-                f"{self.path} was started with {len(before)} files as data.{role}, now there "
-                f"are {len(now)}; use the same files or another directory"
-            )
         for old, new in zip(before, now):
             if old["sha256"] != new["sha256"]:
                 changed, cure = f"data file {new['name']} (data.{role}) has", "restore it"

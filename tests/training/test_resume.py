@@ -27,9 +27,9 @@ from tests.training.samples import PLANS_FILE, assert_same_runs, quick, train_ki
 _TRAIN = str(PLANS_FILE)
 
 
-def _settings(**training: Any) -> Settings:
+def _settings(data: dict[str, Any] | None = None, **training: Any) -> Settings:
     loop = {"epochs": 3, "batch_size": 8, "save_every_n_steps": 2, **training}
-    return with_model(quick("classify", **loop), hidden_size=6, dropout=0.3)
+    return with_model(quick("classify", data, **loop), hidden_size=6, dropout=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +178,9 @@ def test_other_settings_are_refused(whole: Path) -> None:
         ConfigError, match=r"was started with model.hidden_size=6, now model.hidden_size=7"
     ):
         train(with_model(_settings(), hidden_size=7), whole)
+    for role in ("valid", "test"):  # not the fraction, which then has no effect
+        with pytest.raises(ConfigError, match=f"with no files as data.{role}, now there are 1"):
+            train(_settings({role: _TRAIN}), whole)
 
 
 def test_another_format_is_refused(whole: Path, tmp_path: Path) -> None:
