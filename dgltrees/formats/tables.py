@@ -18,7 +18,7 @@ from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import chunks, empty_file, error_in, not_utf8, open_bytes
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.values import ColumnTypes, FileColumn
+from dgltrees.formats.values import ColumnTypes, FileColumn, shown
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
 
@@ -67,7 +67,7 @@ class Table:
         header_line: the number of their line; None for files without lines.
 
     Raises:
-        TreeError: the file is empty or damaged.
+        TreeError: the file is empty or damaged, or has semicolons between its columns.
         ConfigError: the file needs pyarrow, which is not installed.
     """
 
@@ -81,6 +81,13 @@ class Table:
         if self.is_text:
             with _open_text(path) as (self.header, _, self.header_line):
                 pass
+            if len(self.header) == 1 and ";" in self.header[0]:  # as some spreadsheets write it
+                raise self.error(
+                    "expected commas or tabs between columns, got semicolons in the one column "
+                    f"{shown(self.header[0])}; save the table with commas between columns, and "
+                    "with points in numbers such as 1.5",
+                    self.header_line,
+                )
         else:
             self.header = list(arrow_schema(path).names)
 

@@ -140,6 +140,7 @@ HEAD = "tree,id,parent,x\n"
             ":3: expected rows in preorder, of a depth not",
         ),
         ("depth\n0\nx\n", RecordLayout(), ":3: expected column 'depth' to hold integers, got 'x'"),
+        ("\nid;parent\n1;\n", RecordLayout(), ":2: expected commas or tabs between columns, got s"),
     ],
 )
 def test_rows_that_are_no_trees(
