@@ -227,9 +227,7 @@ def _distinct_names(
     if values.ndim > 1:
         if not has_value(forest, column.name).any():
             return [None], np.zeros(forest.num_nodes, np.int64)
-        raise TreeError(
-            f"expected column {column.name!r} to hold a {column.kind}, as in training, got vectors"
-        )
+        raise _misfit(forest, column.name, f"to hold a {column.kind}", "vectors")
     numbers, row = np.unique(values, return_inverse=True)
     return [name_of(each) for each in numbers.tolist()], row
 
@@ -265,12 +263,27 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     if values is None:
         return np.full((nodes, column.size), np.nan)
     if column.name in forest.vocabs or values.dtype.kind in "USO":
-        got = "to hold numbers, as in training, got names"
+        wanted, got = "to hold numbers", "names"
     else:
         matrix = np.asarray(values, np.float64).reshape(nodes, -1)
         if matrix.shape[1] == column.size:
             return matrix
-        got = f"to have {column.size} numbers per node, as in training, got {matrix.shape[1]}"
+        wanted, got = f"to have {column.size} numbers per node", f"{matrix.shape[1]}"
     if not has_value(forest, column.name).any():  # which fits any kind
         return np.full((nodes, column.size), np.nan)
-    raise TreeError(f"expected column {column.name!r} {got}")
+    raise _misfit(forest, column.name, wanted, got)
+
+
+def _misfit(forest: Forest, name: str, wanted: str, got: str) -> TreeError:
+    """Return the error of a column of another kind than in training, with its first value."""
+    row = int(has_value(forest, name).argmax())
+    value = np.asarray(forest.columns[name])[row : row + 1].tolist()[0]
+    if name in forest.vocabs:
+        value = forest.vocabs[name].names[value]
+    tree, node = locate(forest.offsets, row)
+    return TreeError(
+        f"expected column {name!r} {wanted}, as in training, got {got}, such as {value!r:.40}; "
+        "correct it or leave it out",
+        tree=tree,
+        node=node,
+    )

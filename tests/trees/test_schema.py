@@ -147,8 +147,12 @@ def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
             {"other": np.ones(40)},
             "columns of the training data, kind, cost, got trees with other",
         ),
-        ({"kind": np.ones((40, 2))}, "column 'kind' to hold a category, as in training"),
-        ({"cost": ["dear"] * 40}, "column 'cost' to hold numbers, as in training, got names"),
+        ({"kind": np.ones((40, 2))}, r"as in training, got vectors, such as \[1.0, 1.0\]"),
+        (
+            {"cost": [None] * 25 + ["dear"] * 15},
+            "tree 1, node 5: expected column 'cost' to hold numbers, as in training, got names, "
+            "such as 'dear'; correct it",
+        ),
         ({"cost": np.ones((40, 2))}, "column 'cost' to have 1 numbers per node"),
         ({"cost": np.r_[np.ones(25), np.inf, np.ones(14)]}, "tree 1, node 5: .*, got inf;"),
         ({"cost": np.r_[np.ones(25), 1e300, np.ones(14)]}, "numbers between -1e.30 and 1e.30 in "),

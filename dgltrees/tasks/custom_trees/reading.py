@@ -181,7 +181,10 @@ def input_examples(
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets, of_nodes)
         forest = schema.read(raw.forest, None if reader is None else reader.texts)
     except TreeError as error:
-        raise TreeError(str(error), file=file) from None
+        places = file is not None and error.tree is not None and "file" not in raw.columns
+        lines = raw.columns.get("line") if places else None
+        line = None if lines is None else int(lines[(error.tree or 0) // raw.arity])
+        raise TreeError(str(error), file=file, line=line) from None
     return LabeledTrees(
         forest, {}, raw.arity, schema["target"], schema.inputs, targets, schema.node_target
     )

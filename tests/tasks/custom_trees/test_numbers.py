@@ -81,6 +81,11 @@ def test_a_run_predicts_trees_that_have_no_target(
     (tmp_path / "my.conllu").touch()
     with pytest.raises(ConfigError, match=r"format jsonl, which the run reads, got .*like conllu;"):
         [*run.predict([tmp_path / "my.conllu"])]
+    leaf = max((r["plan"] for r in PLANS), key=lambda plan: "Table" in plan)
+    bad = [{"plan": {**without(leaf, "Plans"), "Plan Rows": rows}} for rows in (None, "few")]
+    if preset != "regress-nodes":  # where the number of rows is the target
+        with pytest.raises(TreeError, match=r"bad.jsonl:2: tree 1, node 0: .*, such as 'few'"):
+            [*run.predict([write(tmp_path / "bad.jsonl", bad)])]
     if target == "seconds":  # whatever stands in its place
         others = [{**r, "seconds": "soon"} if i else r for i, r in enumerate(PLANS)]
         assert [*run.predict([write(tmp_path / "others.jsonl", others)])] == lines
