@@ -76,13 +76,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": ("The recurrent-recursive network of Figure 2 (Jacob et al., RepL4NLP 2018) "
                   "with true trees, on the\npairs of lrt as sequences of tokens. All pairs are "
                   "split 80/10/10; training uses those with at most six\noperators. The paper "
-                  "gives no sizes: d = 62 gives 132,000 parameters, about as many as the other\n"
-                  "models have."),
+                  "gives no sizes: d = 62 gives 128,000 parameters, about as many as the other\n"
+                  "models have. A merge continues with the memory of the last step in the subtree; "
+                  "with that of the\nsplit, the default, 58 % of the answers are right instead of "
+                  "84 %."),
         "task": "lrt-sequence", "paper": "Jacob et al. 2018, Figure 2",
         "data": {"train": "lrt/train*", "valid_fraction": 0.1, "test_fraction": 0.1,
                  "max_operators": 6},
         "model": {"encoder": "rrnet", "hidden_size": 62, "embedding": 32,
-                  "head_hidden_sizes": [100]},
+                  "head_hidden_sizes": [100], "policy": {"memory": "running"}},
         "training": {"optimizer": "adam", "lr": 0.002, "max_grad_norm": 1.0, "batch_size": 64,
                      "epochs": 8, "patience": None},
     },
