@@ -68,7 +68,8 @@ class RRNetCell(BaseCell):
     - split and recur pass the memory c to the next step.
 
     The paper does not give the MLP and the memory of a merge. Its sentences allow several readings.
-    The defaults are those with the best results that agree with all sentences.
+    The defaults are those with the best results on expressions that agree with all sentences. On
+    logical relations running is best, and with restored nearly nothing is learned.
 
     ============  ===========  ==================================================================
     argument      value        reading
