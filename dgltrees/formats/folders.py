@@ -171,15 +171,9 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
     read = {"names": None}  # of labels.csv
 
     def stream_of(file: PathLike) -> Callable[[PathLike, int], Iterator[LabeledTrees]] | None:
-        own = format_by_suffix(file)
-        if own is None:
+        if format_by_suffix(file) is None:
             return None
-        try:
-            form = FORMATS[guess_format(file, layout)]
-        except TreeError:  # an object around a list of trees, here one of many documents
-            if own != "json-records" or layout.children_key is not None:
-                raise
-            form = FORMATS["json"]
+        form = FORMATS[guess_format(file, layout)]
         read.update(dict.fromkeys(form.layout))
         part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)

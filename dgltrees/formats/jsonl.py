@@ -17,7 +17,7 @@ from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format, RecordLayout, complete_layout
 from dgltrees.formats.lines import empty_file, first_line, open_bytes, record_chunks
-from dgltrees.formats.records import CHILDREN, Records, is_records, parse_json, single
+from dgltrees.formats.records import CHILDREN, Records, parse_json
 from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.forest import Forest
@@ -137,48 +137,22 @@ def _first_lines(path: PathLike, count: int) -> Iterator[Any]:
             yield parse_json(text, path, number)
 
 
-def _first_members(path: PathLike, count: int, size: int = 2**22) -> list[Any]:
-    """Parse the first records of documents, from the first 4 MB of the file if one fits in."""
+def _first_members(path: PathLike, count: int) -> Iterator[Any]:
+    """Parse the first records of documents, from the first 4 MB of the file."""
     with open_bytes(path) as file:
-        text = _without_frame(file.read(size).decode("utf-8", "replace"))
-    decoder, place, found = json.JSONDecoder(), 0, list[Any]()
+        text = _without_frame(file.read(2**22).decode("utf-8", "replace"))
+    decoder, place = json.JSONDecoder(), 0
     with suppress(ValueError, RecursionError):
-        while len(found) < count:
+        for _ in range(count):
             record, place = decoder.raw_decode(text, _after(_BETWEEN, text, place))
-            found.append(record)
-    return found if found or size < 0 else _first_members(path, count, -1)
+            yield record
 
 
 def _has_trees(path: PathLike, layout: RecordLayout) -> bool:
-    """Return whether documents have trees of objects; refuse an object around a list of trees."""
-    if layout.paths:
+    """Return whether documents have trees of objects, by a layout or the first records."""
+    if layout.children_key is not None or layout.paths:
         return True
-    first = _first_members(path, 100)
-    if complete_layout(layout, first, recursive=True) != layout:
-        return True
-    if len(first) == 1 and isinstance(first[0], dict) and (key := _key_of_trees(first[0])):
-        raise TreeError(
-            f"expected a list of trees, got an object with the list under {key!r}; save the list "
-            "itself, or a tree per line (.jsonl), or name the format json to read all as one tree",
-            file=path,
-            line=1,
-        )
-    return layout.children_key is not None
-
-
-def _key_of_trees(value: Any) -> str | None:
-    """Return the path to the only list of trees in an object that is not a node itself."""
-    keys, outer = list[str](), value
-    while isinstance(value, dict):
-        lists = [key for key, member in value.items() if is_records(member)]
-        inner = lists or [key for key, member in value.items() if isinstance(member, dict)]
-        if len(inner) != 1:
-            return None
-        keys, outer, value = [*keys, inner[0]], value, value[inner[0]]
-    trees = [each for each in map(single, value) if isinstance(each, dict)]
-    is_node = any(not outer.keys().isdisjoint(each) for each in trees)  # nodes have common keys
-    layout = complete_layout(RecordLayout(), trees[:100], recursive=True)
-    return None if is_node or layout.children_key is None else ".".join(keys)
+    return complete_layout(layout, _first_members(path, 100), recursive=True) != layout
 
 
 def write_jsonl(

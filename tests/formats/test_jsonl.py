@@ -293,32 +293,6 @@ def test_what_follows_a_document_is_checked(tmp_path: Path, text: str, message: 
     assert str(caught.value) == f"{tmp_path / 'trees.json'}{message}"
 
 
-_TREES = [{"op": "a", "children": [{"op": "b", "children": [{"op": "c"}]}]}, {"op": "d"}]
-
-
-@pytest.mark.parametrize(
-    ("document", "key"),
-    [
-        ({"plans": _TREES, "version": 3, "tags": ["x"]}, "'plans'"),
-        ({"data": {"trees": _TREES}}, "'data.trees'"),
-        ({"plans": [PLAN, PLAN], "text": "x" * 2**22}, "'plans'"),
-        ({"plans": _TREES, "others": _TREES}, None),
-        ({"op": "root", "parts": _TREES}, None),  # nodes of one tree
-        ({"books": [{"title": "x"}, {"title": "y"}]}, None),
-    ],
-)
-def test_lists_of_trees_under_a_key(tmp_path: Path, document: Any, key: str | None) -> None:
-    path = tmp_path / "trees.json"
-    path.write_text(json.dumps(document))
-    assert len(read(path, "json")) == len(read(tmp_path)) == 1
-    if key is None:
-        assert guess_format(path) == "json"
-        return
-    for layout in (RecordLayout(), RecordLayout(children_key="children")):
-        with pytest.raises(TreeError, match=rf"trees.json:1: .* under {key}; save the list itself"):
-            read(path, layout=layout)
-
-
 def test_plans_of_duckdb_are_read_unchanged(tmp_path: Path) -> None:
     """EXPLAIN gives a list of a root, EXPLAIN ANALYZE a record with the root in a list."""
 
@@ -334,7 +308,6 @@ def test_plans_of_duckdb_are_read_unchanged(tmp_path: Path) -> None:
         text = json.dumps(record, indent=4)
         (tmp_path / name).write_text(f"{text}\n{text}\n")
         plans = read(tmp_path / name)
-        assert_same(read(tmp_path / name, layout=RecordLayout(children_key="children")), plans)
         assert plans.forest.sizes.tolist() == [4, 4]
         assert (
             plans.forest.columns["extra_info.Estimated Cardinality"].tolist() == [3, 3, 25, 9] * 2
