@@ -49,13 +49,12 @@ class OneDevice:
         kind = accelerator
         if accelerator == "gpu":
             kind = "mps" if has_mps else "cuda"
-        if not (torch.cuda.is_available() if kind == "cuda" else has_mps):
-            kind = "cpu"
-        self.device = torch.device("cpu") if kind == "cpu" else torch.device(kind, 0)
-        if kind == "cuda":
+        available = torch.cuda.is_available() if kind == "cuda" else kind == "mps" and has_mps
+        self.device = torch.device(kind, 0) if available else torch.device("cpu")
+        if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
         self._true, self._mixed = _TRUE.get(precision), _MIXED.get(precision)
-        if kind == "cpu" and self._mixed is not None:  # as Fabric: processors have no float16
+        if not available and self._mixed is not None:  # as Fabric: processors have no float16
             self._mixed = torch.bfloat16
 
     def setup_module(self, model: nn.Module) -> None:

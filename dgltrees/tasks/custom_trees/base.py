@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -27,6 +26,7 @@ from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
     check_format,
+    error_at,
     input_examples,
     large_parts,
     no_column,
@@ -222,12 +222,7 @@ class CustomTreesTask(Task):
     ) -> TreeError:
         """Return an error with the tree of a row, the node if rows are nodes, and the line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
-        lines, files = raw.columns.get("line"), raw.columns.get("file")
-        line = None if lines is None else int(lines[tree // raw.arity])
-        if files is not None and file is not None:  # of a folder, the file in it
-            inside = Path(file, str(files[tree // raw.arity]))
-            file = inside if inside.exists() else file
-        return TreeError(message, file=file, line=line, tree=tree, node=node)
+        return error_at(raw, message, tree, node, file)
 
     def _wrong_arity(self, arity: int) -> str:
         if self.arity == 1:

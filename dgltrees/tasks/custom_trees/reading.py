@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,13 +182,25 @@ def input_examples(
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets, of_nodes)
         forest = schema.read(raw.forest, None if reader is None else reader.texts)
     except TreeError as error:
-        places = file is not None and error.tree is not None and "file" not in raw.columns
-        lines = raw.columns.get("line") if places else None
-        line = None if lines is None else int(lines[(error.tree or 0) // raw.arity])
-        raise TreeError(str(error), file=file, line=line) from None
+        if error.tree is None:
+            raise TreeError(str(error), file=file) from None
+        raise error_at(raw, error.message, error.tree, error.node, file) from None
     return LabeledTrees(
         forest, {}, raw.arity, schema["target"], schema.inputs, targets, schema.node_target
     )
+
+
+def error_at(
+    raw: LabeledTrees, message: str, tree: int, node: int | None, file: PathLike | None
+) -> TreeError:
+    """Return an error with the place of a tree: its file in a folder, and its line."""
+    example = tree // raw.arity
+    lines, files = raw.columns.get("line"), raw.columns.get("file")
+    line = None if lines is None else int(lines[example])
+    if files is not None and file is not None:  # of a folder, the file in it
+        inside = Path(file, str(files[example]))
+        file = inside if inside.exists() else file
+    return TreeError(message, file=file, line=line, tree=tree, node=node)
 
 
 def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
