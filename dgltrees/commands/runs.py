@@ -14,6 +14,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.vectors import writer_of_vectors
 from dgltrees.settings import Count
 from dgltrees.training.device import process_count, process_rank
+from dgltrees.training.rundir import ESTIMATOR, RunDirectory
 from dgltrees.training.trained import load
 
 
@@ -26,12 +27,12 @@ def evaluate(run: str, *, test: list[str] | None = None, dir: str | None = None)
     ``train-edge-classifier``, ``joint_loss`` is -log P(S, T) per word.
 
     Arguments:
-        run: the run directory.
+        run: the run directory, or the folder of a saved estimator.
         test: test files; by default those of the run, or its held-out examples
             (data.test_fraction).
         dir: folder of the data sets; by default that of the run.
     """
-    loaded = load(run)
+    loaded = _load(run)
     report = loaded.evaluate(test, dir)
     if loaded.task.evaluate_more is not None:
         report.update(resolve_name(loaded.task.evaluate_more)(loaded, test, dir))
@@ -54,13 +55,13 @@ def predict(
     and count its examples.
 
     Arguments:
-        run: the run directory.
+        run: the run directory, or the folder of a saved estimator.
         input: files of trees or sentences, patterns of files, or - for standard input.
         format: format of the files; by default inferred from their names or first lines.
         out: file to write, after the last prediction; by default standard output.
         batch_size: number of examples to read at a time; with 1, each line is answered immediately.
     """
-    loaded = load(run)
+    loaded = _load(run)
     files = loaded.files(input, flag="--input")
     if out is not None and any(in_file(f) and _same_file(f, out) for f in files):
         raise ConfigError(f"expected --out with another file than --input, got {out} twice")
@@ -97,6 +98,17 @@ def encode(
     loaded = load(run)
     files, part = _share(loaded.files(input, flag="--input"), out)
     write(loaded.encode_parts(files, file_format=format, batch=batch_size), part or out)
+
+
+def _load(run: str) -> Any:
+    """Load a run directory, or the networks of an estimator with ``ensemble``."""
+    directory = RunDirectory(run)
+    if (directory / "run.json").exists() or not (directory / ESTIMATOR).exists():
+        return load(run)
+    from dgltrees import TreeClassifier, TreeRegressor  # scikit-learn, which runs do not need
+
+    kind = directory.values(ESTIMATOR)["class"]
+    return (TreeClassifier if kind == "TreeClassifier" else TreeRegressor).load(run).run_
 
 
 def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str | None]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numbers
+import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +25,14 @@ from dgltrees.estimators.blend import (
     predicts_logarithms,
 )
 from dgltrees.formats.format import RecordLayout
+from dgltrees.formats.lines import gather
 from dgltrees.settings.layers import Settings
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.custom_trees.leaks import WARNING as LEAKS
+from dgltrees.tasks.files import find_files
+from dgltrees.tasks.splits import named_task
 from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.trained import Paths, prediction_lines
 from dgltrees.trees import LabeledTrees
 
 OF_MEMBERS = frozenset({"members_", "folds_", "out_of_fold_", "targets_", "blend_weights_"})
@@ -79,6 +85,51 @@ class Ensemble:
     def outputs_of_folds(self, data: Sequence[LabeledTrees]) -> list[Columns]:
         """Return the output columns of the models that have not seen each fold."""
         return [member.run_.outputs(each) for member, each in zip(self.members, data)]
+
+    @property
+    def predicts_nodes(self) -> bool:
+        """Whether the members predict numbers of nodes; see ``TrainedModel``."""
+        return bool(self.members[0].run_.predicts_nodes)
+
+    def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
+        """Return the files that match patterns; see ``TrainedModel``."""
+        files: list[PathLike] = self.members[0].run_.files(patterns, flag=flag)
+        return files
+
+    def predict(
+        self, source: Paths, *, file_format: str | None = None, batch: int = 1_000
+    ) -> Iterator[dict[str, Any]]:
+        """Yield predictions for the trees of files, one dictionary each; see ``TrainedModel``."""
+
+        def parts() -> Iterator[tuple[PathLike, list[LabeledTrees]]]:
+            for path in self.files(source):
+                options = {"file_format": file_format, "labeled": False, "trees": batch}
+                with named_task(self.task, path):
+                    for raw in self._raw_parts(path, **options):
+                        yield path, self.examples(raw, labeled=False)
+
+        return prediction_lines(self, parts())
+
+    def evaluate(self, test: Paths | None = None, dir: str | None = None) -> dict[str, Any]:
+        """Return the metrics on test files; see ``TrainedModel``.
+
+        Raises:
+            ConfigError: there are no test files.
+            TreeError: see ``TrainedModel``.
+        """
+        if not test:
+            raise ConfigError("missing test files; pass them as test (--test FILE)")
+        patterns = [test] if isinstance(test, (str, os.PathLike)) else test
+        paths = find_files(patterns, dir, "--test")
+        with named_task(self.task, ", ".join(map(str, paths))):
+            raw = gather(part for path in paths for part in self._raw_parts(path))
+            data = self.examples(raw)
+        return self.report(data)
+
+    def _raw_parts(self, path: PathLike, **options: Any) -> Iterator[LabeledTrees]:
+        """Return the trees of a file with all their columns."""
+        task = cast(CustomTreesTask, self.task)
+        return task.raw_parts(path, self.settings.data, self.vocabularies, **options)
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
         """Return the metrics of the predictions; the loss is the mean of the members' losses."""

@@ -26,7 +26,7 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of estimators that are saved as run directories with a file of parameters."""
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder, which ``load`` and the command line read.
+        """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read.
 
         Arguments:
             path: the folder.

@@ -77,7 +77,7 @@ def load_examples(
     def parts() -> Iterator[LabeledTrees]:
         names = vocabs
         for path in paths:
-            with _named_task(task, path):
+            with named_task(task, path):
                 arguments = path, settings, names
                 read: Iterable[LabeledTrees] = (
                     [task.read(*arguments)] if folder is None else task.stream(*arguments)
@@ -117,7 +117,7 @@ def stream_unlabeled(
         TreeError: see :func:`load_examples`.
     """
     file_format = file_format or task.format_of(path)
-    with _named_task(task, path):
+    with named_task(task, path):
         for data in task.stream(
             path, settings, vocabs, file_format=file_format, labeled=False, trees=trees
         ):
@@ -126,7 +126,7 @@ def stream_unlabeled(
 
 
 @contextmanager
-def _named_task(task: Task, path: PathLike) -> Iterator[None]:
+def named_task(task: Task, path: PathLike) -> Iterator[None]:
     """Add to errors of a file the content that the task expects."""
     try:
         yield

@@ -366,7 +366,7 @@ class TrainedModel:
             ConfigError: no file matches a pattern, or the task does not support the format.
             TreeError: the task cannot read a file.
         """
-        return self._predictions(self._parts(source, file_format, batch))
+        return prediction_lines(self, self._parts(source, file_format, batch))
 
     def predict_texts(
         self, texts: Iterable[str], *, file_format: str | None = None
@@ -384,32 +384,8 @@ class TrainedModel:
         """
         return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
 
-    def _predictions(
-        self, parts: Iterable[tuple[PathLike | None, LabeledTrees]]
-    ) -> Iterator[dict[str, Any]]:
-        first = dict.fromkeys(self.task.numbered, 0)
-        for path, data in parts:
-            line: dict[str, Any] = {}
-            places = {n: data.columns[n].tolist() for n in _PLACES if n in data.columns}
-            if "file" in places and path is not None and os.path.isdir(path):
-                places["file"] = [os.path.join(path, file) for file in places["file"]]
-            try:
-                outputs = self.outputs(data)
-            except TreeError as error:  # the model cannot read it: sentences without trees, say
-                raise TreeError(
-                    error.message, file=error.file or path, line=error.line, tree=error.tree
-                ) from None
-            nodes = self.predict_nodes(data) if self._predicts_nodes else []
-            for line in self.task.predictions(data, outputs):
-                if nodes:
-                    line["nodes"] = nodes[line["example"]].tolist()
-                line.update({name: column[line["example"]] for name, column in places.items()})
-                line.update({name: line[name] + first[name] for name in first if name in line})
-                yield line
-            first = {name: line.get(name, -1) + 1 for name in first}
-
     @property
-    def _predicts_nodes(self) -> bool:
+    def predicts_nodes(self) -> bool:
         """Whether the model predicts numbers of nodes in addition to those of trees."""
         return isinstance(getattr(self.model, "head", None), NodeNumberTargets)
 
@@ -429,7 +405,7 @@ class TrainedModel:
             ConfigError: the model has no node target and is not additive.
             TreeError: see :meth:`predict`.
         """
-        if not self._predicts_nodes:
+        if not self.predicts_nodes:
             raise ConfigError(
                 f"expected a model with {called('data.node_target')} or {called('model.additive')} "
                 "to predict nodes, got neither"
@@ -503,6 +479,38 @@ class TrainedModel:
             The contributions of nodes and columns.
         """
         return _shortcuts.explain(self, source, example, **options)
+
+
+def prediction_lines(
+    model: Any, parts: Iterable[tuple[PathLike | None, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the predictions for encoded examples; see :meth:`TrainedModel.predict`.
+
+    Arguments:
+        model: a trained model, or an ensemble of them.
+        parts: examples as ``model`` encodes them, each part with its file.
+    """
+    first = dict.fromkeys(model.task.numbered, 0)
+    for path, part in parts:
+        data = part if isinstance(part, LabeledTrees) else part[0]  # of the first member
+        line: dict[str, Any] = {}
+        places = {n: data.columns[n].tolist() for n in _PLACES if n in data.columns}
+        if "file" in places and path is not None and os.path.isdir(path):
+            places["file"] = [os.path.join(path, file) for file in places["file"]]
+        try:
+            outputs = model.outputs(part)
+        except TreeError as error:  # the model cannot read it: sentences without trees, say
+            raise TreeError(
+                error.message, file=error.file or path, line=error.line, tree=error.tree
+            ) from None
+        nodes = model.predict_nodes(part) if model.predicts_nodes else []
+        for line in model.task.predictions(data, outputs):
+            if nodes:
+                line["nodes"] = nodes[line["example"]].tolist()
+            line.update({name: column[line["example"]] for name, column in places.items()})
+            line.update({name: line[name] + first[name] for name in first if name in line})
+            yield line
+        first = {name: line.get(name, -1) + 1 for name in first}
 
 
 def _in_memory(settings: Settings) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dgltrees import TreeRegressor
 from dgltrees.cli import main
 from dgltrees.training.trained import load
 from tests.training.samples import CLASSIFY, PLANS_FILE
@@ -151,3 +152,32 @@ def test_processes_need_files_and_parts(
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert main(["predict", run, *argv]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("blend", [False, True])
+def test_all_networks_of_an_ensemble_predict_and_are_evaluated(
+    blend: bool, tmp_path: Path, capsys: Capture
+) -> None:
+    records = [json.loads(line) for line in _TEST.read_text().splitlines()]
+    plans, seconds = [r["plan"] for r in records], [r["seconds"] for r in records]
+    small = {"model.embedding": 4, "data.baselines": False}
+    model = TreeRegressor(
+        hidden_size=4, epochs=1, log_target=True, ensemble=2, blend=blend, settings=small
+    ).fit(plans, seconds)
+    run, test = str(tmp_path / "model"), tmp_path / "test.jsonl"
+    model.save(run)
+    lines = [json.dumps({**plan, "target": y}) for plan, y in zip(plans, seconds)]
+    test.write_text("\n".join(lines))
+    for size in ("25", "1000"):
+        assert main(["predict", run, "--input", str(test), "--batch_size", size]) == 0
+        printed = _lines(capsys.readouterr().out)
+        assert [line["example"] for line in printed] == list(range(60))
+        expected = model.predict(plans)
+        np.testing.assert_allclose([line["prediction"] for line in printed], expected, rtol=1e-4)
+    assert main(["evaluate", run, "--test", str(test)]) == 0
+    assert json.loads(capsys.readouterr().out) == model.evaluate(plans, seconds)
+    assert main(["evaluate", run]) == 2
+    assert "--test FILE" in capsys.readouterr().err
+    test.write_text('{"a": 1}')
+    assert main(["predict", run, "--input", str(test)]) == 2
+    assert f"{test}: expected trees with the columns" in capsys.readouterr().err

@@ -108,14 +108,10 @@ class CustomTreesTask(Task):
         The columns of training files are inferred from the whole file, or with ``data.cache_dir``
         from its first part; other parts may then lack some of them.
         """
-        read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
-        unread = [] if labeled else [name for name in target_names(settings) if name not in read]
-        training = vocabs is None or not vocabs["target"].frozen
-        if not training and file_format is None:
-            check_format(path, settings)
-        parts = stream_examples(
-            path, settings, file_format=file_format, trees=trees, any_values=unread
+        parts = self.raw_parts(
+            path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
         )
+        training = vocabs is None or not vocabs["target"].frozen
         if training:
             parts = iter([gather(parts)]) if settings.cache_dir is None else large_parts(parts)
         seen: set[str] = set()
@@ -126,6 +122,25 @@ class CustomTreesTask(Task):
             yield data
         if training and vocabs is not None:
             check_columns_seen(seen, cast(Schema, vocabs), settings, path)
+
+    def raw_parts(
+        self,
+        path: PathLike,
+        settings: Any,
+        vocabs: Names = None,
+        *,
+        file_format: str | None = None,
+        labeled: bool = True,
+        trees: int = 10_000,
+    ) -> Iterator[LabeledTrees]:
+        """Read the trees of a file with all their columns, which :meth:`stream` encodes."""
+        read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
+        unread = [] if labeled else [name for name in target_names(settings) if name not in read]
+        if vocabs is not None and vocabs["target"].frozen and file_format is None:
+            check_format(path, settings)
+        return stream_examples(
+            path, settings, file_format=file_format, trees=trees, any_values=unread
+        )
 
     def inferred_settings(self, settings: Any) -> dict[str, Any]:
         """Return the key of the children and the path of the trees, if they can be inferred."""
