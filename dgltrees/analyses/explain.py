@@ -225,7 +225,8 @@ def explain(
         The contributions of nodes and columns.
 
     Raises:
-        ConfigError: the model is not a model of trees, or there is no such target.
+        ConfigError: the model is not a model of trees, there is no such target, or ``steps`` is
+            below 1.
         TreeError: there is no such example or node, or the trees cannot be read.
 
     Example:
@@ -237,6 +238,8 @@ def explain(
         >>> explanation.column_names, explanation.columns.shape
         (('op',), (3, 1))
     """
+    if not isinstance(steps, (int, np.integer)) or steps < 1:
+        raise ConfigError(f"expected steps to be an integer of at least 1, got {steps!r}")
     known = isinstance(run.task, (CustomTreesTask, TreeTask))
     require(run, run.task if known else None, Task, "a model of trees")
     model = require(run, run.model, Classifier, "a model of trees")

@@ -63,7 +63,7 @@ def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
                 f"{' or '.join(full) or 'such as training.epochs'}, got {flag!r}"
             )
         options = known[section]
-        mapping = options.get(name.rpartition(".")[0])
+        mapping = options.get(name.partition(".")[0])
         if name in options:
             check_once(options[name], flag, layer.repeated)
             result[section][name] = options[name].parse(words, flag)

@@ -155,7 +155,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"expected features to be a list of strings, got {self.features!r}; write "
                     f"features=[{self.features!r}]"
                 )
-            settings = CustomTreesData(features=plain(self.features), target="")
+            settings = CustomTreesData(features=plain(self.features), target=[])
             data = input_examples(raw, settings, schema)
         if schema is None:
             for vocab in data.schema.vocabs.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import empty_file
-from dgltrees.formats.values import FileColumn, LineOf, as_example_columns, as_node_columns
+from dgltrees.formats.values import ID, FileColumn, LineOf, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
+from dgltrees.trees.columns import name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
@@ -161,7 +162,8 @@ class ArrowColumn:
     def array(self, names: Sequence[str]) -> FileColumn:
         """Convert the values to an array.
 
-        Integers and booleans become int64, float64 if one is missing; vectors become float32.
+        Integers and booleans become int64, float64 if one is missing, or objects if it is the id
+        of a tree; vectors become float32.
         Missing strings are None, missing numbers NaN. Numbers that are int64 or float64 already,
         without missing ones, are not copied.
 
@@ -195,6 +197,8 @@ class ArrowColumn:
         if types.is_boolean(kind):
             return replace(self, values=values.cast(arrow.uint8())).array(names)
         if types.is_integer(kind):
+            if values.null_count and self.name == ID:
+                return np.array(values.to_pylist(), object)
             if values.null_count:
                 return _to_numpy(values.cast(arrow.float64(), safe=False))
             return _to_numpy(self.cast(arrow.int64()))
@@ -383,12 +387,25 @@ def _write(examples: LabeledTrees, path: PathLike, writer: Callable[..., Any]) -
             f"expected every column once, got {', '.join(map(repr, twice))} twice among parent, "
             "pos, node columns and example columns; rename one"
         )
+    columns = {name: _of_one_type(column) for name, column in examples.columns.items()}
+    examples = replace(examples, columns=columns)
     with replacing(path, "wb") as file:
         schema = _batch(examples.select(np.arange(min(1, len(examples))))).schema
         with writer(file, schema) as sink:
             for start in range(0, len(examples), _ROWS):
                 rows = np.arange(start, min(start + _ROWS, len(examples)))
                 sink.write_batch(_batch(examples.select(rows)))
+
+
+def _of_one_type(column: NDArray[Any]) -> NDArray[Any]:
+    """Return objects as integers, or else as strings; other columns unchanged."""
+    if column.dtype != object:
+        return column
+    values = column.tolist()
+    if set(map(type, values)) == {int}:
+        with suppress(OverflowError):
+            return np.array(values, np.int64)
+    return np.array(list(map(name_of, values)), object)
 
 
 def _batch(examples: LabeledTrees) -> pyarrow.RecordBatch:

@@ -371,7 +371,8 @@ def read(
         layout: the keys or columns of the trees, for formats that use a layout.
         min_freq: words that occur less often become ``<unk>``, and the vocabulary of words is
             frozen; with 1 every word is kept.
-        **options: further arguments of the format, such as ``vocabs``, or ``lower`` for CoNLL-U.
+        **options: fields of the layout, such as ``tree_id``, or further arguments of the format,
+            such as ``vocabs``, or ``lower`` for CoNLL-U.
 
     Returns:
         the trees and the columns of the examples.
@@ -387,6 +388,8 @@ def read(
         >>> read("plans.jsonl").forest
         Forest(1 tree, 2 nodes, columns: op (2 names))
     """
+    of_layout = [each.name for each in fields(RecordLayout) if each.name in options]
+    layout = replace(layout, **{name: options.pop(name) for name in of_layout})
     files = files_of(path)
     for file in files:
         if in_file(file) and not os.path.exists(file):

@@ -176,7 +176,7 @@ class _Nodes:
             several = self.several if (up < 0).sum() > 1 else ""
             message = f"in the tree{name}: {error.message}{several}"
             raise self._error(message, batch, row) from None
-        beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
+        beside = {self.tree: batch.cells[self.tree][starts]} if self.tree else {}
         return LabeledTrees(forest, as_example_columns(beside, lines.tolist()))
 
     def _by_parent(self, batch: Batch, tree: Ints) -> Ints:

@@ -15,6 +15,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.lines import error_in
 from dgltrees.formats.values import (
+    ID,
     ColumnTypes,
     FileColumn,
     as_example_columns,
@@ -101,7 +102,8 @@ class Records:
         self.error = (
             (lambda text, line: TreeError(text, tree=line)) if path is None else error_in(path)
         )
-        self.nodes, self.beside = (ColumnTypes(path, layout.categorical_columns) for _ in range(2))
+        self.nodes = ColumnTypes(path, layout.categorical_columns)
+        self.beside = ColumnTypes(path, layout.categorical_columns, unchanged=ID)
         self._in_memory, self._is_complete, self._has_children = path is None, False, False
         self._other_lists: dict[str, int] = {}  # and the first line of each
 

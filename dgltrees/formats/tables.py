@@ -18,7 +18,7 @@ from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import chunks, empty_file, error_in, not_utf8, open_bytes
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.values import ColumnTypes, FileColumn, shown
+from dgltrees.formats.values import ID, ColumnTypes, FileColumn, shown
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
 
@@ -200,7 +200,7 @@ def stream_rows(
             JSON; or see ``stream_jsonl``. The error names file and line.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    table = Table(path, layout.categorical_columns)
+    table = Table(path, [*layout.categorical_columns, ID])
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
     columns = [path.partition(".")[0] for path in paths]
     if not columns or not {*columns} <= {*table.header}:

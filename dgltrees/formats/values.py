@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.trees.builders.values import kind_of
 from dgltrees.trees.segments import Ints
 from dgltrees.trees.vocabulary import Vocabulary
@@ -20,6 +20,8 @@ from dgltrees.trees.vocabulary import Vocabulary
 FileColumn = NDArray[Any]
 """Numbers ``(n,)``, vectors ``(n, k)``, or names as objects, None for a missing one."""
 
+ID = "id"
+"""The example column that identifies a tree. Its values stay as they are in the file."""
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
 """Contents of text cells that mean a missing value."""
 
@@ -36,10 +38,13 @@ class ColumnTypes:
     Arguments:
         path: the file, for the errors; None for trees in memory, whose lines are their numbers.
         names: columns that hold names, even if their values look like numbers.
+        unchanged: a column of JSON values that are not converted.
     """
 
-    def __init__(self, path: PathLike | None, names: Sequence[str] = ()) -> None:
-        self.path, self.names = path, frozenset(names)
+    def __init__(
+        self, path: PathLike | None, names: Sequence[str] = (), *, unchanged: str | None = None
+    ) -> None:
+        self.path, self.names, self.unchanged = path, frozenset(names), unchanged
         self._unit = "tree" if path is None else "line"
         # what a column holds, and its first value with the line
         self._kinds: dict[str, tuple[str, int, Any]] = {}
@@ -132,6 +137,10 @@ class ColumnTypes:
     ) -> FileColumn:
         """Make the column of ``total`` rows whose values are those of ``rows``."""
         types = set(map(type, values))
+        if name == self.unchanged and list not in types:
+            column = np.full(total, None, object)
+            column[rows] = values
+            return column
         if name not in self.names:
             self._check(name, rows, values[:1] if types in _UNIFORM else values, line_of)
         kind = "names" if name in self.names else self._kinds[name][0]
@@ -175,8 +184,8 @@ class ColumnTypes:
         return self._error(
             f"expected one kind of value in column {name!r}, got {kind} ({shown(before)} in "
             f"{self._unit} {line_before}) and {value} in {self._unit} {line}; correct one of them, "
-            "leave a missing value out, or read an input column as strings with "
-            "categorical_columns",
+            "leave a missing value out, or name the column in "
+            f"{called('data.categorical_columns')} to read it as strings",
             line,
         )
 
@@ -275,15 +284,18 @@ def as_node_columns(
 def as_example_columns(
     columns: Mapping[str, FileColumn], lines: Sequence[int]
 ) -> dict[str, NDArray[Any]]:
-    """Convert columns to those of examples: numbers to float64, strings to objects, ``line`` first.
+    """Return columns as those of examples: int64, float64, vectors, or strings as objects.
 
     Arguments:
-        columns: each ``(E,)`` or ``(E, k)``; one with the name ``line`` becomes ``line_``.
-        lines: the line or row of each example.
+        columns: each ``(E,)`` or ``(E, k)``; one with the name ``line`` becomes ``line_``, and
+            :data:`ID` becomes objects.
+        lines: the line or row of each example, which become the first column, ``line``.
     """
     arrays: dict[str, NDArray[Any]] = {"line": np.asarray(lines, np.int64)}
     for name, column in columns.items():
-        is_number = column.dtype != object and column.ndim == 1
-        key = "line_" if name == "line" else name
-        arrays[key] = column.astype(np.float64) if is_number else column
+        if name == ID and column.ndim == 1:
+            arrays[name] = np.empty(len(column), object)
+            arrays[name][:] = [None if each != each else each for each in column.tolist()]
+        else:
+            arrays["line_" if name == "line" else name] = column
     return arrays

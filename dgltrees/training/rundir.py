@@ -42,7 +42,7 @@ from dgltrees.training.files import (
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
-FORMAT = 4
+FORMAT = 5
 ESTIMATOR = "estimator.json"
 """The file with the parameters of an estimator that was saved here."""
 BLEND = "blend.safetensors"
@@ -215,7 +215,9 @@ class RunDirectory:
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
             if (self / ESTIMATOR).exists():
                 kind = self.values(ESTIMATOR)["class"]
-                hint += f", or predict with all of them in Python: {kind}.load({str(self.path)!r})"
+                hint += (
+                    f", or predict with all: dgltrees predict, or {kind}.load({str(self.path)!r})"
+                )
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
         with checking(path):
             metadata = read_json(path)

@@ -507,7 +507,9 @@ def prediction_lines(
         for line in model.task.predictions(data, outputs):
             if nodes:
                 line["nodes"] = nodes[line["example"]].tolist()
-            line.update({name: column[line["example"]] for name, column in places.items()})
+            for name, column in places.items():
+                if column[line["example"]] is not None:
+                    line[name] = column[line["example"]]
             line.update({name: line[name] + first[name] for name in first if name in line})
             yield line
         first = {name: line.get(name, -1) + 1 for name in first}

@@ -129,7 +129,7 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
         rows: the number of nodes, or edges.
 
     Raises:
-        ConfigError: the fields are not a dictionary.
+        ConfigError: the fields are not a dictionary of tensors.
         TreeError: a field has another number of rows.
     """
     if not isinstance(fields, Mapping):
@@ -138,6 +138,11 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
             f"{type(fields).__name__}"
         )
     for name, field in fields.items():
+        if not isinstance(field, (Tensor, IndexedRows)):
+            raise ConfigError(
+                f"expected the {kind} field {name!r} as a tensor, got {type(field).__name__}; "
+                "torch.as_tensor converts it"
+            )
         got = len(field.index if isinstance(field, IndexedRows) else field)
         if got != rows:
             raise TreeError(

@@ -311,6 +311,10 @@ def as_batch(graph: Graph, *, downward: bool = False) -> TreeBatch:
 
 
 def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
+    if isinstance(cell, type):
+        raise ConfigError(
+            f"expected a cell, got the class {cell.__name__}; write {cell.__name__}(...)"
+        )
     missing = [name for name in ("message", "reduce", "update") if not hasattr(cell, name)]
     if missing:
         raise ConfigError(

@@ -30,13 +30,13 @@ class Column:
         kind: one of :data:`KINDS`, or :data:`SUBWORDS` for a text whose encoder is fine-tuned.
         size: the number of entries of a vector, or of the vector that a pretrained encoder gives
             for a text; otherwise 1.
-        optional: whether some of the training trees have no value of it.
+        share: the share of the training trees that have a value of it.
     """
 
     name: str
     kind: str
     size: int = 1
-    optional: bool = field(default=False, compare=False)
+    share: float = field(default=1.0, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -109,7 +109,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             name,
             infer_kind(values, forest.vocabs.get(name)),
             values.shape[1] if values.ndim > 1 else 1,
-            not _in_every_tree(forest, name),
+            share_of_trees(forest, name),
         )
         for name, values in forest.columns.items()
         if name not in (*without, SHARED)
@@ -212,11 +212,12 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     return replace(column, kind=kind)
 
 
-def _in_every_tree(forest: Forest, name: str) -> bool:
-    """Return whether every tree has a value of a column at one of its nodes."""
+def share_of_trees(forest: Forest, name: str) -> float:
+    """Return the share of the trees that have a value of a column at one of their nodes."""
     known = has_value(forest, name)
-    trees = forest.tree_of_node
-    return bool(known.all() or np.bincount(trees[known], minlength=len(forest)).all())
+    if known.all():
+        return 1.0
+    return float((np.bincount(forest.tree_of_node[known], minlength=len(forest)) > 0).mean())
 
 
 def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:

@@ -90,7 +90,7 @@ class Schema(Mapping[str, Vocabulary]):
             the schema.
         """
         inputs = [
-            Column(str(c["name"]), str(c["kind"]), int(c["size"]), bool(c["optional"]))
+            Column(str(c["name"]), str(c["kind"]), int(c["size"]), float(c["share"]))
             for c in values["inputs"]
         ]
         targets = [str(name) for name in values["targets"]]

@@ -137,6 +137,8 @@ def test_errors(classifier: Any) -> None:
     for wrong in ([0, 1], "3"):
         with pytest.raises(TreeError, match="expected the index of one example, got .*; give a"):
             classifier.explain(PLANS, wrong)
+    with pytest.raises(ConfigError, match="expected steps to be an integer of at least 1, got 0"):
+        classifier.explain(PLANS, steps=0)
     with pytest.raises(ConfigError, match="expected a target of 'fast', 'slow', got 'slo'"):
         classifier.explain(PLANS, 0, target="slo")
     with pytest.raises(ConfigError, match="expected a task that predicts nodes, got classify"):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,6 +61,38 @@ def test_examples_are_numbered_over_files_and_batches(
     ]
     predictions = [line["prediction"] for line in load(run).predict_texts(texts)]
     assert predictions[:2] == predictions[2:]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("json", [2**53 + 1, None, "x", 7]),
+        ("rows", ["007", "9007199254740993", None, "x"]),
+    ],
+)
+def test_the_ids_of_trees_are_printed_unchanged(
+    run: str, name: str, lines: list[Any], tmp_path: Path, capsys: Capture
+) -> None:
+    path, plan = tmp_path / ("a.jsonl" if name == "json" else "a.csv"), json.loads(_PLAN + "}")
+    if name == "json":
+        path.write_text("\n".join(json.dumps({**plan, "id": each}) for each in lines))
+    else:
+        cell = json.dumps(plan["plan"]).replace('"', '""')
+        path.write_text("id,plan\n" + "".join(f'{each or ""},"{cell}"\n' for each in lines))
+    assert main(["predict", run, "--input", str(path)]) == 0
+    assert [line.get("id") for line in _lines(capsys.readouterr().out)] == lines
+
+
+def test_the_ids_of_trees_in_a_node_table_are_printed(tmp_path: Path, capsys: Capture) -> None:
+    table, run = tmp_path / "nodes.csv", str(tmp_path / "run")
+    ids = [f"{k:03}" for k in range(20)]
+    rows = (f"{k},1,,{n % 7},{n % 3}\n{k},2,1,{n % 5},\n" for n, k in enumerate(ids))
+    table.write_text("query no,node,parent,cost,y\n" + "".join(rows))
+    flags = ["--data.train", str(table), "--data.tree_id", "query no", "--data.target", "y"]
+    assert main(["train", "regress", *flags, *_QUICK, "--out", run]) == 0
+    capsys.readouterr()
+    assert main(["predict", run, "--input", str(table)]) == 0
+    assert [line["id"] for line in _lines(capsys.readouterr().out)] == ids
 
 
 def test_each_line_of_standard_input_is_answered_at_once(run: str) -> None:

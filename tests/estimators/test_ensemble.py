@@ -144,7 +144,10 @@ def test_arguments_of_fit_reach_each_member(tmp_path: Path) -> None:
         int(weights[model.folds_ != k].sum()) for k in (0, 1)
     ]
     model.save(tmp_path / "model")
-    with pytest.raises(ConfigError, match=r"the runs member-0, .*: TreeRegressor.load\('.*model'"):
+    with pytest.raises(
+        ConfigError,
+        match=r"the runs member-0, .*, or TreeRegressor.load\('.*model'",
+    ):
         load(tmp_path / "model")
     loaded = TreeRegressor.load(tmp_path / "model")
     again = loaded.fit(PLANS, SECONDS, weights, out=tmp_path / "run")  # nothing is left to train

@@ -89,10 +89,36 @@ def test_columns_that_are_measured_with_the_target_are_named() -> None:
             model.fit(trees, range(20))
         first, second = (str(each.message) for each in caught)
         assert re.match(f"the columns Actual Rows look measured .*; {cure}", first)
-        assert re.match(f"the columns Rank are nearly equal to .* at the roots; {cure}", second)
+        assert re.match(f"the columns Rank are nearly equal to .* at the roots, .*; {cure}", second)
     for quiet in (TreeRegressor(features=["Cost"], **QUICK), FlatFeatures(features=["Cost"])):
         quiet.fit(trees, range(20))
     FlatFeatures(features=["Rank"]).fit(trees, csr_array(np.eye(20)))  # labels of other models
+
+
+def test_a_class_that_is_a_threshold_of_a_column_is_named() -> None:
+    trees = [{"Load": n % 11, "Plans": [{"Load": n}]} for n in range(40)]
+    late = [tree["Load"] > 6 for tree in trees]
+    with pytest.warns(UserWarning, match="the columns Load are nearly .*, or thresholds of them"):
+        TreeClassifier(**QUICK).fit(trees, late)
+    late[3] = not late[3]
+    TreeClassifier(**QUICK).fit(trees, late)  # warnings are errors
+
+
+def test_a_column_that_few_trees_lack_is_named_where_all_lack_it() -> None:
+    trees = [{"a": n % 7, **({"b": n} if n else {}), "Plans": [{"a": 1}]} for n in range(20)]
+    model = TreeRegressor(**QUICK).fit(trees, [n % 3 for n in range(20)])
+    model.predict([{"a": 1}])  # as one of twenty
+    with pytest.warns(UserWarning, match="^the trees have no column b, which training trees have"):
+        model.predict([{"a": 1}, {"a": 2, "b": None}])
+
+
+def test_large_integers_are_different_classes(tmp_path: Path) -> None:
+    path = tmp_path / "trees.jsonl"
+    plans = ({"n": k % 5, "Plans": [{"n": 1}]} for k in range(30))
+    rows = ({"plan": plan, "kind": 2**60 + k % 3} for k, plan in enumerate(plans))
+    path.write_text("\n".join(map(json.dumps, rows)))
+    model = TreeClassifier(**QUICK).fit(trees := read(path), trees.columns["kind"])
+    assert model.classes_.tolist() == [2**60, 2**60 + 1, 2**60 + 2]
 
 
 def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:

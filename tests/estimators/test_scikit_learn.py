@@ -81,7 +81,7 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     model.save(tmp_path / "model")
     leaf = {"Node Type": "Custom Scan", "Plan Rows": 9}
     others = [dict(leaf, Plans=[leaf]), dict(leaf, Table="t1"), dict(leaf, Table="t2")]
-    absent = "^the trees have no column Plan Width, Table, which the training trees have"
+    absent = "^the trees have no column Plan Width, Table, which training trees have"
     unknown = (
         "that training did not have, .* data.min_freq times; they count as <unk>: "
         "2 of 2 in column 'Node Type', such as 'Custom Scan'$"

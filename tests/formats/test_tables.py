@@ -37,7 +37,7 @@ def test_plans_in_a_column(tmp_path: Path) -> None:
     np.testing.assert_array_equal(examples.forest.parent, plain.forest.parent)
     assert examples.columns["line"][0] == 2
     assert examples.columns["line"][1] == 2 + json.dumps([PLAN], indent=1).count("\n") + 1
-    assert examples.columns["id"].tolist() == [7, 8]
+    assert examples.columns["id"].tolist() == ["7", "8"]
     assert examples.columns["sql"].tolist() == ["SELECT 1", None]
     np.testing.assert_array_equal(examples.columns["json.Execution Time"], [12, np.nan])
     assert examples.columns["json.Settings.jit"].tolist() == ["off", None]

@@ -41,9 +41,9 @@ def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
 
 
 def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
-    flags = {"data.features.comment": ["text"], "training.optimizer_options.amsgrad": ["true"]}
+    flags = {"data.features.a.b": ["text"], "training.optimizer_options.amsgrad": ["true"]}
     settings = settings_of("classify", Layer(flags))
-    assert settings.sections["data"]["features"] == {"comment": "text"}
+    assert settings.sections["data"]["features"] == {"a.b": "text"}
     assert settings.training.optimizer_options == {"amsgrad": True}
     names = settings_of("classify", Layer({"data.features": ["comment"]}))
     assert names.sections["data"]["features"] == ["comment"]

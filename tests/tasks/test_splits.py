@@ -12,6 +12,9 @@ from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import Splits, load_examples, load_splits
 from dgltrees.trees import LabeledTrees
 
+# The digit at the root is the class.
+pytestmark = pytest.mark.filterwarnings("ignore:the columns is are nearly equal")
+
 
 def _write(path: Path, *records: tuple[Any, Any, str]) -> str:
     """A file of trees, each of what a root and its child hold, and of their classes."""
@@ -65,9 +68,11 @@ def test_a_fraction_is_held_out_for_testing(tmp_path: Path) -> None:
 
 def test_nothing_is_held_out_for_what_has_files(tmp_path: Path) -> None:
     path = _digits(tmp_path, 10)
-    splits = _split("classify", train=path, test=path, valid_fraction=0.2, test_fraction=0.3)
+    with pytest.warns(UserWarning, match="data.test names .*, which is a file of data.train"):
+        splits = _split("classify", train=path, test=path, valid_fraction=0.2, test_fraction=0.3)
     assert (len(splits.train), splits.test) == (8, None)
-    whole = _split("classify", train=path, valid=path)
+    copy = _write(tmp_path / "copy.jsonl", *((i, i, f"c{3 * i % 10}") for i in range(10)))
+    whole = _split("classify", train=path, valid=copy)
     assert [len(part) for part in whole.all] == [10, 10]
 
 

@@ -188,7 +188,7 @@ def test_another_format_is_refused(whole: Path, tmp_path: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
     for use in (lambda run: train(_settings(), run), load):
         with pytest.raises(
-            ConfigError, match=r"expected a run directory of format 4, got format 99"
+            ConfigError, match=r"expected a run directory of format 5, got format 99"
         ):
             use(tmp_path / "run")
     path.write_text("{")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -500,6 +502,18 @@ def test_a_cell_without_update_is_refused() -> None:
 
     with pytest.raises(ConfigError, match="got Old without update; DGL's apply_node_func is"):
         run_cell(Old(), Forest.build([-1, 0]).batch(), {})
+
+
+@pytest.mark.parametrize(
+    ("cell", "x", "message"),
+    [
+        (ChildSumTreeLSTM, torch.zeros(2, 3), "the class ChildSumTreeLSTM; write ChildSumTreeLSTM"),
+        (ChildSumTreeLSTM(3, 4), [[0.0] * 3] * 2, "'x' as a tensor, got list; torch.as_tensor"),
+    ],
+)
+def test_classes_and_lists_are_refused(cell: Any, x: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run_cell(cell, Forest.build([-1, 0]).batch(), {"x": x})
 
 
 def test_a_cell_takes_no_other_function() -> None:

@@ -14,6 +14,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError, called
 from dgltrees.formats import get_format, guess_format
 from dgltrees.formats.lines import gather
+from dgltrees.formats.nodes import USUAL
+from dgltrees.formats.values import ID
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import Encoder
@@ -222,7 +224,7 @@ class CustomTreesTask(Task):
             found = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
             texts = "file" in found and all(c.dtype.kind in "OUi" for c in found.values())
             places = found if texts else {}
-            read = replace(read, columns={**read.columns, **places, **_ids(raw)})
+            read = replace(read, columns={**read.columns, **places, **_ids(raw, settings)})
         read = with_targets(read, targets, nodes=self.nodes)
         return self._with_more(read, raw, settings, file, labeled)
 
@@ -313,12 +315,12 @@ class CustomTreesTask(Task):
         return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
 
 
-def _ids(raw: LabeledTrees) -> dict[str, NDArray[Any]]:
-    """Return the column ``id`` next to the trees, if it has names or integers."""
-    ids = raw.columns.get("id")
-    if ids is not None and ids.dtype.kind == "f" and ids.ndim == 1 and not np.mod(ids, 1).any():
-        ids = ids.astype(np.int64)
-    return {} if ids is None or ids.dtype.kind not in "OUi" else {"id": ids}
+def _ids(raw: LabeledTrees, settings: Any) -> dict[str, NDArray[Any]]:
+    """Return the column ``id`` next to the trees, or that of the trees of a table, as ``id``."""
+    for name in (ID, settings.tree_id, *USUAL["tree_id"]):
+        if name in raw.columns and raw.columns[name].ndim == 1:
+            return {ID: raw.columns[name]}
+    return {}
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
@@ -330,7 +332,8 @@ def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
     if not known.any():
         wanted = " or ".join(map(repr, data.target_names))
         raise TreeError(
-            f"expected examples with a target {wanted}, got none; the metrics need them"
+            f"expected examples with a target {wanted}, got none; give the trees a column of this "
+            "name with their targets, which the metrics need"
         )
 
 

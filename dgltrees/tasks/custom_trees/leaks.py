@@ -17,6 +17,7 @@ from dgltrees.trees.columns import Column, name_of
 
 _ENOUGH = 20  # smallest number of trees for a correlation
 _EQUAL = 0.99  # smallest correlation of nearly equal columns
+_SOME = 5  # smallest number of trees in a class that a threshold separates
 
 _MEASURED = re.compile(
     r"""(?ix) (?:^|\.) (?:
@@ -62,7 +63,10 @@ def warn_of_leaks(
             measured(raw.forest, columns, targets),
             "look measured with the target, so new trees do not have them",
         ),
-        (equal_to(answers, raw, columns), "are nearly equal to the target at the roots"),
+        (
+            equal_to(answers, raw, columns),
+            "are nearly equal to the target at the roots, or thresholds of them are",
+        ),
     ):
         if names:
             text = f"the columns {', '.join(names)} {what}; {cure}"
@@ -114,7 +118,8 @@ def equal_to(
 ) -> list[str]:
     """Return the names of columns that are nearly equal to a target at the roots.
 
-    Their correlation, or that of their ranks, is above .99 or below -.99. Vectors are left out.
+    Their correlation, or that of their ranks, is above .99 or below -.99; or thresholds
+    separate the classes. Vectors are left out.
 
     Arguments:
         answers: the values of the targets by name, ``(E,)`` each. A column of nodes with the name
@@ -152,4 +157,19 @@ def _nearly_equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     if len(x) < _ENOUGH or np.ptp(x) == 0 or np.ptp(y) == 0:
         return False
     correlations = pearsonr(x, y)[0], spearmanr(x, y)[0]
-    return bool(np.abs(correlations).max() > _EQUAL)
+    return bool(np.abs(correlations).max() > _EQUAL) or _thresholds_separate(x, y)
+
+
+def _thresholds_separate(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    """Return whether thresholds of ``x`` separate the values of ``y``, which are few classes.
+
+    By chance this hardly occurs with five trees in each class and twenty in all.
+    """
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if counts.min() < _SOME:
+        return False
+    low, high = np.full(len(classes), np.inf), np.full(len(classes), -np.inf)
+    np.minimum.at(low, codes, x)
+    np.maximum.at(high, codes, x)
+    order = low.argsort()
+    return bool((high[order][:-1] < low[order][1:]).all())

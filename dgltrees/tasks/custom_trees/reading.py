@@ -23,13 +23,14 @@ from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, R
 from dgltrees.tasks.pretrained import pretrained_reader
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
-from dgltrees.trees.columns import SUBWORDS, Column, choose_columns
+from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, has_value
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
 _SHOWN = 20  # names of columns in an error
+_HARDLY = 0.01  # smallest probability that all of some trees lack a column
 
 
 def stream_examples(
@@ -165,6 +166,12 @@ def input_examples(
             inside = [
                 name for name in aside if nodes or name not in raw.columns or name == of_nodes
             ]
+            for name in settings.features or ():
+                if name in raw.columns and name not in raw.forest.columns:
+                    raise TreeError(
+                        f"expected {called('data.features')} to name columns of nodes, got "
+                        f"{name!r}, a column next to the trees; copy it into the root of each tree"
+                    )
             inputs = choose_columns(raw.forest, settings.features, inside)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
@@ -229,16 +236,24 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
 
 
 def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
-    """Warn of each absent column, and of categories that are new, once per model."""
+    """Warn of each absent column, and of categories that are new, once per model.
+
+    Columns that training trees may lack are absent if as many trees would hardly all lack them.
+    """
     of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
-    absent = [c.name for c in schema.inputs if c.name not in forest.columns and not c.optional]
+    absent = [
+        each.name
+        for each in schema.inputs
+        if (1 - each.share) ** len(forest) < _HARDLY
+        and (each.name not in forest.columns or not has_value(forest, each.name).any())
+    ]
     none = not {c.name for c in schema.inputs} & {*forest.columns}  # which the schema refuses
     absent = [name for name in absent if f"absent {name}" not in schema.reported]
     if absent and not none:
         schema.reported.update(f"absent {name}" for name in absent)
         warnings.warn(
-            f"the trees{of} have no column {', '.join(absent)}, which the training trees have; "
-            "its values are treated as missing",
+            f"the trees{of} have no column {', '.join(absent)}, which training trees have; its "
+            "values are treated as missing",
             stacklevel=3,
         )
     if "unknown" in schema.reported:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.values import shown
 from dgltrees.trees.builders.walk import Member, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -76,10 +77,17 @@ def parse_python(
         file: the file, for the errors.
 
     Raises:
-        TreeError: the source is not valid Python, or too deeply nested for Python's parser.
+        TreeError: the source is not a string, not valid Python, or too deeply nested for Python's
+            parser.
     """
     if isinstance(source, ast.AST):
         return source
+    if not isinstance(source, str):
+        raise TreeError(
+            f"expected source code or a node of ast, got {shown(source)}; give each source as an "
+            "argument of its own, as in from_python(*sources)",
+            tree=tree,
+        )
     line: int | None = None
     try:
         with warnings.catch_warnings():

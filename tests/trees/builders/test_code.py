@@ -78,9 +78,10 @@ RECURSIVE = pytest.mark.skipif(sys.version_info < (3, 11), reason="this parser a
         ("(" * 100_000 + "1" + ")" * 100_000, "f.py:1: tree 1: expected Python source, got:"),
         ("x = 1\ny = = 2\n", "f.py:2: tree 1: expected Python source, got: invalid syntax"),
         ("x\0", "f.py:1: tree 1: expected Python source, got: "),
+        (["x", "y"], "tree 1: expected source code or a node of ast, got ['x', 'y'] (list)"),
     ],
 )
-def test_bad_sources(source: str, message: str) -> None:
+def test_bad_sources(source: Any, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_python("x", source, file="f.py")
     assert str(caught.value).startswith(message)
