@@ -57,7 +57,6 @@ def test_a_point_for_each_number(figures: list[Figure], true: list[float], scale
     assert (first.get_xscale(), first.get_yscale()) == (scale, scale)
 
 
-@pytest.mark.filterwarnings("ignore:data.test names")
 @pytest.mark.parametrize(
     ("command", "pictures"),
     [

@@ -20,7 +20,6 @@ class Tree:
 """
 
 
-@pytest.mark.filterwarnings("ignore:data.valid names")
 def test_functions_of_files_and_folders(tmp_path: Path) -> None:
     form = FORMATS["python-functions"]
     for file, text in (("a/x.py", SOURCE), ("a/empty.py", ""), ("b/y.py", "def f(a): return a\n")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,7 @@ def documents(path: Path, count: int = 12) -> Path:
 
 def text_settings(path: Path, folder: Path, **data: Any) -> Settings:  # noqa: F811
     kinds = {"features": {"text": "text"}, "tree_path": "tree", "pretrained": str(folder)}
-    valid = shutil.copy(path, path.with_name("valid.jsonl"))
-    files = {"train": str(path), "valid": str(valid), "min_freq": 1, **kinds, **data}
+    files = {"train": str(path), "valid": str(path), "min_freq": 1, **kinds, **data}
     return quick("classify", files, epochs=10, lr=0.01)
 
 

@@ -18,9 +18,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Table 2: LSTM is mee-lstm, unsupervised is mee-reinforce, and supervised is mee
     "mee": {
         "about": ("The recurrent-recursive network of Table 2 (Jacob et al., RepL4NLP 2018) with "
-                  "true trees, trained on\nexpressions of 4 and 5 operators. The paper gives no "
-                  "sizes. Adam, its learning rate and the clipping are\nthose of public code by an "
-                  "author. The linear decay of the learning rate to 0 is added."),
+                  "true trees, trained on\nexpressions of 4 and 5 operators. The decoder begins "
+                  "with the state and the memory of the encoder.\nThe paper gives no sizes. Adam, "
+                  "its learning rate and the clipping are those of public code by an\nauthor. The "
+                  "linear decay of the learning rate to 0 is added."),
         "task": "mee", "paper": "Jacob et al. 2018, Table 2 (supervised)",
         "data": {"train": ["mee/train4.tsv", "mee/train5.tsv"],
                  "valid": ["mee/valid4.tsv", "mee/valid5.tsv"]},
@@ -38,13 +39,14 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "answers by REINFORCE."),
         "base": "mee", "paper": "Jacob et al. 2018, Table 2 (unsupervised)",
         # An entropy bonus keeps operations random for too long (docs/results/papers.md).
-        "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0}},
+        "model": {"policy": {"operations": "policy", "agent": "reinforce", "entropy": 0.0},
+                  "decoder_memory": "zero"},
     },
     "mee-random": {
         "about": ("One random operation for each character, drawn once by model.policy.seed; the "
                   "operations are not learned."),
         "base": "mee", "paper": "Jacob et al. 2018, section 3.1 (random policies)",
-        "model": {"policy": {"operations": "random"}},
+        "model": {"policy": {"operations": "random"}, "decoder_memory": "zero"},
     },
     # In no table
     "mee-dqn": {
@@ -67,7 +69,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "about": (f"The preset {name} with layer normalisation, which the paper mentions as "
                       "future work and public code of\nan author has. A merge has two layers, and "
                       "continues with the memory of the last step in the subtree."),
-            "base": name, "paper": None, "model": _LAYER_NORM,
+            "base": name, "paper": None, "model": {**_LAYER_NORM, "decoder_memory": "zero"},
         }
         for name in ("mee", "mee-dqn", "mee-random", "mee-recur", "mee-reinforce",
                      "mee-semi-supervised")
