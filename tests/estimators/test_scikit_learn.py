@@ -81,7 +81,7 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     model.save(tmp_path / "model")
     leaf = {"Node Type": "Custom Scan", "Plan Rows": 9}
     others = [dict(leaf, Plans=[leaf]), dict(leaf, Table="t1"), dict(leaf, Table="t2")]
-    absent = "^the trees have no column Plan Width, Table, which training trees have"
+    absent = "^the trees have no value of Plan Width, Table, which training trees have"
     unknown = (
         "that training did not have, .* data.min_freq times; they count as <unk>: "
         "2 of 2 in column 'Node Type', such as 'Custom Scan'$"
@@ -95,7 +95,7 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
             assert re.search(pattern, str(warning.message))
         fitted.predict([*PLANS, *others])  # warnings are errors
         few = [{"Node Type": "Hash Join", "Plans": [{"Node Type": "Hash Join"}]}]
-        with pytest.warns(UserWarning, match="the trees have no column Plan Rows, which"):
+        with pytest.warns(UserWarning, match="the trees have no value of Plan Rows, which"):
             fitted.predict(few)  # the others are named
         fitted.evaluate([*PLANS, *others], [*SECONDS, 1.0, 2.0, 3.0])
     loaded = load(tmp_path / "model")

@@ -51,7 +51,7 @@ def test_texts_have_vectors_that_a_model_learns_from(
     read = data.forest.columns["text"][:4]
     np.testing.assert_allclose(read, [*expected, np.zeros(8)], rtol=1e-4, atol=1e-6)
     new = Forest.from_objects([{"text": "a d"}], columns=["text"])
-    with pytest.warns(UserWarning, match="the trees have no column size"):
+    with pytest.warns(UserWarning, match="the trees have no value of size"):
         assert len(list(run.predict(new))) == 1
     explained = run.explain([path])
     added = explained.columns[:, explained.column_names.index("text")]

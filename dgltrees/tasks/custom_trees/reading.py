@@ -252,8 +252,8 @@ def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
     if absent and not none:
         schema.reported.update(f"absent {name}" for name in absent)
         warnings.warn(
-            f"the trees{of} have no column {', '.join(absent)}, which training trees have; its "
-            "values are treated as missing",
+            f"the trees{of} have no value of {', '.join(absent)}, which training trees have; it is "
+            "treated as missing",
             stacklevel=3,
         )
     if "unknown" in schema.reported:

@@ -245,7 +245,7 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     strange = write(tmp_path / "other.jsonl", other)
     for how in ("use_encoded_value", "error"):
         train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
-    absent, unknown = "other.jsonl have no column Table, which", "1 of 1 in column 'Node Type'"
+    absent, unknown = "other.jsonl have no value of Table, which", "1 of 1 in column 'Node Type'"
     with pytest.warns(UserWarning, match=absent), pytest.warns(UserWarning, match=unknown):
         (line,) = load(tmp_path / "use_encoded_value").predict([strange])
     assert np.isfinite(line["prediction"])
