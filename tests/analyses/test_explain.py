@@ -80,7 +80,7 @@ def test_a_large_tree_is_a_list_of_its_strongest_nodes(classifier: Any) -> None:
     root: dict[str, Any] = {"Node Type": "Seq Scan"}
     for _ in range(100):
         root = {"Node Type": "Hash Join", "Plans": [root, {"Node Type": "Seq Scan"}]}
-    with pytest.warns(UserWarning, match="no column Table, Plan Rows, Plan Width"):
+    with pytest.warns(UserWarning, match="no value of Table, Plan Rows, Plan Width"):
         text = repr(classifier.explain(Forest.from_objects([root], "Plans", ["Node Type"]), 0))
     assert "the strongest of 201 nodes" in text
     assert len(text.splitlines()) < 20
