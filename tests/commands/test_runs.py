@@ -211,6 +211,9 @@ def test_all_networks_of_an_ensemble_predict_and_are_evaluated(
     assert json.loads(capsys.readouterr().out) == model.evaluate(plans, seconds)
     assert main(["evaluate", run]) == 2
     assert "--test FILE" in capsys.readouterr().err
+    test.write_text("\n".join(map(json.dumps, plans)))
+    assert main(["evaluate", run, "--test", str(test)]) == 2
+    assert "target 'target', got none; give the trees a column" in capsys.readouterr().err
     test.write_text('{"a": 1}')
     assert main(["predict", run, "--input", str(test)]) == 2
     assert f"{test}: expected trees with the columns" in capsys.readouterr().err

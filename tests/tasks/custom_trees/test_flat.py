@@ -132,6 +132,13 @@ def test_it_is_a_transformer_of_scikit_learn() -> None:
     assert not [name for name in flat.get_feature_names_out() if "new" in name]
 
 
+def test_an_empty_key_is_a_column() -> None:
+    trees = [{"": n % 3, "x": n, "Plans": [{"": 1}]} for n in range(6)]
+    for features in (None, ["", "x"], {"": "number"}):
+        names = FlatFeatures(features=features).fit(trees).get_feature_names_out()
+        assert len(names) == len({*names}) > 4
+
+
 def test_trees_without_the_columns_are_refused() -> None:
     flat = FlatFeatures().fit(TREES)
     with pytest.raises(TreeError, match="op, rows, at"):

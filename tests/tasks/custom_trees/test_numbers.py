@@ -156,6 +156,10 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         *("regress", {"target": "seconds", "features": ["Table", "cost"]}, lambda rs: rs),
         "expected data.features to name columns of the trees .* got 'cost'",
     ),
+    "column next to the trees as an input": (
+        *("regress", {"target": "seconds", "features": ["speed"]}, lambda rs: rs),
+        "to name columns of nodes, got 'speed', a column next to the trees; copy it into the root",
+    ),
     "children under another key": (
         *("regress", {"target": "seconds", "children_key": "kids"}, lambda rs: rs),
         "plans.jsonl:1: expected nodes with their children under 'kids', got lists of objects only",
