@@ -27,8 +27,9 @@ from dgltrees.estimators.blend import (
 from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import gather
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.custom_trees.leaks import WARNING as LEAKS
+from dgltrees.tasks.custom_trees.reading import stream_raw
+from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.splits import named_task
 from dgltrees.tasks.task import Columns, Task
@@ -105,7 +106,7 @@ class Ensemble:
             for path in self.files(source):
                 options = {"file_format": file_format, "labeled": False, "trees": batch}
                 with named_task(self.task, path):
-                    for raw in self._raw_parts(path, **options):
+                    for raw in self._raw(path, **options):
                         yield path, self.examples(raw, labeled=False)
 
         return prediction_lines(self, parts())
@@ -122,14 +123,14 @@ class Ensemble:
         patterns = [test] if isinstance(test, (str, os.PathLike)) else test
         paths = find_files(patterns, dir, "--test")
         with named_task(self.task, ", ".join(map(str, paths))):
-            raw = gather(part for path in paths for part in self._raw_parts(path))
+            raw = gather(part for path in paths for part in self._raw(path))
             data = self.examples(raw)
         return self.report(data)
 
-    def _raw_parts(self, path: PathLike, **options: Any) -> Iterator[LabeledTrees]:
+    def _raw(self, path: PathLike, **options: Any) -> Iterator[LabeledTrees]:
         """Return the trees of a file with all their columns."""
-        task = cast(CustomTreesTask, self.task)
-        return task.raw_parts(path, self.settings.data, self.vocabularies, **options)
+        data = cast(CustomTreesData, self.settings.data)
+        return stream_raw(path, data, self.vocabularies, **options)
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
         """Return the metrics of the predictions; the loss is the mean of the members' losses."""

@@ -387,8 +387,9 @@ def _write(examples: LabeledTrees, path: PathLike, writer: Callable[..., Any]) -
             f"expected every column once, got {', '.join(map(repr, twice))} twice among parent, "
             "pos, node columns and example columns; rename one"
         )
-    columns = {name: _of_one_type(column) for name, column in examples.columns.items()}
-    examples = replace(examples, columns=columns)
+    if ID in examples.columns:
+        ids = _of_one_type(examples.columns[ID])
+        examples = replace(examples, columns={**examples.columns, ID: ids})
     with replacing(path, "wb") as file:
         schema = _batch(examples.select(np.arange(min(1, len(examples))))).schema
         with writer(file, schema) as sink:
@@ -398,7 +399,7 @@ def _write(examples: LabeledTrees, path: PathLike, writer: Callable[..., Any]) -
 
 
 def _of_one_type(column: NDArray[Any]) -> NDArray[Any]:
-    """Return objects as integers, or else as strings; other columns unchanged."""
+    """Return ids that are objects as integers, or else as strings; others unchanged."""
     if column.dtype != object:
         return column
     values = column.tolist()

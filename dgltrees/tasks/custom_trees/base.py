@@ -27,13 +27,11 @@ from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import (
     check_columns_seen,
-    check_format,
     error_at,
     input_examples,
     large_parts,
     no_column,
-    stream_examples,
-    target_names,
+    stream_raw,
     target_values,
     with_targets,
 )
@@ -110,7 +108,7 @@ class CustomTreesTask(Task):
         The columns of training files are inferred from the whole file, or with ``data.cache_dir``
         from its first part; other parts may then lack some of them.
         """
-        parts = self.raw_parts(
+        parts = stream_raw(
             path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
         )
         training = vocabs is None or not vocabs["target"].frozen
@@ -124,25 +122,6 @@ class CustomTreesTask(Task):
             yield data
         if training and vocabs is not None:
             check_columns_seen(seen, cast(Schema, vocabs), settings, path)
-
-    def raw_parts(
-        self,
-        path: PathLike,
-        settings: Any,
-        vocabs: Names = None,
-        *,
-        file_format: str | None = None,
-        labeled: bool = True,
-        trees: int = 10_000,
-    ) -> Iterator[LabeledTrees]:
-        """Read the trees of a file with all their columns, which :meth:`stream` encodes."""
-        read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
-        unread = [] if labeled else [name for name in target_names(settings) if name not in read]
-        if vocabs is not None and vocabs["target"].frozen and file_format is None:
-            check_format(path, settings)
-        return stream_examples(
-            path, settings, file_format=file_format, trees=trees, any_values=unread
-        )
 
     def inferred_settings(self, settings: Any) -> dict[str, Any]:
         """Return the key of the children and the path of the trees, if they can be inferred."""

@@ -33,30 +33,36 @@ _SHOWN = 20  # names of columns in an error
 _HARDLY = 0.01  # smallest probability that all of some trees lack a column
 
 
-def stream_examples(
+def stream_raw(
     path: PathLike,
     settings: CustomTreesData,
+    names: Names = None,
     *,
     file_format: str | None = None,
+    labeled: bool = True,
     trees: int = 10_000,
-    any_values: Collection[str] = (),
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a file with all their columns, ``trees`` at a time.
 
     Arguments:
         path: the file.
         settings: settings of the data.
+        names: the schema of the training trees; None for the first of these.
         file_format: the format of the file; default: that of the settings, or inferred.
+        labeled: whether targets are used; otherwise they may have any values.
         trees: trees per chunk.
-        any_values: columns that may have any values, as they are not used.
 
     Returns:
         an iterator over chunks.
 
     Raises:
-        ConfigError: the format is unknown.
+        ConfigError: the format is unknown, or does not use the layout of the training files.
         TreeError: the file breaks a rule of its format.
     """
+    if names is not None and names["target"].frozen and file_format is None:
+        _check_format(path, settings)
+    read = {each.name for each in names.inputs} if isinstance(names, Schema) else set()
+    any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
     if any_values and "categorical_columns" in form.layout:
@@ -66,7 +72,7 @@ def stream_examples(
     return form.chunks(path, trees, settings)
 
 
-def check_format(path: PathLike, settings: CustomTreesData) -> None:
+def _check_format(path: PathLike, settings: CustomTreesData) -> None:
     """Check that a file for a trained model can be read with the layout of the training files.
 
     Raises:
@@ -244,11 +250,11 @@ def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
     absent = [
         each.name
         for each in schema.inputs
-        if (1 - each.share) ** len(forest) < _HARDLY
+        if f"absent {each.name}" not in schema.reported
+        and (1 - each.share) ** len(forest) < _HARDLY
         and (each.name not in forest.columns or not has_value(forest, each.name).any())
     ]
     none = not {c.name for c in schema.inputs} & {*forest.columns}  # which the schema refuses
-    absent = [name for name in absent if f"absent {name}" not in schema.reported]
     if absent and not none:
         schema.reported.update(f"absent {name}" for name in absent)
         warnings.warn(
