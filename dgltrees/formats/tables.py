@@ -23,6 +23,10 @@ from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
 
 _ROWS = 2**14  # of a batch
+_PER_NODE = (
+    "; for a table with a row per node, name its column of parents or depths as the layout's parent "
+    "or depth, as in --parent COLUMN"
+)
 
 
 @dataclass(frozen=True)
@@ -207,9 +211,7 @@ def stream_rows(
         got = ", ".join(paths) or "none"
         raise TreeError(
             "expected the layout's tree to name the column that holds the trees as JSON, such as "
-            f"json or json.Plan, got {got}; the columns are {', '.join(table.header)} (for "
-            "a table with a row per node, name its column of parents or depths as the layout's "
-            "parent or depth, as in --parent COLUMN)",
+            f"json or json.Plan, got {got}; the columns are {', '.join(table.header)}{_PER_NODE}",
             file=path,
             line=table.header_line,
         )
@@ -220,6 +222,12 @@ def stream_rows(
         values: list[dict[str, Any]] = [{} for _ in lines]
         for column in dict.fromkeys(columns):
             for value, cell, line in zip(values, batch.cells[column].tolist(), lines):
+                if not str(cell).lstrip().startswith(("{", "[")):
+                    raise TreeError(
+                        f"expected a tree as JSON in column {column!r}, got {shown(cell)}{_PER_NODE}",
+                        file=path,
+                        line=line,
+                    )
                 value[column] = parse_json(str(cell), path, line)
         yield records.examples(values, lines, table.columns(batch, others))
     records.check_children()

@@ -68,6 +68,10 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
             "such as json or json.Plan, got plan; the columns are id, json, sql",
         ),
         (
+            RecordLayout(tree_path="sql"),
+            ":2: expected a tree as JSON in column 'sql', got \"SELECT 1\"; for a table with a row per",
+        ),
+        (
             RecordLayout(tree_path="json.plan"),
             ":2: expected the root under 'json.plan', got the keys Plan, ",
         ),
@@ -79,7 +83,7 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
 )
 def test_paths_that_lead_nowhere(tmp_path: Path, layout: RecordLayout, message: str) -> None:
     path = tmp_path / "plans.csv"
-    path.write_text('id,json,sql\n1,"{""Plan"": 1, ""Plans"": [{}]}",\n')
+    path.write_text('id,json,sql\n1,"{""Plan"": 1, ""Plans"": [{}]}",SELECT 1\n')
     with pytest.raises(TreeError) as caught:
         read(path, "rows", layout=layout)
     assert str(caught.value).startswith(f"{path}:")
