@@ -110,7 +110,11 @@ class Source(dict[str, Any]):
         if isinstance(node, ast.Import):
             return _module(alias.name)
         module = _module(node.module or "")
-        return module if module is ELSEWHERE else getattr(module, alias.name)
+        if module is ELSEWHERE:
+            return module
+        if not hasattr(module, alias.name):  # a part of a package that is imported without it
+            return _module(f"{node.module}.{alias.name}")
+        return getattr(module, alias.name)
 
 
 def read(place: str) -> Any:

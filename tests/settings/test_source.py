@@ -117,6 +117,22 @@ def test_helps_lists_and_mistakes_need_no_torch(words: str, message: str) -> Non
     assert message in done.stdout + done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_every_command_shows_its_help_in_a_process_of_its_own() -> None:
+    """One that has imported nothing for another command."""
+    code = (
+        "import os\n"
+        "from dgltrees.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        os._exit(main([name, '--help']))\n"
+        "    assert os.waitpid(child, 0)[1] == 0, name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_definition_that_needs_another_library_is_imported(tmp_path: Path) -> None:
     (tmp_path / "library.py").write_text("ONE = 1\n")
     (tmp_path / "other.py").write_text(
