@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from dgltrees._files import STANDARD_INPUT, PathLike, in_file, replacing
@@ -32,11 +31,7 @@ def evaluate(run: str, *, test: list[str] | None = None, dir: str | None = None)
             (data.test_fraction).
         dir: folder of the data sets; by default that of the run.
     """
-    loaded = _load(run)
-    report = loaded.evaluate(test, dir)
-    if loaded.task.evaluate_more is not None:
-        report.update(resolve_name(loaded.task.evaluate_more)(loaded, test, dir))
-    print(json.dumps(report))
+    print(json.dumps(_load(run).evaluate(test, dir)))
 
 
 def predict(

@@ -24,8 +24,8 @@ from dgltrees.trees.segments import Ints
 
 _ROWS = 2**14  # of a batch
 _PER_NODE = (
-    "; for a table with a row per node, name its column of parents or depths as the layout's parent "
-    "or depth, as in --parent COLUMN"
+    "; for a table with a row per node, name its column of parents or depths as the layout's "
+    "parent or depth, as in --parent COLUMN"
 )
 
 
@@ -224,7 +224,8 @@ def stream_rows(
             for value, cell, line in zip(values, batch.cells[column].tolist(), lines):
                 if not str(cell).lstrip().startswith(("{", "[")):
                     raise TreeError(
-                        f"expected a tree as JSON in column {column!r}, got {shown(cell)}{_PER_NODE}",
+                        f"expected a tree as JSON in column {column!r}, got {shown(cell)}"
+                        f"{_PER_NODE}",
                         file=path,
                         line=line,
                     )

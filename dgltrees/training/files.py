@@ -47,6 +47,10 @@ _OF_OTHER_CODE = (
 )
 
 
+class _DamagedError(ConfigError):
+    """An error that names its file already."""
+
+
 @contextmanager
 def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
     """Turn errors of the body, which reads a file of a run directory, into one clear error.
@@ -60,12 +64,16 @@ def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
     """
     try:
         yield
+    except _DamagedError:  # of a file in this folder
+        raise
     except _ERRORS as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        if isinstance(error, FileNotFoundError):
+            what = "missing file"
         fault, cure = _DAMAGED
         if with_code and not isinstance(error, KeyError):  # which a missing vocabulary is
             fault, cure = _OF_OTHER_CODE
-        raise ConfigError(f"{path} {fault}: {what:.300}; {cure}") from None
+        raise _DamagedError(f"{path} {fault}: {what:.300}; {cure}") from None
 
 
 def write_json(path: Path, value: Any) -> None:

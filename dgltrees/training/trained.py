@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -337,9 +338,13 @@ class TrainedModel:
             test, dir: see :meth:`test_examples`.
 
         Returns:
-            The metrics of the task by name; those of numbers are in the unit of the target.
+            The metrics of the task by name; those of numbers are in the unit of the target. After
+            ``dgltrees train-edge-classifier`` also ``joint_loss``, -log P(S, T) per word.
         """
-        return self.report(self.test_examples(test, dir))
+        report = self.report(self.test_examples(test, dir))
+        if self.task.evaluate_more is not None:
+            report.update(resolve_name(self.task.evaluate_more)(self, test, dir))
+        return report
 
     def report(self, data: LabeledTrees) -> dict[str, Any]:
         """Return the metrics of the task on examples, by name."""

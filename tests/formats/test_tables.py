@@ -69,7 +69,7 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
         ),
         (
             RecordLayout(tree_path="sql"),
-            ":2: expected a tree as JSON in column 'sql', got \"SELECT 1\"; for a table with a row per",
+            ":2: expected a tree as JSON in column 'sql', got \"SELECT 1\"; for a table with a",
         ),
         (
             RecordLayout(tree_path="json.plan"),

@@ -7,6 +7,7 @@ knows only the words of its training examples; queries and results keep the word
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -363,6 +364,14 @@ def similar(
     lower = _settings(run).lower
     spelled = [" ".join(query.split()) for query in queries]
     spelled = [query.lower() if lower else query for query in spelled]  # as files are read
+    words = dict.fromkeys(" ".join(spelled).split())
+    unknown = [word for word in words if word not in run.vocabularies["word"]]
+    if unknown:
+        warnings.warn(
+            f"the model does not know the words {', '.join(map(repr, unknown))} of the queries: it "
+            "reads each as <unk>",
+            stacklevel=2,
+        )
     directions = _root_directions(run, sentences_with_all_words(run, queries))  # (Q, c)
     forest = examples_with_all_words(run, files).forest
     neighbors: list[dict[str, float]] = [{} for _ in queries]

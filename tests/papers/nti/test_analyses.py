@@ -162,7 +162,8 @@ def test_similar_sentences(sst_run: TrainedModel) -> None:
     names = forest.vocabs["word"].decode(forest.columns["word"])
     ends = forest.offsets.tolist()
     texts = [" ".join(names[i:j]) for i, j in itertools.pairwise(ends)]
-    (found,) = similar(sst_run, [SST], ["The  film is good ."], number=4, of="sentences")
+    with pytest.warns(UserWarning, match="does not know the words 'good' of the queries"):
+        (found,) = similar(sst_run, [SST], ["The  film is good ."], number=4, of="sentences")
     expected = slow_neighbors(sst_run, "the film is good .", texts)
     expected = [pair for pair in expected if pair[0] != "the film is good ."][:4]
     assert [row["cosine"] for row in found["nearest"]] == pytest.approx(
@@ -173,10 +174,10 @@ def test_similar_sentences(sst_run: TrainedModel) -> None:
 def test_similar_phrases(
     sst_run: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    argv = command("similar", sst_run, SST, "--query", "is good", "very good")
+    argv = command("similar", sst_run, SST, "--query", "is", "very long")
     assert main([*argv, "--number", "3"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["query"] for row in rows] == ["is good", "very good"]
+    assert [row["query"] for row in rows] == ["is", "very long"]
     for row in rows:
         texts = [found["text"] for found in row["nearest"]]
         assert len(set(texts)) == 3

@@ -140,7 +140,8 @@ class NTISettings(EncoderSettings):
             cell: arguments of the cell.
 
         Raises:
-            ConfigError: the leaves are linear, but the cell has no argument ``leaf``.
+            ConfigError: the leaves are linear, but the cell has no argument ``leaf``; or they are
+                vectors of another size than the states.
         """
         accepted, linear = options_of(self.cell.source), self.leaves == "linear"
         if linear and "leaf" not in accepted:
@@ -150,6 +151,12 @@ class NTISettings(EncoderSettings):
             )
         width = inputs.size if inputs is not None else size
         assert width is not None
+        if self.leaves == "identity" and "leaf" in accepted and width != self.hidden_size:
+            raise ConfigError(
+                f"expected model.hidden_size to be the size of the inputs, {width}, with "
+                f"model.leaves identity, got {self.hidden_size}; set model.leaves to linear, or "
+                "use equal sizes"
+            )
         leaves = make_leaves(self.leaves, width, self.hidden_size, init=self.init)
         full = self.trees if isinstance(self.trees, FullTreeSettings) else None
         branching = 2 if full is None else full.branching

@@ -89,7 +89,8 @@ def stream_trees(
         forests with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
 
     Raises:
-        TreeError: the file does not have the format of its name, or all its trees are too large.
+        TreeError: the file does not have the format of its name, all its trees are too large, or
+            they are no dependency trees although the vocabularies have dependency labels.
     """
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
@@ -111,6 +112,11 @@ def stream_trees(
     else:
         stream = FORMATS["conllu"].chunks(path, trees, vocabs=columns, **options)
         return (_labeled(data.forest, columns) for data in stream)
+    if len(columns.get(LABEL, ())) > 1:  # more than the unknown one
+        raise TreeError(
+            "expected dependency trees (CoNLL-U, CoNLL-X or .dp), as in training, got other trees",
+            file=path,
+        )
     branching = partial(right_branching, column=column, vocab=vocabs["word"], file=path)
     return _short(map(branching, ordered), settings.max_words, path)
 

@@ -102,7 +102,7 @@ def test_settings_make_models(model: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ({"leaves": "identity"}, "expected a cell with|expected inputs of the hidden size"),
+        ({"leaves": "identity"}, "size of the inputs, .*set model.leaves to linear"),
         ({"head_hidden_sizes": []}, "model.head_hidden_sizes to be the size of one hidden layer"),
         ({"leaves": "linear", "cell": "nary"}, "other than linear with model.cell nary"),
         ({"stride": 3}, "a stride from 1 to 2"),

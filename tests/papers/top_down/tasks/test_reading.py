@@ -47,6 +47,9 @@ def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:
         pytest.raises(TreeError, match="at most 3 nodes, got none"),
     ):
         TREE_LM.read(tmp_path / "a.mrg", TREE_LM.data(max_words=3), None)
+    vocabs = TREE_LM.read(SENTENCES, TREE_LM.data(), None).forest.vocabs
+    with pytest.raises(TreeError, match=r"a.mrg: expected dependency trees .*, as in training"):
+        TREE_LM.read(tmp_path / "a.mrg", TREE_LM.data(), vocabs)
     forest = from_nested(("animal", ("bird", "owl", "wren"), "worm"), form="head")
     forest.save(tmp_path / "taxonomy")
     for name in ("a.mrg", "taxonomy"):
