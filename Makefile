@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills results clean
+.PHONY: install demo test pages check deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills results clean
 
 install: $(VENV)/.with-test
 
@@ -19,9 +19,12 @@ demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
-# of the site, and README with the wheel.
-test: check deletion docs wheel
+# of the site, and README with the wheel. With -j2 these run next to the core's tests.
+test: deletion pages
 	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/test_names.py
+
+pages: install
+	$(MAKE) -j1 check docs wheel
 
 check: install
 	$(BIN)/ruff check .

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from dgltrees import TreeRegressor
 from dgltrees.cli import main
 from dgltrees.training.trained import load
 from tests.training.samples import CLASSIFY, PLANS_FILE
+from tests.training.test_device import in_two_processes
 
 Capture = pytest.CaptureFixture[str]
 _TEST = PLANS_FILE
@@ -151,11 +151,8 @@ def test_nothing_is_written_where_a_file_is_damaged(
 
 def test_processes_share_the_files(run: str, shards: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    argv = ["-m", "dgltrees", "predict", run, "--input", str(shards / "*.jsonl"), "--out", str(out)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*launch, *argv], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    argv = ["predict", run, "--input", str(shards / "*.jsonl"), "--out", str(out)]
+    in_two_processes(["-m", "dgltrees", *argv])
     parts = [_lines((tmp_path / f"out-{rank}-of-2.jsonl").read_text()) for rank in (0, 1)]
     assert [Path(str(line["file"])).name for line in parts[0]] == ["a.jsonl"] * 7 + ["c.jsonl"] * 10
     assert [line["example"] for line in parts[0]] == [*range(7), *range(10)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,23 +25,25 @@ from dgltrees.training.device import (
 )
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from tests.training.samples import PLANS, quick, with_model
+from tests.training.samples import quick, with_model
 
 # Sums of float32 taken in another order; after a few AdaDelta steps a loss keeps 5 digits.
 TOLERANCE = 1e-5
 
-TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-
 Lines = list[dict[str, Any]]
 
 
-def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Lines]:
-    """The lines of ``metrics.jsonl`` from one process, and from two."""
-    train(settings, folder / "one")
-    settings.save(folder / "settings.yaml")
-    argv = ["-m", "dgltrees", "train", str(folder / "settings.yaml"), "--out", str(folder / "two")]
+def in_two_processes(words: list[str]) -> str:
+    """Run Python with these words under torchrun, and return what it prints."""
     done = subprocess.run(
-        [sys.executable, *TORCHRUN, *argv],
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node=2",
+            *words,
+        ],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -48,41 +51,67 @@ def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Line
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 1  # the result, once
+    return done.stdout
+
+
+def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Lines]:
+    """The lines of ``metrics.jsonl`` from one process, and from two."""
+    train(settings, folder / "one")
+    settings.save(folder / "settings.yaml")
+    argv = ["train", str(folder / "settings.yaml"), "--out", str(folder / "two")]
+    printed = in_two_processes(["-m", "dgltrees", *argv])
+    assert len(printed.splitlines()) == 1  # the result, once
     assert json.loads((folder / "two" / "resume.json").read_text())["world"] == 2
     return RunDirectory(folder / "one").metrics(), RunDirectory(folder / "two").metrics()
 
 
-@pytest.mark.parametrize(
-    ("task", "batch_size", "reduction"),
-    [
-        ("classify", 7, "mean"),
-        ("classify-nodes", 7, "sum"),
-        ("regress", 7, "mean"),
-        ("rank", 12, "mean"),
-    ],
-)
-def test_two_processes_give_the_losses_of_one(
-    tmp_path: Path, task: str, batch_size: int, reduction: str
-) -> None:
-    """36 examples in batches of 7: the last holds one, so that a process has no part of it.
+TWO = {
+    "classify": {"batch_size": 7},
+    "classify-nodes": {"batch_size": 7, "loss_reduction": "sum"},
+    "regress": {"batch_size": 7},
+    "rank": {"batch_size": 12},
+}
+"""36 examples in batches of 7: the last holds one, so that a process has no part of it. Those of
+``rank`` have three groups of four trees, and the last one has one group."""
 
-    Of ``rank``, batches of three groups of four trees, and a last one of one group.
-    """
-    loop = {"batch_size": batch_size, "loss_reduction": reduction}
-    settings = with_model(quick(task, PLANS[task], **loop), hidden_size=5)
+
+def _settings_for_two(task: str) -> Settings:
+    return with_model(quick(task, **TWO[task]), hidden_size=5)
+
+
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the runs of all tasks in two processes, one after the other."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "script.py").write_text(
+        "import sys\n"
+        "from dgltrees.cli import main\n"
+        "for run in sys.argv[1:]:\n"
+        "    assert main(['train', f'{run}.yaml', '--out', run]) == 0\n"
+    )
+    for task in TWO:
+        _settings_for_two(task).save(folder / f"{task}.yaml")
+    in_two_processes([str(folder / "script.py"), *(str(folder / task) for task in TWO)])
+    return folder
+
+
+@pytest.mark.parametrize("task", TWO)
+def test_two_processes_give_the_losses_of_one(of_two: Path, tmp_path: Path, task: str) -> None:
+    settings = _settings_for_two(task)
     assert task == "rank" or 40 - round(40 * settings.data.valid_fraction) == 36
+    train(settings, tmp_path)
+    (one,), (two,) = (RunDirectory(path).metrics() for path in (tmp_path, of_two / task))
+    assert set(two) == set(one)
+    for name, value in one.items():
+        assert two[name] == pytest.approx(value, rel=TOLERANCE, nan_ok=True), name
+
+
+def test_a_run_goes_on_with_as_many_processes(of_two: Path, tmp_path: Path) -> None:
+    settings = _settings_for_two("classify")
+    train(settings, tmp_path / "one")
+    shutil.copytree(of_two / "classify", tmp_path / "two")
+    settings = settings.replace("training", epochs=2)
     one, two = losses_of_one_and_two(tmp_path, settings)
-    assert set(two[0]) == set(one[0])
-    for name, value in one[0].items():
-        assert two[0][name] == pytest.approx(value, rel=TOLERANCE, nan_ok=True), name
-
-
-def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
-    settings = with_model(quick("classify", batch_size=7), hidden_size=5)
-    for epochs in (1, 2):
-        settings = settings.replace("training", epochs=epochs)
-        one, two = losses_of_one_and_two(tmp_path, settings)
     for left, right in zip(one, two):
         assert right["train_loss"] == pytest.approx(left["train_loss"], rel=TOLERANCE)
     assert len(one) == len(two) == 2
