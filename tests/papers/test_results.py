@@ -45,20 +45,39 @@ def commands(table: Mapping[str, Any]) -> Iterator[str]:
             yield re.sub(r"\b[A-Z]+\b", lambda m, words=words: words.get(m[0], m[0]), command)
 
 
+def check_command(line: str) -> None:
+    """Check the words of a command without running it, if it is one of ours."""
+    program, name, *words = shlex.split(line, comments=True)
+    flags = [word for word in words if word.startswith("--")]
+    assert len({*flags}) == len(flags), line
+    if program == "dgltrees":
+        command = COMMANDS[name]
+        command = command[words.pop(0)] if isinstance(command, Mapping) else command
+        given = arguments(command, words, name)
+        if needs_settings(command):
+            check_settings(given)
+
+
 @needs_papers
 @pytest.mark.parametrize("file", sorted(path.stem for path in RESULTS.iterdir()))
 def test_commands_and_presets_of_tables_are_accepted(file: str) -> None:
     lines = "; ".join(each for table in load(file).values() for each in commands(table))
     for line in {*lines.split("; ")} - {""}:
-        program, name, *words = shlex.split(line)
-        flags = [word for word in words if word.startswith("--")]
-        assert len({*flags}) == len(flags), line
-        if program == "dgltrees":
-            command = COMMANDS[name]
-            command = command[words.pop(0)] if isinstance(command, Mapping) else command
-            given = arguments(command, words, name)
-            if needs_settings(command):
-                check_settings(given)
+        check_command(line)
+
+
+@needs_papers
+def test_commands_of_pages_are_accepted() -> None:
+    """Those in blocks of pages, without pipes; other files and modules are the reader's."""
+    root = RESULTS.parents[1]
+    pages = [root / "README.md", *(root / "docs").glob("**/*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    lines = re.findall(r"^dgltrees (?:.*\\\n)*.*$", text, re.MULTILINE)
+    assert len(lines) > 40
+    for line in lines:
+        words = re.sub(r"\\\n| [|>] .*", " ", line).replace("mine.yaml", "regress")
+        if not {"--help", "--import"} & {*words.split()}:
+            check_command(words)
 
 
 @needs_papers
