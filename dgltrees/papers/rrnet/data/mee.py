@@ -241,5 +241,7 @@ def _values(lines: _Lines, code: NDArray[np.int8], depth: NDArray[np.int8]) -> N
 
 
 MEE = Format(
-    "Math expressions as chains of characters, a line each: value TAB expression.", stream_mee
+    "Math expressions as chains of characters, a line each: value TAB expression.",
+    stream_mee,
+    first_line=r"[1-9]\d\t[-\d+*/%()]+$",
 )
