@@ -14,7 +14,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar  # noqa: F401  (dataclasses look for it in a class's module)
@@ -70,7 +70,6 @@ class Source(dict[str, Any]):
         path = registry.source_file(module)
         super().__init__(__name__=__name__)
         self.module, self.path = module, str(path)
-        self.is_package = path.name == "__init__.py"
         self.nodes: dict[str, list[ast.stmt]] = {}
         with without_collector():
             body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -82,9 +81,6 @@ class Source(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         if name not in self.nodes:
-            if self.is_package:
-                with suppress(ImportError):
-                    return _source(f"{self.module}.{name}")
             raise KeyError(name)
         for node in self.nodes[name]:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -112,7 +108,7 @@ class Source(dict[str, Any]):
         module = _module(node.module or "")
         if module is ELSEWHERE:
             return module
-        if not hasattr(module, alias.name):  # a part of a package that is imported without it
+        if not hasattr(module, alias.name):  # a module of a package
             return _module(f"{node.module}.{alias.name}")
         return getattr(module, alias.name)
 
