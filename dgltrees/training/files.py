@@ -69,7 +69,7 @@ def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
     except _ERRORS as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         if isinstance(error, FileNotFoundError):
-            what = "missing file"
+            what = f"missing {Path(error.filename or path).name}"
         fault, cure = _DAMAGED
         if with_code and not isinstance(error, KeyError):  # which a missing vocabulary is
             fault, cure = _OF_OTHER_CODE

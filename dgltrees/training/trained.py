@@ -338,8 +338,8 @@ class TrainedModel:
             test, dir: see :meth:`test_examples`.
 
         Returns:
-            The metrics of the task by name; those of numbers are in the unit of the target. After
-            ``dgltrees train-edge-classifier`` also ``joint_loss``, -log P(S, T) per word.
+            The metrics of the task by name, and those of its ``evaluate_more``; those of numbers
+            are in the unit of the target.
         """
         report = self.report(self.test_examples(test, dir))
         if self.task.evaluate_more is not None:
