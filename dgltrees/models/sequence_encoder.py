@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, pad_sequence
+from torch.nn.utils.rnn import PackedSequence
 
 from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, called
@@ -16,7 +16,7 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
 from dgltrees.settings import Count, Fraction, Options, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import starts, within
+from dgltrees.trees.segments import owner, starts, within
 
 
 @checked
@@ -69,20 +69,39 @@ class SequenceEncoder(Encoder):
     def forward(self, batch: TreeBatch) -> Encoding:
         """Return the states of all words, ``(N, size)``, and the vector of each sentence."""
         x = self.dropout(self.input(batch))
-        sentences = x.split_with_sizes(batch.sizes.tolist())
-        tree, step = batch.tree_of_node, within(batch.sizes).to(batch.device)
         if self.directions == 1:  # torch is faster without packing
-            h: Tensor = self.lstm(pad_sequence(list(sentences)))[0]  # (L, T, c)
-            last = h[batch.sizes.to(x.device) - 1, torch.arange(len(sentences))]
+            tree, step = batch.tree_of_node, within(batch.sizes).to(x.device)
+            shape = int(batch.sizes.max()), batch.num_trees, x.shape[1]
+            h: Tensor = self.lstm(x.new_zeros(shape).index_put((step, tree), x))[0]  # (L, T, c)
+            last = h[batch.sizes.to(x.device) - 1, torch.arange(batch.num_trees)]
             return Encoding(batch, h[step, tree], vectors=last)
-        packed = pack_sequence(list(sentences), enforce_sorted=False)
-        states, (h, _) = self.lstm(packed)  # h: (layers * directions, T, c)
-        first_row = starts(packed.batch_sizes)  # of each step
-        rank = packed.unsorted_indices
-        assert rank is not None
-        row = first_row.to(x.device)[step] + rank[tree]
+        words, row = packed(x, batch.sizes)
+        states, (h, _) = self.lstm(words)  # h: (layers * directions, T, c)
         vectors = torch.cat(list(h[-self.directions :]), 1)
         return Encoding(batch, states.data.index_select(0, row), vectors=vectors)
+
+
+def packed(x: Tensor, sizes: Tensor) -> tuple[PackedSequence, Tensor]:
+    """Pack the rows of sequences for ``torch.nn.LSTM``.
+
+    This is ``torch.nn.utils.rnn.pack_sequence`` in one operation for all sequences, which a GPU
+    needs.
+
+    Arguments:
+        x: ``(N, s)``, the rows of one sequence after the other.
+        sizes: ``(T,)`` int64 on the CPU, the number of rows of each, at least 1.
+
+    Returns:
+        the packed sequences, and ``(N,)``, the packed row of each row of ``x``.
+    """
+    ordered, order = torch.sort(sizes, descending=True)
+    rank = torch.empty_like(order).index_copy(0, order, torch.arange(len(order)))
+    steps = torch.arange(int(ordered[0]))
+    batch_sizes = len(sizes) - torch.searchsorted(ordered.flip(0), steps, right=True)
+    row = starts(batch_sizes)[within(sizes)] + rank[owner(sizes)]
+    source = torch.empty_like(row).index_copy(0, row, torch.arange(len(row)))
+    order, rank, row, source = (each.to(x.device) for each in (order, rank, row, source))
+    return PackedSequence(x.index_select(0, source), batch_sizes, order, rank), row
 
 
 _WIDEN = 4  # the paper's feed-forward layer is 2048 wide, its model 512

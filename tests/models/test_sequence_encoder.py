@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pack_sequence
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, Forest
 from dgltrees.models import SequenceEncoder, TransformerEncoder, WordEmbedding
 from dgltrees.models.encoder import Encoder
-from dgltrees.models.sequence_encoder import sinusoids
+from dgltrees.models.sequence_encoder import packed, sinusoids
 from dgltrees.trees.builders import chains
 
 
@@ -34,6 +35,14 @@ def test_a_batch_equals_its_sentences(layers: int, bidirectional: bool) -> None:
         ends = [states[-1, :5], states[0, 5:]] if bidirectional else [states[-1]]
         assert_close(found[i], torch.cat(ends))
         assert_close(encoding.states[forest.offsets[i] : forest.offsets[i + 1]], states)
+
+
+@pytest.mark.parametrize("sizes", [[3, 1, 5], [2, 2, 2], [1], [4, 4, 1, 7, 4]])
+def test_sequences_are_packed_as_by_torch(sizes: list[int]) -> None:
+    x = torch.randn(sum(sizes), 3)
+    found, row = packed(x, torch.tensor(sizes))
+    assert_close(tuple(found), tuple(pack_sequence(x.split(sizes), False)), rtol=0, atol=0)
+    assert torch.equal(found.data[row], x)
 
 
 LENGTHS = [3, 1, 6]

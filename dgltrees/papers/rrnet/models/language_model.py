@@ -6,13 +6,12 @@ from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import NodeInput
-from dgltrees.models.sequence_encoder import SequenceEncoder
+from dgltrees.models.sequence_encoder import SequenceEncoder, packed
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
 from dgltrees.settings import Count, Fraction, NonNegative, checked
@@ -84,9 +83,9 @@ class LSTMStream(Encoder):
             states, (h, c) = self.lstm(table, window.start)
             h_tokens = states.transpose(0, 1).flatten(0, 1)
         else:
-            packed = pack_sequence(list(x.split_with_sizes(sizes)), enforce_sorted=False)
-            states, (h, c) = self.lstm(packed, window.start)
-            h_tokens = torch.cat(unpack_sequence(states))
+            tokens, row = packed(x, batch.sizes)
+            states, (h, c) = self.lstm(tokens, window.start)
+            h_tokens = states.data.index_select(0, row)
         return RRNetEncoding(batch, h_tokens, vectors=h[-1], final=(h.detach(), c.detach()))
 
 

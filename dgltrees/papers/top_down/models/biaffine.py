@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pad_packed_sequence
 
 from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
+from dgltrees.models.sequence_encoder import packed
 from dgltrees.papers.top_down.models.kbest_trees import kbest_arborescences, kbest_projective
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
@@ -168,8 +169,8 @@ class BiaffineParser(nn.Module):
             TreeError: the batch lacks a column that an input reads.
         """
         x = torch.cat([self._drop_rows(each(batch)) for each in self.inputs], 1)  # (N, m)
-        packed = pack_sequence(list(x.split_with_sizes(batch.sizes.tolist())), enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)  # (B, n + 1, 2c)
+        words, _ = packed(x, batch.sizes)
+        states, _ = pad_packed_sequence(self.lstm(words)[0], batch_first=True)  # (B, n + 1, 2c)
         views = [self._view(layer, states) for layer in self.views]
         arcs = self.arcs(views[0], views[1]).squeeze(3)
         sizes = batch.sizes - 1

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.sequence_encoder import packed
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.settings import Count, Fraction, Positive, checked
 from dgltrees.trees.batch import TreeBatch
@@ -143,10 +143,9 @@ class _SequenceModel(LanguageModel):
 
     def run(self, direction: int, x: Tensor, batch: TreeBatch) -> Tensor:
         """Return the state after each row of ``x``, ``(N, d)``, per sentence from zeros."""
-        sentences = list(x.split_with_sizes(batch.sizes.tolist()))
-        packed = pack_sequence(sentences, enforce_sorted=False)
-        states, _ = self.lstms[direction](packed)
-        return torch.cat(unpack_sequence(states))
+        words, row = packed(x, batch.sizes)
+        states: Tensor = self.lstms[direction](words)[0].data
+        return states.index_select(0, row)
 
 
 @checked
