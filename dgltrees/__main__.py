@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 
@@ -16,6 +17,8 @@ def main() -> int:
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:  # a program in the background may ignore the signal
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Large pages, where torch on Linux can have them, for the gradients of large vocabularies.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     from dgltrees.cli import main as run_command
 
     try:
