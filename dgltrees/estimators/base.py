@@ -153,8 +153,8 @@ class TreeEstimator(SavedEstimator):
         blend_weights_: with ``blend``, the weights of ``networks``, ``boosting`` and
             ``extra_trees``.
         history_: the metrics of each epoch.
-        result_: the metrics of the best epoch, with the final probabilities of classes, and those
-            of baselines without trees.
+        result_: the metrics of the epoch that is kept, with the final probabilities of classes, and
+            those of baselines without trees.
         n_features_in_: the number of input columns.
         feature_names_in_: the names of the input columns.
     """
@@ -238,11 +238,10 @@ class TreeEstimator(SavedEstimator):
                 :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
             y: their targets, one per tree or pair, or a row of several: numbers, or for a
                 classifier classes as numbers or strings; several labels are 0 and 1.
-            sample_weight: weights of the trees in the loss, which then determines the best epoch;
-                trees of weight 0 are left out.
+            sample_weight: weights of the trees in the loss, which with ``patience`` then determines
+                the best epoch; trees of weight 0 are left out.
             groups: the group of each tree, such as its template or file. Trees of one group are
-                together in a fold of ``ensemble``, or in the part that is held out for early
-                stopping.
+                together in a fold of ``ensemble``, or in the part that is held out for validation.
             validation: trees and targets that determine which epoch is kept, and with ``patience``
                 when to stop.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
