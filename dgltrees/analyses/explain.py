@@ -32,8 +32,6 @@ from dgltrees.trees.shared import SHARED
 
 _SHOWN_NODES = 60  # the repr draws smaller trees, and lists the strongest nodes of larger ones
 _STRONGEST = 10
-_ADDITIVE = ("node",)
-"""The columns of the explanation of an additive model, whose nodes contribute as a whole."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +54,7 @@ class Explanation:
             what each node contributes to the sum that is the prediction; the baseline is then 0.
         share: the weight of the network in the prediction of a blend, whose other models are not
             explained.
+        additive: whether the prediction is the sum of contributions of nodes.
     """
 
     examples: LabeledTrees
@@ -67,6 +66,7 @@ class Explanation:
     columns: NDArray[np.float64]
     _occlude: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
     share: float = 1.0
+    additive: bool = False
 
     @property
     def forest(self) -> Forest:
@@ -87,12 +87,24 @@ class Explanation:
         """
         return self._occlude(_below(self.forest))
 
+    @cached_property
+    def _labels(self) -> dict[str, list[str]]:
+        """The categorical columns by name, as texts."""
+        forest = self.forest
+        columns = {name: forest.columns[name] for name in forest.vocabs if name in forest.columns}
+        return {
+            name: decode_column(forest, name, column)
+            for name, column in columns.items()
+            if column.ndim == 1 and name != "target"
+        }
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Return a table with a row per node, for ``pandas.DataFrame(explanation.to_dict())``.
 
         Returns:
-            The columns by name, ``tree``, ``node``, ``parent``, the categorical columns, ``adds``
-            (the contribution of the node), and ``adds COLUMN`` of each column.
+            The columns by name, ``tree``, ``node``, ``parent``, the categorical columns (``node_``
+            for one that is called ``node``), ``adds`` (the contribution of the node), and ``adds
+            COLUMN`` of each column.
         """
         forest = self.forest
         rows = np.arange(forest.num_nodes)
@@ -101,9 +113,7 @@ class Explanation:
             "node": (rows - forest.offsets[forest.tree_of_node]).tolist(),
             "parent": forest.parent.tolist(),
         }
-        for name in forest.vocabs:
-            if name in forest.columns and forest.columns[name].ndim == 1 and name != "target":
-                table[name] = decode_column(forest, name, forest.columns[name])
+        table.update({f"{n}_" if n in (*table, "adds") else n: c for n, c in self._labels.items()})
         table["adds"] = self.nodes.tolist()
         for name, values in zip(self.column_names, self.columns.T):
             table[f"adds {name}"] = values.tolist()
@@ -138,7 +148,7 @@ class Explanation:
             by: see :meth:`draw`.
         """
         of = "" if self.node is None else f" of node {self.node}"
-        positive = self.column_names == _ADDITIVE and (self.nodes >= 0).all()  # of logarithms
+        positive = self.additive and (self.nodes >= 0).all()  # of logarithms
         lowers = "" if positive else "; a negative one lowers it"
         number = f"its contribution to the prediction{lowers}"
         if by == "subtrees":
@@ -149,7 +159,7 @@ class Explanation:
             f"; {self.baseline:.4g} if all nodes were empty; the nodes contribute about the "
             f"difference, {self.nodes.sum():+.4g}"
         )
-        if self.column_names == _ADDITIVE:
+        if self.additive:
             origin = ", the sum of the contributions of its nodes"
         part = ""
         if self.share < 1:
@@ -184,15 +194,14 @@ class Explanation:
         """The explanation as text; for a large tree, only its strongest nodes."""
         lines = [self.summary()]
         for name, values in zip(self.column_names, self.columns.T):
-            if values.any() and self.column_names != _ADDITIVE:
+            if values.any() and not self.additive:
                 lines.append(f"  {name}: {values.sum():+.3g}")
         if self.forest.num_nodes <= _SHOWN_NODES:
             return "\n".join([*lines, "", self.draw().text])
         table = self.to_dict()
-        names = [name for name in self.forest.vocabs if name in table]
         lines += ["", f"the strongest of {self.forest.num_nodes} nodes:"]
         for node in np.argsort(-np.abs(self.nodes), kind="stable")[:_STRONGEST].tolist():
-            label = " ".join(filter(None, (table[name][node] for name in names)))
+            label = " ".join(filter(None, (column[node] for column in self._labels.values())))
             lines.append(f"  {table['node'][node]} {label}  {self.nodes[node]:+.3g}")
         return "\n".join(lines)
 
@@ -286,10 +295,12 @@ def explain(
         return np.asarray(drops.double().cpu().numpy())
 
     head = model.head
+    additive = False
     if isinstance(head, NodeNumberTargets) and head.additive:
+        additive = True
         with torch.no_grad():
             values = head.contributions(model.vectors(batch))[:, index : index + 1]
-        columns, baseline = [*_ADDITIVE], torch.zeros_like(baseline)
+        columns, baseline = ["node"], torch.zeros_like(baseline)
     else:
         with compiled(False):  # compiling takes longer than the gradients of one example
             columns, values = integrated_gradients(model, copies, answer, steps=steps)
@@ -304,6 +315,7 @@ def explain(
         tuple(columns),
         table,
         occluded,
+        additive=additive,
     )
 
 

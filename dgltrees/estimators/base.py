@@ -146,7 +146,7 @@ class TreeEstimator(SavedEstimator):
         run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`; with
             ``ensemble``, all runs as one.
         members_: with ``ensemble``, the K fitted estimators.
-        folds_: with ``ensemble``, ``(n_trees,)``, the fold of each tree.
+        folds_: with ``ensemble``, ``(n_trees,)``, the fold of each tree; -1 if its weight is 0.
         out_of_fold_: with ``ensemble``, the prediction for each tree, or its probabilities, of the
             member that has not seen it.
         targets_: with ``ensemble``, the target of each tree, a number or the index of its class.
@@ -302,7 +302,8 @@ class TreeEstimator(SavedEstimator):
 
         The first call learns columns, categories and scales from its trees. Later calls, and those
         after :meth:`fit` or :meth:`load`, keep them. The learning rate is constant, no trees are
-        held out, and the optimizer starts anew in each call.
+        held out, and the optimizer starts anew in each call. Weights are relative to their mean in
+        the call.
 
         Arguments:
             X: the trees.

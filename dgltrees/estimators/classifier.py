@@ -148,7 +148,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             self.classes_ = values
             return
         before = self.classes_.tolist() if hasattr(self, "classes_") else []
-        by_name = {name_of(value): value for value in [*values.tolist(), *before]}
+        # the last value of a name counts: of the first call, or if training starts anew, of this one
+        known = [*values.tolist(), *before] if self.warm_start else [*before, *values.tolist()]
+        by_name = {name_of(value): value for value in known}
         self.classes_ = np.array([by_name.get(name, name) for name in names])
 
     def score(self, X: Trees, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -233,7 +235,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         names = [f"probability_{k}" for k in range(len(self.classes_))]
         p = np.stack([np.stack([each[name] for name in names], 1) for each in outputs], 1)
         errors = 1 - np.take_along_axis(self.out_of_fold_, self.targets_[:, None], 1)[:, 0]
-        known = ~np.isnan(errors)  # unknown after an interrupt
+        known = ~np.isnan(errors) & (self.folds_ >= 0)  # unknown after an interrupt
         return class_sets(p, errors[known], self.folds_[known], coverage)
 
     def _plain(self) -> dict[str, Any]:

@@ -283,7 +283,8 @@ def fit_members(
         )
     if estimator.blend:
         blend_members(members, folds, trees, learned, random)
-    estimator.members_, estimator.folds_ = members, folds
+    unweighted = np.asarray(given.get("sample_weight", np.ones(len(folds)))) == 0
+    estimator.members_, estimator.folds_ = members, np.where(unweighted, -1, folds)
     estimator.targets_ = settings.task.targets(learned)
     estimator.out_of_fold_ = _out_of_fold(members, folds, trees)
     _take_members(estimator, members, seed)

@@ -152,7 +152,8 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         bounds = []
         for k, y in enumerate(targets.T):
             held_out = self.out_of_fold_.reshape(targets.shape)[:, k]
-            known = ~np.isnan(y + held_out)  # unknown after an interrupt, or one of several targets
+            # unknown after an interrupt, or one of several targets
+            known = ~np.isnan(y + held_out) & (self.folds_ >= 0)
             y, held_out, folds = y[known], held_out[known], self.folds_[known]
             predictions = np.stack([each[f"prediction_{k}"] for each in outputs], 1)
             if logs:  # where 0 is half the smallest positive target, as in training

@@ -69,14 +69,12 @@ class ColumnTypes:
             self._kinds[name] = kind, line_of(first), cells[first]
         if self._kinds[name][0] == "names":
             return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
-        try:
-            return np.array(list(map(int, cells)), np.int64)
-        except (ValueError, OverflowError):
-            pass
-        try:
-            return np.array(list(map(float, cells)))
-        except ValueError:
-            numbers = list(map(_number, cells))
+        if _is_plain("".join(cells)):
+            with suppress(ValueError, OverflowError):
+                return np.array(list(map(int, cells)), np.int64)
+            with suppress(ValueError):
+                return np.array(list(map(float, cells)))
+        numbers = list(map(_number, cells))
         for i, number in enumerate(numbers):
             if number is None and cells[i] not in MISSING_CELLS:
                 raise self._conflict(name, line_of(i), shown(cells[i]))
@@ -243,9 +241,14 @@ def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:
 
 def _number(cell: str) -> float | None:
     try:
-        return float(cell)
+        return float(cell) if _is_plain(cell) else None
     except ValueError:
         return None
+
+
+def _is_plain(cell: str) -> bool:
+    """Return whether a text has neither digits of other scripts nor ``_``, as in Python's 1_000."""
+    return cell.isascii() and "_" not in cell
 
 
 def _kind(value: Any) -> str:
@@ -281,6 +284,11 @@ def as_node_columns(
     return arrays, vocabs
 
 
+def of_user(name: str) -> str:
+    """Return the name among the columns of examples of a column that a file calls ``name``."""
+    return "line_" if name == "line" else name
+
+
 def as_example_columns(
     columns: Mapping[str, FileColumn], lines: Sequence[int]
 ) -> dict[str, NDArray[Any]]:
@@ -297,5 +305,5 @@ def as_example_columns(
             arrays[name] = np.empty(len(column), object)
             arrays[name][:] = [None if each != each else each for each in column.tolist()]
         else:
-            arrays["line_" if name == "line" else name] = column
+            arrays[of_user(name)] = column
     return arrays

@@ -198,6 +198,11 @@ class Settings:
                 f"expected training.monitor to be {' or '.join(losses)} with training.schedule "
                 f"halve, got {self.monitor!r}"
             )
+        if self.training.schedule == "halve" and self.training.keep == "last":
+            raise ConfigError(
+                "expected training.keep to be best with training.schedule halve, which undoes an "
+                "epoch that is worse than the best, got 'last'"
+            )
 
     @property
     def is_fine_tuned(self) -> bool:

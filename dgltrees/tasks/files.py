@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dgltrees._files import PathLike, file_checksum
+from dgltrees._files import PathLike, checksum, file_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.tasks.settings import DataSettings, Files
@@ -72,13 +72,19 @@ def _matches(pattern: str) -> list[str]:
 def fingerprint(path: Path, files: Sequence[Path] | None = None) -> dict[str, Any]:
     """Return the name, the size in bytes and the SHA-256 of a file.
 
-    For a folder, or a file that is read together with others, size and hash are over all files.
+    For a file that is read together with others, and for a folder, size and hash are over all
+    files; of a folder also over their names, which may be labels.
 
     Arguments:
         path: the file or folder.
         files: the files to include; default: the file, or all files in the folder.
     """
-    if files is None:
-        files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    if files is not None or not path.is_dir():
+        files = [path] if files is None else files
+        sums = file_checksum(*files)
+    else:
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        lines = (f"{file_checksum(each)}  {each.relative_to(path).as_posix()}\n" for each in files)
+        sums = checksum(line.encode() for line in lines)
     size = sum(file.stat().st_size for file in files)
-    return {"name": path.name, "bytes": size, "sha256": file_checksum(*files)}
+    return {"name": path.name, "bytes": size, "sha256": sums}

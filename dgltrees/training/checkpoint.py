@@ -72,6 +72,7 @@ def save_checkpoint(
             "world": fabric.world_size,
             "optimizer": plain,
             "progress": dataclasses.asdict(progress),
+            "precision": fabric.strategy.precision.state_dict(),  # the scale of 16-mixed
         }
         named = {f"optimizer.{name}": tensor for name, tensor in tensors.items()}
         named.update({f"model.{name}": tensor for name, tensor in model.state_dict().items()})
@@ -131,6 +132,8 @@ def load_checkpoint(
     with checking(path):
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)
         progress = Progress(**about["progress"])
+        if about.get("precision"):  # empty if the run began where there is no 16-mixed
+            fabric.strategy.precision.load_state_dict(about["precision"])
     if fabric.is_global_zero:  # a kill may have come between the two files
         run.write_values(_READABLE, about)
     return progress

@@ -363,7 +363,7 @@ class Trainer:
         if schedule.after(loss):
             self._check_best()
             self.fabric.barrier()  # the first process has written the best weights by now
-            self.load_best()
+            self.load_best(calibrated=False)
         if schedule.halving:
             for group in self.plain_optimizer.param_groups:
                 group["lr"] /= 2
@@ -396,9 +396,17 @@ class Trainer:
         elif self.fabric.is_global_zero:
             self.run.save_weights(weights)
 
-    def load_best(self) -> None:
-        """Load the weights of the best epoch into the model."""
-        self.plain.load_state_dict(self._best if self.run is None else self.run.weights())
+    def load_best(self, *, calibrated: bool = True) -> None:
+        """Load the weights of the best epoch into the model.
+
+        Arguments:
+            calibrated: whether a temperature that was set after an earlier end is among them.
+        """
+        weights = {**(self._best if self.run is None else self.run.weights())}
+        if not calibrated:
+            state = self.plain.state_dict()
+            weights.update({n: v for n, v in state.items() if n.endswith(".temperature")})
+        self.plain.load_state_dict(weights)
 
     def _save(self) -> None:
         if self.run is not None:

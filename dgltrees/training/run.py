@@ -14,7 +14,7 @@ from torch.nn.modules.module import register_module_parameter_registration_hook
 from tqdm import tqdm
 
 import dgltrees
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, checksum
 from dgltrees.cells.aggregators.base import MAX_ENTRIES
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.errors import ConfigError, TreeError, called
@@ -169,7 +169,7 @@ def train(
     alone = fabric.world_size == 1 and fabric.device.type == "cuda" and not settings.task.stateful
     if alone and splits is None:  # those of an estimator have no command
         name_torchrun(torch.cuda.device_count())
-    files = _fingerprints(settings, splits)
+    files = _fingerprints(settings, splits, start)
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
@@ -208,7 +208,7 @@ def train_in_memory(
     """
     check_optimizer(settings.training)
     check_processes(settings.task)
-    fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
+    fabric, files = make_fabric(settings.training), _fingerprints(settings, splits, start)
     trainer, metadata, result = _train(
         settings, splits, fabric, None, files, bar, on_epoch, None, start
     )
@@ -220,11 +220,17 @@ def train_in_memory(
     return run, trainer.progress.history, result
 
 
-def _fingerprints(settings: Settings, splits: Splits | None) -> dict[str, list[dict[str, Any]]]:
+def _fingerprints(
+    settings: Settings, splits: Splits | None, start: Weights | None
+) -> dict[str, list[dict[str, Any]]]:
     """Return fingerprints of the data of a run, in files or in memory, which show changes."""
     files = {**fingerprints(settings), **encoder_fingerprint(settings)}
     if splits is not None:
-        files["train"] = [{"name": None, "sha256": splits.checksum()}]
+        sums = splits.checksum()
+        if start is not None:
+            parts = (each.cpu().reshape(-1).view(torch.uint8).numpy() for each in start.values())
+            sums = checksum([sums.encode(), *(part.tobytes() for part in parts)])
+        files["train"] = [{"name": None, "sha256": sums}]
     return files
 
 

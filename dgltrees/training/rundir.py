@@ -162,7 +162,8 @@ class RunDirectory:
             if old["sha256"] != new["sha256"]:
                 changed, cure = f"data file {new['name']} (data.{role}) has", "restore it"
                 if new["name"] is None:  # trees in memory
-                    changed, cure = f"the trees or targets (data.{role}) have", "use the same"
+                    changed = f"the trees, the targets (data.{role}) or the first weights have"
+                    cure = "use the same"
                 raise ConfigError(
                     f"{changed} changed since the run in {self.path} started: "
                     f"SHA-256 was {old['sha256'][:12]}…, is {new['sha256'][:12]}…; {cure} or "

@@ -247,7 +247,8 @@ class TrainedModel:
         """Return the parts of :meth:`stream`, each with its file."""
         from_files = not isinstance(self.task, CustomTreesTask)
         if isinstance(source, LabeledTrees) and (source.inputs or from_files):
-            return iter([(None, source)])  # which the run has read
+            self._check_encoding(source)
+            return iter([(None, source)])
         if isinstance(source, (LabeledTrees, Forest, TreePairs)) or is_records(source):
             return iter([(None, self.examples(cast(Trees, source), labeled=False))])
         task, data = self.task, self.settings.data
@@ -290,8 +291,31 @@ class TrainedModel:
         return gather(self.stream(source))
 
     def outputs(self, data: LabeledTrees) -> Columns:
-        """Return the model's output columns for all rows of ``data``; see ``Task.outputs``."""
+        """Return the model's output columns for all rows of ``data``; see ``Task.outputs``.
+
+        Raises:
+            ConfigError: another model has encoded the examples.
+        """
+        self._check_encoding(data)
         return run_model(self.model, self.task, data, self.fabric)
+
+    def _check_encoding(self, data: LabeledTrees) -> None:
+        """Raise ConfigError if examples have other ids or inputs than this model reads."""
+        others = [
+            f"names of {name!r}"
+            for name, names in {**data.forest.vocabs, "target": data.targets}.items()
+            if name in self.vocabularies
+            and names is not self.vocabularies[name]
+            and len(names)
+            and names.names != self.vocabularies[name].names
+        ]
+        if data.inputs and data.inputs != self.vocabularies.inputs:
+            others.append("input columns")
+        if others:
+            raise ConfigError(
+                f"expected examples that this model{self.place} has encoded, got those of another "
+                f"with other {' and '.join(others)}; pass the files or trees themselves"
+            )
 
     def test_examples(self, test: Files = None, dir: str | None = None) -> LabeledTrees:
         """Read the examples of test files, or the held-out test examples of the run.

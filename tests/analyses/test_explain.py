@@ -76,6 +76,15 @@ def test_tables_and_pictures(classifier: Any, tmp_path: Path) -> None:
         why.draw("Tabel")
 
 
+def test_columns_may_have_the_names_of_the_table() -> None:
+    trees = [{"node": "ab"[n % 2], "children": [{"node": "a"}]} for n in range(12)]
+    why = TreeRegressor(**QUICK).fit(trees, np.arange(12) % 2).explain(trees, 1)
+    table = why.to_dict()
+    assert (table["node"], table["node_"]) == ([0, 1], ["b", "a"])
+    assert "if all nodes were empty" in why.summary()
+    assert "sum of the contributions" not in why.text
+
+
 def test_a_large_tree_is_a_list_of_its_strongest_nodes(classifier: Any) -> None:
     root: dict[str, Any] = {"Node Type": "Seq Scan"}
     for _ in range(100):

@@ -140,6 +140,16 @@ def test_an_interval_of_logarithms_is_in_the_unit_of_each_target(
     assert (wider[..., 1] > found[..., 1]).all()
 
 
+def test_trees_of_weight_0_have_no_part_in_intervals() -> None:
+    trees = [{"x": float(n), "children": [{"x": 1.0}]} for n in range(60)]
+    y, weights = np.arange(60.0), np.ones(60)
+    y[::6], weights[::6] = 1e6, 0.0
+    model = TreeRegressor(ensemble=2, epochs=2, hidden_size=4, random_state=0)
+    interval = model.fit(trees, y, sample_weight=weights).predict_interval(trees, coverage=0.9)
+    assert (model.folds_[::6] == -1).all()
+    assert np.ptp(interval) < 1e4
+
+
 def test_a_set_has_the_classes_in_their_order(classifier: TreeClassifier, tmp_path: Path) -> None:
     p = np.stack([member.predict_proba(PLANS) for member in classifier.members_], 1)
     places = np.searchsorted(classifier.classes_, SPEED)

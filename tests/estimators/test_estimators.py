@@ -339,9 +339,13 @@ def test_a_folder_of_a_run_takes_no_other_trees_or_targets(tmp_path: Path) -> No
     )
     for trees, targets in ((X, SECONDS + 1), (X[1:], SECONDS[1:])):
         with pytest.raises(
-            ConfigError, match=r"the trees or targets .* have changed since the run"
+            ConfigError, match=r"the trees, the targets .* have changed since the run"
         ):
             TreeRegressor(**QUICK).fit(trees, targets, out=out)
+    model = TreeRegressor(**QUICK)
+    with pytest.raises(ConfigError, match="or the first weights have changed since the run"):
+        for _ in range(3):  # the first has no weights to start from
+            model.partial_fit(X, SECONDS, out=tmp_path / "passes")
 
 
 def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:

@@ -374,5 +374,7 @@ def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> No
     np.testing.assert_allclose(p.sum(1), 1, rtol=1e-12)
     assert model.explain(PLANS, 0, target=kind(10)).target == "10"
     if ensemble is None:
-        model.partial_fit(PLANS[: len(y)], y.astype({int: str, str: int}[kind]))
+        other = y.astype({int: str, str: int}[kind])
+        model.partial_fit(PLANS[: len(y)], other)
         np.testing.assert_array_equal(model.classes_, np.unique(y))
+        np.testing.assert_array_equal(model.fit(PLANS[: len(y)], other).classes_, np.unique(other))

@@ -128,6 +128,7 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"training": {"epochs": 1.5}}, r"training\.epochs to be an integer of at least 1"),
         ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, .*, which .*classify"),
         ({"training": {"schedule": "halve"}}, r"training\.monitor to be loss with .*schedule halv"),
+        ({"training": {"schedule": "halve", "monitor": "loss", "keep": "last"}}, "keep to be best"),
         ({"training": {"bucket_batches": 1, "bucket_by": "size"}}, r"no effect with .*batches 1"),
     ],
 )

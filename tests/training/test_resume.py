@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightning_fabric.plugins import Precision
 from safetensors.torch import load_file, save_file
 
 from dgltrees._files import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
+from dgltrees.models.targets import ClassTarget
 from dgltrees.settings.layers import Settings
 from dgltrees.training.files import write_tensors
-from dgltrees.training.loop import Trainer
+from dgltrees.training.loop import HalveOnPlateau, Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import load
@@ -74,6 +76,28 @@ def test_a_linear_learning_rate_goes_on_falling(
     train_killed(settings, tmp_path / "killed", after=8)
     train(settings, tmp_path / "killed")
     assert_same_runs(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_undone_epochs_have_no_temperature_of_an_earlier_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HalveOnPlateau, "after", lambda self, loss: True)  # undo every epoch
+    monkeypatch.setattr(ClassTarget, "fit_temperature", lambda self, *_: self.temperature.fill_(3))
+    loop = {"schedule": "halve", "monitor": "loss", "keep": "best", "lr": 1e-30}
+    train(_settings(**loop, epochs=1), tmp_path / "run")
+    train(_settings(**loop), tmp_path / "run")
+    train(_settings(**loop), tmp_path / "whole")
+    lines = [(tmp_path / name / "metrics.jsonl").read_text() for name in ("run", "whole")]
+    assert lines[0] == lines[1]
+
+
+def test_the_scale_of_16_mixed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[Any] = []
+    monkeypatch.setattr(Precision, "state_dict", lambda self: {"scale": 4.0})
+    monkeypatch.setattr(Precision, "load_state_dict", lambda self, state: loaded.append(state))
+    train(_settings(epochs=1), tmp_path / "run")
+    train(_settings(epochs=2), tmp_path / "run")
+    assert loaded == [{"scale": 4.0}]
 
 
 def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def _settings(**training: Any) -> Settings:
     return with_model(quick("classify", **loop), hidden_size=4)
 
 
-_HALVE = {"schedule": "halve", "monitor": "loss", "epochs": 2}
+_HALVE = {"schedule": "halve", "keep": "best", "monitor": "loss", "epochs": 2}
 
 
 def _files(folder: Path) -> dict[str, bytes]:

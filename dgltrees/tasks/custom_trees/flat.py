@@ -55,7 +55,8 @@ def flat_features(
     """
     forest = data.forest
     row_of_node = np.arange(forest.num_nodes) if nodes else owner(forest.sizes)
-    parts = [*_of_categories(forest, names, row_of_node), *_of_numbers(data, names, row_of_node)]
+    numbers = _of_numbers(data, names, row_of_node, by_type=not nodes)  # a node has one type
+    parts = [*_of_categories(forest, names, row_of_node), *numbers]
     for column in data.inputs:
         if column.kind == "text" and not column.named:
             vectors = np.asarray(forest.columns[column.name], np.float64)
@@ -89,7 +90,11 @@ def _of_categories(
 
 
 def _of_numbers(
-    data: LabeledTrees, names: Mapping[str, NDArray[np.int64]], row_of_node: NDArray[np.int64]
+    data: LabeledTrees,
+    names: Mapping[str, NDArray[np.int64]],
+    row_of_node: NDArray[np.int64],
+    *,
+    by_type: bool,
 ) -> Iterator[Part]:
     """Yield sums, means and maxima of numbers, over all nodes and over those of each type."""
     forest = data.forest
@@ -103,7 +108,7 @@ def _of_numbers(
     yield [f"log sum {name}" for name in columns], _signed_log(total)
     yield [f"log max {name}" for name in columns], _signed_log(largest)
     first = next((name for name in forest.vocabs if forest.columns[name].ndim == 1), None)
-    if first is None or len(row_of_node) == len(total):  # a row per node has one type
+    if first is None or not by_type:
         return
     place, types = _places(forest, first, names), _texts(forest, first, names)[:_MOST_TYPES]
     there = (place >= 0) & (place < len(types))

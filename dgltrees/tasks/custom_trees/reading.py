@@ -17,18 +17,20 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
+from dgltrees.formats.values import of_user
 from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
 from dgltrees.tasks.pretrained import pretrained_reader
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
-from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, has_value
+from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, has_value, name_of
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
+_OF_CELLS = ("nodes", "rows", "folder")  # formats of text cells
 _SHOWN = 20  # names of columns in an error
 _HARDLY = 0.01  # smallest probability that all of some trees lack a column
 
@@ -63,13 +65,42 @@ def stream_raw(
         _check_format(path, settings)
     read = {each.name for each in names.inputs} if isinstance(names, Schema) else set()
     any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
+    texts = _texts(names, settings) if isinstance(names, Schema) else []
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
+    if name in _OF_CELLS:
+        any_values += texts
     if any_values and "categorical_columns" in form.layout:
         settings = replace(
             settings, categorical_columns=(*settings.categorical_columns, *any_values)
         )
     return form.chunks(path, trees, settings)
+
+
+def _texts(schema: Schema, settings: CustomTreesData) -> list[str]:
+    """Return the columns with other names in training than numbers have.
+
+    A column of text cells is one of numbers if they all look like numbers, as ``01`` does.
+    """
+    of_column = {each.name: each.name for each in schema.inputs if each.named}
+    targets = target_names(settings)
+    if len(targets) == 1:
+        of_column[targets[0]] = "target"
+    texts = [each.name for each in schema.inputs if each.kind in ("text", SUBWORDS)]
+    return texts + [
+        column
+        for column, key in of_column.items()
+        if column not in texts and not all(map(_names_number, schema[key].names))
+    ]
+
+
+def _names_number(name: str) -> bool:
+    if name == UNKNOWN:
+        return True
+    try:
+        return name == name_of(float(name)) or name == str(int(name))
+    except ValueError:
+        return False
 
 
 def _check_format(path: PathLike, settings: CustomTreesData) -> None:
@@ -170,10 +201,12 @@ def input_examples(
             aside = _names_aside(settings)
             of_nodes = node_target(settings)
             inside = [
-                name for name in aside if nodes or name not in raw.columns or name == of_nodes
+                name
+                for name in aside
+                if nodes or of_user(name) not in raw.columns or name == of_nodes
             ]
             for name in settings.features or ():
-                if name in raw.columns and name not in raw.forest.columns:
+                if of_user(name) in raw.columns and name not in raw.forest.columns:
                     raise TreeError(
                         f"expected {called('data.features')} to name columns of nodes, got "
                         f"{name!r}, a column next to the trees; copy it into the root of each tree"
@@ -326,11 +359,12 @@ def target_values(
     """
     if nodes:
         return _node_values(raw.forest, name, slice(None))
-    if name not in raw.columns and any(name == each.name for each in inputs):
+    beside = raw.columns.get(of_user(name))
+    if beside is None and any(name == each.name for each in inputs):
         return None
-    if name not in raw.columns:
+    if beside is None:
         return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
-    values: NDArray[Any] = np.asarray(raw.columns[name])
+    values: NDArray[Any] = np.asarray(beside)
     if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
         return _names_of_ids(values, raw.targets)
     return values

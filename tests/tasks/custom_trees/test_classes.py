@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from dgltrees import Forest, LabeledTrees, Vocabulary
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.custom_trees.settings import ClassesData
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.run import train
 from dgltrees.training.trained import load
+from tests.training.samples import quick
 
 
 def _save(folder: Path, seed: int, names: list[str]) -> str:
@@ -102,3 +103,26 @@ def test_nodes_with_several_parents_have_no_targets_of_nodes() -> None:
     raw = LabeledTrees(Forest.from_objects([tree], share=True))
     with pytest.raises(TreeError, match="tree 0, node 2: expected trees for classify-nodes, got a"):
         CLASSIFY_NODES.examples(raw, ClassesData(target="y"), None)
+
+
+def _nodes(path: Path, codes: list[str]) -> str:
+    """A table of trees of two nodes with a code, whose class is the code too."""
+    nodes = [(t, k, code) for t, code in enumerate(codes) for k in ("0,", "1,0")]
+    rows = [f"{t},{k},{code},{code}" for t, k, code in nodes]
+    path.write_text("\n".join(["tree,id,parent,code,class", *rows]))
+    return str(path)
+
+
+def test_names_of_training_are_names_where_all_look_like_numbers(tmp_path: Path) -> None:
+    names = ["A1", "1", "01", "1_0"]
+    data = {"train": _nodes(tmp_path / "a.csv", names * 4), "target": "class"}
+    train(quick("classify", data, epochs=1), tmp_path / "run")
+    run = load(tmp_path / "run")
+    for codes in (names, ["01", "1", "01"], ["1_0"]):
+        read = run.read(_nodes(tmp_path / "b.csv", codes))
+        assert run.vocabularies["code"].decode(read.forest.columns["code"][::2]) == codes
+        assert read.targets.decode(read.columns["target"]) == codes
+    other = {**data, "train": _nodes(tmp_path / "c.csv", names[::-1] * 4)}
+    train(quick("classify", other, epochs=1), tmp_path / "other")
+    with pytest.raises(ConfigError, match="those of another with other names of 'code'"):
+        load(tmp_path / "other").report(run.read(tmp_path / "a.csv"))

@@ -132,6 +132,12 @@ def test_it_is_a_transformer_of_scikit_learn() -> None:
     assert not [name for name in flat.get_feature_names_out() if "new" in name]
 
 
+def test_a_tree_of_one_node_has_the_features_of_all() -> None:
+    flat = FlatFeatures().fit(TREES * 4)
+    trees = [TREES[0], {"op": "scan", "rows": 3.0}]
+    np.testing.assert_array_equal(flat.transform(trees)[1:], flat.transform(trees[1:]))
+
+
 def test_an_empty_key_is_a_column() -> None:
     trees = [{"": n % 3, "x": n, "Plans": [{"": 1}]} for n in range(6)]
     for features in (None, ["", "x"], {"": "number"}):

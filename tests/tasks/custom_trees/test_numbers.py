@@ -42,6 +42,19 @@ def without(record: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in names}
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_target_may_be_called_line(tmp_path: Path, *, inside: bool) -> None:
+    records = [
+        {"plan": {**r["plan"], "line": 7.0 * i}} if inside else {"plan": r["plan"], "line": 7.0 * i}
+        for i, r in enumerate(PLANS)
+    ]
+    path = write(tmp_path / "plans.jsonl", records)
+    train(settings("regress", path, target="line"), tmp_path / "run")
+    read = load(tmp_path / "run").read(path)
+    assert "line" not in {each.name for each in read.inputs}
+    np.testing.assert_array_equal(np.ravel(read.columns["target"]), 7.0 * np.arange(len(PLANS)))
+
+
 @pytest.mark.parametrize(
     ("preset", "target", "keys"),
     [
