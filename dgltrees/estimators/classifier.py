@@ -148,7 +148,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             self.classes_ = values
             return
         before = self.classes_.tolist() if hasattr(self, "classes_") else []
-        # the last value of a name counts: of the first call, or if training starts anew, of this one
+        # the last value of a name counts: of the first call, or of this one if training starts anew
         known = [*values.tolist(), *before] if self.warm_start else [*before, *values.tolist()]
         by_name = {name_of(value): value for value in known}
         self.classes_ = np.array([by_name.get(name, name) for name in names])
