@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,15 +87,20 @@ def select_trees(
 
 
 def decode_column(
-    forest: Forest, column: str, ids: NDArray[Any], number_prefix: str = ""
+    forest: Forest,
+    column: str,
+    ids: NDArray[Any],
+    number_prefix: str = "",
+    max_length: int = 40,
 ) -> list[str]:
     """Convert entries of a column to text.
 
     Arguments:
         forest: its vocabulary ``column``, if it has one, gives the names of ids.
         column: a name.
-        ids: ``(k,)`` ids, numbers or strings; an id below 0, NaN and None become the empty string.
+        ids: ``(k,)`` ids, numbers or strings; the id -1, NaN and None become the empty string.
         number_prefix: a prefix of ids that have no vocabulary.
+        max_length: the length to which texts are cut.
 
     Raises:
         TreeError: an id is outside the vocabulary.
@@ -102,17 +108,17 @@ def decode_column(
     if ids.dtype.kind == "f":
         return ["" if np.isnan(number) else format_number(number) for number in ids]
     if ids.dtype.kind not in "biu":
-        return ["" if text is None else printable(str(text)) for text in ids.tolist()]
+        return ["" if text is None else printable(str(text), max_length) for text in ids.tolist()]
     vocab = forest.vocabs.get(column)
     if vocab is None:
-        return [f"{number_prefix}{i}" if i >= 0 else "" for i in ids.tolist()]
+        return [f"{number_prefix}{i}" if i != -1 else "" for i in ids.tolist()]
     if len(ids) and ids.max() >= len(vocab):
         raise TreeError(
             f"expected ids of {column!r} below {len(vocab)}, the size of their vocabulary, "
             f"got {ids.max()}"
         )
     names = vocab.names
-    return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
+    return [printable(names[i], max_length) if i >= 0 else "" for i in ids.tolist()]
 
 
 def label_parts(
@@ -201,16 +207,20 @@ def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
 
 
 def class_texts(forest: Forest, nodes: Ints, name: str, classes: Any | None) -> list[str]:
-    """Return the argument ``name``, classes per node or per tree (then at its root), as text."""
+    """Return the argument ``name``, classes per node or per tree (then at its root), as text.
+
+    Texts are whole, so that different classes are different.
+    """
     if classes is None:
         return [""] * len(nodes)
     array = as_array(classes)
     if array.shape == (forest.num_nodes,):
-        return decode_column(forest, "target", array[nodes])
+        return decode_column(forest, "target", array[nodes], max_length=sys.maxsize)
     if array.shape != (len(forest),):
         raise TreeError(
             f"expected {name} to have one entry for each of the {forest.num_nodes} nodes or the "
             f"{len(forest)} trees, got shape {tuple(array.shape)}; for class scores pass the argmax"
         )
-    texts = decode_column(forest, "target", array[forest.tree_of_node[nodes]])
+    classes = array[forest.tree_of_node[nodes]]
+    texts = decode_column(forest, "target", classes, max_length=sys.maxsize)
     return [text if root else "" for text, root in zip(texts, forest.parent[nodes] < 0)]

@@ -33,6 +33,7 @@ from dgltrees.draw.labels import (
 )
 from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
+from dgltrees.draw.strings import printable
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.graphs import from_dgl
 from dgltrees.trees.forest import Forest, counted
@@ -252,6 +253,7 @@ def forest_html(forest: Forest) -> str:
 
 
 def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
+    predicted, expected = printable(predicted), printable(expected)
     if correct is None:
         return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
     return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"

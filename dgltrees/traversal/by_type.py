@@ -22,7 +22,7 @@ from dgltrees.traversal.functions import (
 from dgltrees.traversal.levels import NO_MAIL, Part, Update, Work, joined, run_work
 from dgltrees.traversal.plan import Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, States, gathered
-from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
+from dgltrees.traversal.views import Edges, Fields, Mailbox, Name, Nodes
 
 Cross = Callable[[list[Tensor]], Tensor]
 
@@ -36,9 +36,9 @@ CROSS_REDUCERS: dict[str, Cross] = {
 
 
 class OfType(NamedTuple):
-    """The name of an edge type, its functions, and the fields of its edges."""
+    """The name of an edge type, or what returns it, its functions, and the fields of its edges."""
 
-    name: tuple[str, str, str]
+    name: Name | Callable[[], Name]
     message: Message
     reduce: Reduce
     edata: Data

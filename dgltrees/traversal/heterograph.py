@@ -19,15 +19,13 @@ from dgltrees.traversal.order import topological_levels, tree_in_errors
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import Wrapped
 from dgltrees.traversal.states import Data, check_shape
-from dgltrees.traversal.views import Nodes
+from dgltrees.traversal.views import Name, Nodes
 from dgltrees.traversal.ways import Traversal, general_states
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import Ints, owner, within
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
-
-Name = tuple[str, str, str]
 
 
 def run_heterograph(
@@ -104,8 +102,16 @@ def _compiled(
         return None
     mail, out, send = reduce.msg_field, reduce.out_field, message_function(message)
     edata = {name: torch.cat([each[name] for each in columns]) for name in columns[0]}
-    of_type = OfType(graph.canonical_etypes[0], send, reduce_function(reduce), edata)
+    reads: list[Name] = []  # of the name of a type, by the message
+
+    def name() -> Name:
+        reads.append(graph.canonical_etypes[0])
+        return reads[0]
+
+    of_type = OfType(name, send, reduce_function(reduce), edata)
     like, fields = no_messages(of_type, dict(graph.ndata))[mail], dict(graph.ndata)
+    if reads:  # it may depend on the type
+        return None
     fields[out] = like.new_zeros(batch.num_nodes, *like.shape[1:])  # of nodes without messages
 
     def total(nodes: Nodes) -> dict[str, Tensor]:

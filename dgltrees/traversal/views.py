@@ -9,6 +9,8 @@ from torch import Tensor
 
 from dgltrees.errors import ConfigError
 
+Name = tuple[str, str, str]
+"""The types of the sources, of the edges and of the destinations, as in DGL."""
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
 
@@ -114,10 +116,9 @@ class Edges:
         data: the fields of the edges, each ``(E, ...)``.
         slotted: whether the traversal puts the messages into slots. If not, a cell with slots
             adds their positions to the messages.
-        canonical_etype: the type of the edges.
     """
 
-    __slots__ = ("_ends", "canonical_etype", "data", "dst", "slotted", "src")
+    __slots__ = ("_ends", "_name", "data", "dst", "slotted", "src")
 
     def __init__(
         self,
@@ -126,10 +127,15 @@ class Edges:
         data: Mapping[str, Tensor],
         ends: tuple[Tensor, Tensor, Tensor],
         slotted: bool = False,
-        name: tuple[str, str, str] = ("_N", "_E", "_N"),
+        name: Name | Callable[[], Name] = ("_N", "_E", "_N"),
     ) -> None:
         self.src, self.dst, self.data, self._ends = src, dst, data, ends
-        self.slotted, self.canonical_etype = slotted, name
+        self.slotted, self._name = slotted, name
+
+    @property
+    def canonical_etype(self) -> Name:
+        """The type of the edges."""
+        return self._name() if callable(self._name) else self._name
 
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the source nodes, destination nodes and ids of the edges, each ``(E,)``."""

@@ -357,8 +357,10 @@ class TreeBatch:
         if tensors and all(tensor.device == torch.device(device) for tensor in tensors):
             return self
 
+        ahead = torch.device(device).type != "cpu"  # on the CPU they could be read too early
+
         def move(data: Mapping[str, Tensor]) -> dict[str, Tensor]:
-            return {name: tensor.to(device, non_blocking=True) for name, tensor in data.items()}
+            return {name: tensor.to(device, non_blocking=ahead) for name, tensor in data.items()}
 
         batch = self._like(move(self.ndata), move(self.edata))
         for originals, moved in ((self.ndata, batch.ndata), (self.edata, batch.edata)):

@@ -477,6 +477,13 @@ class Forest:
             >>> batch.sizes, batch.src, batch.dst
             (tensor([2, 3]), tensor([1, 3, 4]), tensor([0, 2, 2]))
         """
+        return self._batch(ids)
+
+    def _batch(self, ids: ArrayLike | None, etype: str | None = None) -> TreeBatch:
+        """Return a batch, see :meth:`batch`, with ``edata["etype"]`` of a column of the children.
+
+        An edge to another parent of a shared child has the value of the leaf that stands for it.
+        """
         chosen = np.arange(len(self)) if ids is None else chosen_ids(ids, len(self))
         rows, offsets = self._rows(chosen)
         # Depths and order are computed once for the forest, then read by every batch.
@@ -486,6 +493,9 @@ class Forest:
         if not self._in_order:
             src = src[np.lexsort((pos[src], parent[src]))]
         dst, pos, is_tree = parent.take(src), pos.take(src), True
+        edata = {"pos": _tensor("pos", pos)}
+        if etype is not None:
+            edata["etype"] = _tensor(etype, self.columns[etype][rows[src]])
         if SHARED in self.columns:
             target = shared_children(self.columns[SHARED][rows], src, dst, offsets, chosen)
             kept = target == np.arange(len(target))  # all but the references
@@ -502,7 +512,7 @@ class Forest:
                 for name, column in self.columns.items()
                 if name != SHARED
             },
-            edata={"pos": _tensor("pos", pos)},
+            edata=edata,
             depth=depth if is_tree else None,
         )
 
@@ -612,14 +622,13 @@ class Forest:
 
 def typed_batch(forest: Forest, ids: ArrayLike | None, etype: str | None) -> TreeBatch:
     """Return the batch whose edge types are named by a column, see :meth:`Forest.heterograph`."""
-    batch = forest.batch(ids)
+    if etype is not None and etype not in forest.vocabs:
+        raise ConfigError(
+            f"expected a column with a vocabulary as etype, one of {list(forest.vocabs)}, "
+            f"got {etype!r}"
+        )
+    batch = forest._batch(ids, etype)
     if etype is not None:
-        if etype not in forest.vocabs:
-            raise ConfigError(
-                f"expected a column with a vocabulary as etype, one of {list(forest.vocabs)}, "
-                f"got {etype!r}"
-            )
-        batch.edata["etype"] = batch.ndata[etype][batch.src]
         batch.etype_names = tuple(forest.vocabs[etype].names)
     return batch
 

@@ -234,7 +234,11 @@ def _kinds(
     columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
 ) -> dict[str, Contents]:
     return {
-        name: "names" if name in vocabs else "texts" if column.dtype == object else column.shape[1:]
+        name: "names"
+        if name in vocabs
+        else "texts"
+        if column.dtype.kind in "OUS"
+        else column.shape[1:]
         for name, column in columns.items()
     }
 

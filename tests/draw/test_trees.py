@@ -151,6 +151,13 @@ def test_values_and_predictions() -> None:
     )
 
 
+def test_classes_that_begin_alike_are_different() -> None:
+    names = [f"{'org.apache.calcite.adapter.enumerable.'}{rest}" for rest in ("HashJoin", "Hash")]
+    vocabs = {"target": Vocabulary(names)}
+    drawing = draw(listops(), 0, vocabs=vocabs, predictions=[0, 0], targets=[1, 1])
+    assert drawing.text.startswith("MAX  ✗ org.apache.calcite")
+
+
 def test_positions_are_shown_where_a_child_is_missing() -> None:
     forest = Forest.build([-1, 0, 0, 1, 1], pos=[0, 0, 1, 0, 2])
     assert draw(forest).text == "0\n├─ 1\n│  ├─0─ 3\n│  └─2─ 4\n└─ 2"

@@ -278,6 +278,23 @@ class Summing(torch.nn.Module):
         return {"h": torch.tanh(nodes.data["x"] + self.u(nodes.data["s"]))}
 
 
+def test_a_message_may_depend_on_the_name_of_the_type() -> None:
+    def message(edges: Any) -> dict[str, Tensor]:
+        return {"m": edges.src["h"] * (2.0 if edges.canonical_etype[1] == "B" else 1.0)}
+
+    rng, cell, found = np.random.default_rng(0), Summing(), []
+    src = np.arange(1, 60)
+    graph = typed((60, src, rng.integers(0, src)), rng)
+    for options in ({}, {"compile": False}):
+        x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D).requires_grad_()
+        with graph.local_scope(), compiling():
+            graph.ndata.update(x=x, h=torch.zeros_like(x))
+            functions = {name: (message, fn.sum("m", "s")) for name in "ABC"}
+            prop_nodes_topo(graph, functions, "sum", apply_node_func=cell.update, **options)
+            found.append(dict(graph.ndata))
+    torch.testing.assert_close(found[0], found[1])
+
+
 @pytest.mark.skipif(not available(), reason="no numba")
 def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
     rng, cell = np.random.default_rng(0), Summing()

@@ -133,3 +133,6 @@ def test_what_cannot_be_paired() -> None:
     numbers = Forest.from_objects([{"n": 1}], columns=["n"])
     with pytest.raises(TreeError, match="column 'n' to hold names, as in first, got numbers in se"):
         TreePairs(forest_of("a"), numbers).examples()
+    texts = Forest.build([-1], columns={"n": np.array(["a"])})
+    with pytest.raises(TreeError, match="column 'n' to hold texts, as in first, got numbers in s"):
+        TreePairs(texts, numbers).examples()

@@ -132,7 +132,8 @@ class ClassesTask(CustomTreesTask):
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per example, see :meth:`Task.predictions`.
 
-        With several targets it has ``prediction`` and ``probability`` by the name of each.
+        With several targets it has ``prediction`` and ``probability`` by the name of each, and so
+        the predictions of ``nodes``.
         """
         if len(data.target_names) == 1:
             yield from super().predictions(data, outputs)
@@ -142,6 +143,12 @@ class ClassesTask(CustomTreesTask):
             for k, name in enumerate(data.target_names):
                 probability = float(outputs[f"probability_{k}"][row])
                 line[name] = {"prediction": probability > 0.5, "probability": probability}
+            if self.nodes:
+                start, stop = data.forest.offsets[example : example + 2]
+                line["nodes"] = {
+                    name: (outputs[f"probability_{k}"][start:stop] > 0.5).tolist()
+                    for k, name in enumerate(data.target_names)
+                }
             yield line
 
     def majority(self, data: LabeledTrees) -> dict[str, int]:

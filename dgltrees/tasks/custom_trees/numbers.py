@@ -124,8 +124,9 @@ class NumbersTask(CustomTreesTask):
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per example: the ``prediction``, or one by the name of each target.
 
-        If rows are nodes, ``nodes`` has the predictions of all nodes, and ``prediction`` is that of
-        the root. Predictions are in the unit of the target.
+        If rows are nodes, ``nodes`` has the predictions of all nodes, by the name of each target if
+        there are several, and ``prediction`` is that of the root. Predictions are in the unit of
+        the target.
         """
         names = data.target_names
         keys = ["prediction"] if len(names) == 1 else list(names)
@@ -135,7 +136,8 @@ class NumbersTask(CustomTreesTask):
                 line[key] = float(outputs[f"prediction_{k}"][row])
             if self.nodes:
                 start, stop = data.forest.offsets[example : example + 2]
-                line["nodes"] = outputs["prediction_0"][start:stop].tolist()
+                every = [outputs[f"prediction_{k}"][start:stop].tolist() for k in range(len(keys))]
+                line["nodes"] = every[0] if len(names) == 1 else dict(zip(keys, every))
             yield line
 
     def majority(self, data: LabeledTrees) -> dict[str, Any]:

@@ -233,6 +233,8 @@ def to_pyg(
     batch = typed_batch(forest, [tree], etype)
     index = torch.stack([batch.src, batch.dst])
     if not hetero:
+        if "pos" in batch.ndata:
+            raise TreeError("expected no node column 'pos', the name of positions; rename it")
         data = Data(edge_index=index, num_nodes=batch.num_nodes, **batch.ndata)
         data.pos = batch.edata["pos"]
         return data

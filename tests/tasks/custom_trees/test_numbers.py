@@ -64,6 +64,11 @@ def test_a_target_may_be_called_line(tmp_path: Path, *, inside: bool) -> None:
         ("classify", ["deep", "wide"], {"example", "deep", "wide"}),
         ("classify-nodes", "Node Type", {"example", "prediction", "probability", "nodes"}),
         ("regress-nodes", "Plan Rows", {"example", "prediction", "nodes"}),
+        (
+            "regress-nodes",
+            ["Plan Rows", "Plan Width"],
+            {"example", "Plan Rows", "Plan Width", "nodes"},
+        ),
     ],
 )
 def test_a_run_predicts_trees_that_have_no_target(
@@ -80,6 +85,8 @@ def test_a_run_predicts_trees_that_have_no_target(
     lines = list(run.predict([bare]))
     assert len(lines) == len(PLANS)
     assert all(set(line) == keys for line in lines)
+    if preset == "regress-nodes" and not isinstance(target, str):
+        assert lines[0]["nodes"][target[1]][0] == lines[0][target[1]]
     columns = ["Node Type", "Table", "Plan Rows", "Plan Width"]
     forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
     assert [*run.predict(forest)] == lines

@@ -161,6 +161,8 @@ def test_names_of_edges() -> None:
     assert named.vocabs["etype"].names == ["nsubj", "det", "root"]
     assert named.columns["etype"].tolist() == [-1, 1, 0]
     assert named.pos.tolist() == [0, 0, 1]
+    with pytest.raises(TreeError, match="no node column 'pos', the name of positions; rename it"):
+        to_pyg(Forest.build([-1], columns={"pos": np.array([3])}))
 
 
 def without_gaps(forest: Forest) -> Forest:

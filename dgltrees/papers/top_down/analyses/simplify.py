@@ -130,10 +130,11 @@ def simplify_sentences(
     hard = {name: word for name, word in names.items() if word in known and word not in simple}
     embeddings = model.output.detach().float().cpu()
     nearest = _nearest(known, list(hard.values()), simple, embeddings, number, min_cosine)
-    candidates = {
-        int(vocab.encode([name])[0]): vocab.encode([_cased(word, name) for word in words]).tolist()
-        for name, words in zip(hard, nearest)
-    }
+    candidates = {}
+    for name, words in zip(hard, nearest):
+        cased = [_cased(word, name) for word in words]  # which the model may not know
+        chosen = [each for each in cased if (each.lower() if settings.lower else each) in known]
+        candidates[int(vocab.encode([name])[0])] = vocab.encode(chosen).tolist()
     whole = file.with_columns(file.columns, {**file.vocabs, "word": vocab})
     score_name = "log_prob" if model.start is None else "joint_log_prob"
 
