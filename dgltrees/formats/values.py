@@ -247,7 +247,7 @@ def _number(cell: str) -> float | None:
 
 
 def _is_plain(cell: str) -> bool:
-    """Return whether a text has neither digits of other scripts nor ``_``, as in Python's 1_000."""
+    """Return whether a string has neither digits of other scripts nor ``_``, as Python's 1_000."""
     return cell.isascii() and "_" not in cell
 
 
