@@ -208,7 +208,7 @@ def train_in_memory(
     """
     check_optimizer(settings.training)
     check_processes(settings.task)
-    fabric, files = make_fabric(settings.training), _fingerprints(settings, splits, start)
+    fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
     trainer, metadata, result = _train(
         settings, splits, fabric, None, files, bar, on_epoch, None, start
     )
@@ -221,7 +221,7 @@ def train_in_memory(
 
 
 def _fingerprints(
-    settings: Settings, splits: Splits | None, start: Weights | None
+    settings: Settings, splits: Splits | None, start: Weights | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     """Return fingerprints of the data of a run, in files or in memory, which show changes."""
     files = {**fingerprints(settings), **encoder_fingerprint(settings)}

@@ -65,11 +65,10 @@ def stream_raw(
         _check_format(path, settings)
     read = {each.name for each in names.inputs} if isinstance(names, Schema) else set()
     any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
-    texts = _texts(names, settings) if isinstance(names, Schema) else []
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
-    if name in _OF_CELLS:
-        any_values += texts
+    if name in _OF_CELLS and isinstance(names, Schema):
+        any_values += _texts(names, settings)
     if any_values and "categorical_columns" in form.layout:
         settings = replace(
             settings, categorical_columns=(*settings.categorical_columns, *any_values)
