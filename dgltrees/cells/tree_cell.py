@@ -126,9 +126,12 @@ class TreeCell(BaseCell):
         """Return the aggregators of all gates, in the order of the pre-activations."""
 
     def paper_parameter_count(self) -> int | None:
-        """Return the number of parameters of the map of one gate, as the paper counts them."""
+        """Return the number of parameters of the map of one gate, as the paper counts them.
+
+        The paper does not count those of a label that is a mode of the tensor: then it is None.
+        """
         f = self.aggregators[0]
-        return f.paper_parameter_count(f.L, f.c, f.r)
+        return None if f.label == "mode" else f.paper_parameter_count(f.L, f.c, f.r)
 
     def make_aggregator(self, gates: int) -> Aggregator:
         """Construct an aggregator for this number of gates."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -54,6 +56,37 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
             line=number,
         )
     return filled, mask
+
+
+def vectors_of_words(
+    paths: Sequence[PathLike], vocab: Vocabulary, vectors: Tensor, *, others: str
+) -> Tensor:
+    """Read the vectors of a vocabulary's words from several files.
+
+    A warning counts the words in none of them.
+
+    Arguments:
+        paths: the files, each with a word of the vocabulary; the last one with a word counts.
+        vocab, vectors: see :func:`read_word_vectors`.
+        others: what ``vectors`` are, for the warning.
+
+    Returns:
+        The vectors, ``(V, s)``.
+
+    Raises:
+        TreeError: see :func:`read_word_vectors`.
+    """
+    has_vector = torch.tensor([name == vocab.unknown for name in vocab.names])
+    for path in paths:
+        vectors, in_file = read_word_vectors(path, vocab, vectors)
+        has_vector |= in_file
+    if not has_vector.all():
+        warnings.warn(
+            f"{', '.join(map(str, paths))}: no vectors for {int((~has_vector).sum())} of "
+            f"{len(vocab) - 1} words; theirs are {others}",
+            stacklevel=3,
+        )
+    return vectors
 
 
 def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, list[str]]:

@@ -242,7 +242,7 @@ def split_examples(
         train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
     )
     least = settings.min_freq if isinstance(settings, WordSettings) else 1
-    parts = _without_rare(parts, least)
+    parts = _without_rare(task, parts, least)
     task.extend_vocabularies(parts.train, settings, files)
     names = parts.train.schema
     for vocabulary in names.values():
@@ -256,7 +256,7 @@ def _whole(groups: NDArray[np.int64], count: int) -> int:
     return int(offsets[np.searchsorted(offsets, min(count, len(groups)))])
 
 
-def _without_rare(splits: Splits, least: int) -> Splits:
+def _without_rare(task: Task, splits: Splits, least: int) -> Splits:
     """Replace names with less than ``least`` occurrences in ``train`` by the unknown name.
 
     Only columns whose vocabulary has an unknown name and is new are changed.
@@ -266,7 +266,7 @@ def _without_rare(splits: Splits, least: int) -> Splits:
     for column, vocab in forest.vocabs.items():
         if vocab.unknown is None or vocab.frozen:  # frozen: of a model whose training continues
             continue
-        counts = forest.name_counts(column)
+        counts = task.name_counts(splits.train, column)
         names = [n for n, c in zip(vocab.names, counts) if c >= least and n != vocab.unknown]
         vocabs[column] = Vocabulary([vocab.unknown, *names], unknown=vocab.unknown, frozen=True)
         renumber[column] = vocabs[column].encode(vocab.names)

@@ -478,6 +478,11 @@ class TrainedModel:
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[NDArray[np.float32]]:
         """Yield the rows of :meth:`encode` in parts, in bounded memory."""
+        if self.task.stateful:
+            raise ConfigError(
+                f"expected a model of separate trees or sentences{self.place}, got one of the task "
+                f"{self.task.name}, which reads running text"
+            )
         return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
 
     def _encode(self, data: LabeledTrees) -> NDArray[np.float32]:

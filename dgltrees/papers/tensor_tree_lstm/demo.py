@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.plots import has_matplotlib, learning_curve
+from dgltrees.errors import ConfigError
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.settings.catalog import load_preset
 from dgltrees.tasks.task import ACCURACY
@@ -39,11 +41,18 @@ def run_demo(out: Path) -> dict[str, float]:
 
     Returns:
         the accuracy on the held-out trees of each model, and of the majority class.
+
+    Raises:
+        ConfigError: the folder contains other ListOps data.
     """
     print(f"ListOps: {TRAIN:,} training and {TEST:,} held-out trees, seed {SEED}", flush=True)
     data = out / "listops"
-    if not (data / "manifest.json").exists():
+    sizes = {"train": TRAIN, "valid": 0, "test": TEST, "seed": SEED}
+    manifest = data / "manifest.json"
+    if not manifest.exists():
         make_listops(data, train=TRAIN, valid=0, test=TEST, seed=SEED)
+    elif not sizes.items() <= json.loads(manifest.read_text())["settings"].items():
+        raise ConfigError(f"expected the demonstration's data in {data}, got others; change --out")
     lines, results = [], {}
     for name, preset in PRESETS.items():
         settings = load_preset(preset).replace("data", dir=str(out), test=None)

@@ -106,3 +106,9 @@ def test_count_parameters_of_tai() -> None:
     assert count_parameters(child_sum) == ParameterCount(paper=4, total=24 + 12 + 4 + 8)
     nary = make_cell("nary", input_size=3, hidden_size=2, max_children=2)
     assert count_parameters(nary) == ParameterCount(paper=8, total=24 + 40 + 8)
+
+
+def test_a_label_that_is_a_mode_is_not_in_the_tables() -> None:
+    sizes = {"input_size": 3, "hidden_size": 4, "max_children": 2}
+    cell = make_cell("lstm", **sizes, aggregator="full", label="mode")
+    assert count_parameters(cell)["paper"] is None

@@ -169,13 +169,14 @@ class _Climb:
 
 def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
     """Return the weight of each node in its root's vector, ``(N, Q)``."""
-    weight = torch.ones_like(alpha[:, :, 0])
+    weight = torch.zeros_like(alpha[:, :, 0])
+    weight[batch.roots] = 1.0
     level = levels_of(batch)[batch.dst.numpy()]
     for of_level in range(int(level.max(initial=-1)), -1, -1):
         edge = torch.from_numpy(np.flatnonzero(level == of_level))
         child, parent = (e[edge].to(alpha.device) for e in (batch.src, batch.dst))
         slot = 1 + batch.edata["pos"][edge].to(alpha.device)
-        weight[child] = weight[parent] * alpha[parent, :, slot]
+        weight.index_add_(0, child, weight[parent] * alpha[parent, :, slot])
     return weight * alpha[:, :, 0]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +13,7 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Input
-from dgltrees.models.word_vectors import read_word_vectors
+from dgltrees.models.word_vectors import vectors_of_words
 from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
@@ -115,17 +113,8 @@ class SentenceTask(ReaderTask):
                     "learn the vectors with model.fixed_words false"
                 )
             return
-        vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)
-        has_vector = torch.tensor([name == vocab.unknown for name in vocab.names])
-        for path in paths:
-            vectors, in_file = read_word_vectors(path, vocab, vectors)
-            has_vector |= in_file
-        if not has_vector.all():
-            warnings.warn(
-                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~has_vector).sum())} of "
-                f"{len(vocab) - 1} words; theirs are zero",
-                stacklevel=2,
-            )
+        zeros = torch.zeros_like(words)
+        vectors = vectors_of_words(paths, data.forest.vocabs["word"], zeros, others="zero")
         with torch.no_grad():
             words.copy_(vectors)
 

@@ -268,8 +268,8 @@ class NTIQuestionSettings(NTISettings):
     """Neural Tree Indexers over a question and an answer."""
 
     score: Literal["mlp", "dot", "map"] = "mlp"
-    """Scoring function of the attention from the answer's nodes to the question: an MLP (mlp),
-    the scalar product (dot), or a bilinear map."""
+    """Scoring function of the attention from the answer to the question's nodes: an MLP (mlp), the
+    scalar product (dot), or a bilinear map."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.order import over_subtrees
-from dgltrees.trees.segments import starts, within
+from dgltrees.trees.segments import offsets_of, starts, within
 from dgltrees.trees.words import UNKNOWN, recode
 
 
@@ -164,10 +164,10 @@ def _read_phrases(
         mask = target >= 0 if labeled else forest.parent < 0
         if settings.supervise == "root":
             mask &= forest.parent < 0
-        sentences = _phrases(forest, np.flatnonzero(mask))
-        sentences = _cut(sentences, first + forest.tree_of_node[mask], rules, path)
-        classes = _CLASSES[settings.binary]
-        yield LabeledTrees(sentences, {"target": target[mask].astype(np.int64)}, targets=classes)
+        sentence = first + forest.tree_of_node[mask]
+        sentences = _cut(_phrases(forest, np.flatnonzero(mask)), sentence, rules, path)
+        columns = {"target": target[mask].astype(np.int64), SENTENCE: sentence}
+        yield LabeledTrees(sentences, columns, targets=_CLASSES[settings.binary])
         first += len(forest)
 
 
@@ -241,7 +241,27 @@ def _brackets(path: PathLike) -> _Sentences:
             yield 0, names[ids[ids >= 0]].tolist()
 
 
-SST_PHRASES = SentenceTask(
+SENTENCE = "sentence"
+"""The column with the number of a phrase's sentence in its file."""
+
+
+@dataclass(frozen=True)
+class PhrasesTask(SentenceTask):
+    """Task whose training examples are phrases, which overlap within a sentence."""
+
+    def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
+        """Return the sentence of each phrase, ``(E,)``, numbered from 0 over all files."""
+        return offsets_of(np.diff(data.columns[SENTENCE]) != 0)
+
+    def name_counts(self, data: LabeledTrees, column: str) -> NDArray[np.int64]:
+        """Count the sentences with each word, since phrases repeat words."""
+        forest = data.forest
+        names = len(forest.vocabs[column])
+        each = self.groups(data)[forest.tree_of_node] * names + forest.columns[column]
+        return np.bincount(np.unique(each) % names, minlength=names)
+
+
+SST_PHRASES = PhrasesTask(
     "sst-phrases",
     PhraseSettings,
     SentenceModel,

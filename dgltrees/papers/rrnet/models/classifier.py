@@ -25,7 +25,8 @@ class PolicyClassifier(Classifier):
     """A classifier over an encoder with a policy.
 
     Jacob et al. (2018), section 2: the policy learns from the reward of the prediction, all other
-    parameters from the likelihood of the target.
+    parameters from the likelihood of the target; those below the policy from both, unless the
+    policy detaches its input.
 
     Arguments:
         encoder: a recurrent-recursive network with a policy.

@@ -371,7 +371,9 @@ class RRNetEncoder(Encoder):
         if not recorded or (self.policy is not None and not supervised):
             return Steps(torch.zeros(batch.num_nodes, dtype=torch.long), batch.sizes)
         if self.policy is not None:
-            mask = supervised_tokens(batch, self.input.column, self.supervised_fraction)
+            # vectors of a pretrained encoder come with the words
+            column = "word" if "word" in batch.ndata else self.input.column
+            mask = supervised_tokens(batch, column, self.supervised_fraction)
             unknown = int(Operation.START) if self.consume == "step" else -1
             columns = [column.where(mask, unknown) for column in columns]
         if self.consume == "step":

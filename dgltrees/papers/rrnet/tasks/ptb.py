@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.papers.rrnet.data.running_text import stream_running_text, stream_running_trees
@@ -32,8 +33,9 @@ from dgltrees.trees import Forest, LabeledTrees, TreeBatch
 from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.segments import within
 
-STREAMS = 10
-"""The number of streams in evaluation; each starts without context."""
+STREAMS, LEAST = 10, 1000
+"""The number of streams in evaluation, and the least number of words of each, so that short texts
+have fewer. Every stream starts without context."""
 
 _LAST = {"length": 30, "depth": 10, "merges": 4}
 """The last value of each breakdown of the perplexity, which includes all higher ones."""
@@ -86,13 +88,13 @@ class StreamTask(ReaderTask):
         return WindowSampler(words, streams=batch_size, window=settings.window)
 
     def evaluation_batches(self, data: LabeledTrees, max_nodes: int) -> list[NDArray[np.int64]]:
-        """Return the windows of a few streams of the text.
+        """Return the windows of up to ten streams of the text, each of at least 1,000 words.
 
         Raises:
             TreeError: the text has only one word.
         """
         words = len(self.targets(data))
-        streams = min(STREAMS, max(1, words // 2))
+        streams = min(STREAMS, max(1, words // LEAST))
         return WindowSampler(words, streams=streams, window=max(1, max_nodes // streams)).batches()
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
@@ -137,11 +139,12 @@ class StreamTask(ReaderTask):
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Yield for each line ``example``, its ``log_prob`` given earlier lines, and ``words``.
 
-        If a file is read in parts, each part begins without context.
+        ``log_prob`` includes the end of the line, ``words`` does not. If a file is read in parts,
+        each part begins without context; so does each of the streams that evaluate a long part.
         """
         losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
         for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
-            yield {"example": example, "log_prob": round(-loss, 6), "words": size}
+            yield {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
 
 
 def _perplexity(loss: float) -> float:
@@ -168,17 +171,27 @@ def _breakdowns(forest: Forest, losses: NDArray[np.float64]) -> dict[str, dict[s
 def _read(
     path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[LabeledTrees]:
-    is_trees = format_by_suffix(path) == "mrg"
-    parts = (stream_running_trees if is_trees else stream_running_text)(path, trees, vocabs=vocabs)
-    # training and evaluation read streams from many places of a text; prediction reads in order
+    form = format_by_suffix(path)
+    if form not in (None, "text", "mrg"):
+        raise TreeError(f"expected lines of words or trees in brackets, got {form}", file=path)
+    parts = (stream_running_trees if form == "mrg" else stream_running_text)(
+        path, trees, vocabs=vocabs
+    )
+    # training and evaluation read streams from many places of a text; prediction reads in parts
     return iter([gather(parts)]) if labeled else parts
+
+
+def _read_brackets(
+    path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[LabeledTrees]:
+    return stream_running_trees(path, trees, vocabs=vocabs)
 
 
 PTB = StreamTask(
     "ptb",
     StreamSettings,
     StreamModel,
-    {"text": _read, "mrg": _read},
+    {"text": _read, "mrg": _read_brackets},
     nodes=True,
     max_children=1,
     metrics=(PERPLEXITY, LOSS),

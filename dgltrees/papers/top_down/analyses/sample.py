@@ -207,7 +207,7 @@ def _title(comment: dict[str, object]) -> str:
 
 
 def _has_heads(run: TrainedModel) -> bool:
-    """Return whether the model was trained on CoNLL-U, the only format with labels."""
+    """Return whether the model was trained on dependency trees."""
     files = run.settings.data.train or []
     names = [files] if isinstance(files, str) else files
     return LABEL in run.vocabularies or any(name.endswith(".conllu") for name in names)

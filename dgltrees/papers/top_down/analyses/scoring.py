@@ -160,9 +160,16 @@ def check(run: TrainedModel, parser: TrainedModel | None = None, ngram: bool = F
     """Check that a language model over trees has a parser, or an n-gram model is used instead.
 
     Raises:
-        ConfigError: the model is over trees and there is no parser, or a run has another task.
+        ConfigError: the model is over trees and there is no parser, or over words and there is one;
+            or a run has another task.
     """
-    if not isinstance(language_model(run), TreeLM) or ngram:
+    over_trees = isinstance(language_model(run), TreeLM)
+    if parser is not None and not over_trees:
+        raise ConfigError(
+            f"expected no --parser for the language model at {run.directory.path}, which reads "
+            "only words; remove it"
+        )
+    if not over_trees or ngram:
         return
     if parser is None:
         raise ConfigError(
@@ -205,15 +212,15 @@ def candidate_scores(
     Arguments:
         run: a trained language model.
         questions: the questions.
-        parser: a trained parser, for models over trees; models over sequences need none.
+        parser: a trained parser, for models over trees only.
         ngram: a model of :func:`train_ngram`, which scores the sentences instead, without a parser.
 
     Raises:
-        ConfigError: the model is over trees and there is no parser, or a run has another task.
+        ConfigError: see :func:`check`.
     """
     check(run, parser, ngram is not None)
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
-    if parser is not None and isinstance(language_model(run), TreeLM):
+    if parser is not None:
         forest = parse(parser, forest).forest
     known, shape = _known_words(run, forest), (len(questions), len(_LETTERS))
     is_unknown = known.columns["word"] == run.vocabularies["word"].encode([UNKNOWN])[0]

@@ -100,7 +100,7 @@ def _groups(analyses: Iterable[Sentence], error: LineError) -> Iterator[list[Sen
             )
         if sentence_id is not None:
             ids.add(sentence_id)
-        else:
+        if sentence_id is None or "analysis" in analysis.comments:
             _check_number(analysis, 1, error)
         if group:
             yield group
@@ -111,8 +111,12 @@ def _groups(analyses: Iterable[Sentence], error: LineError) -> Iterator[list[Sen
 def _continues(analysis: Sentence, group: Sequence[Sentence], error: LineError) -> bool:
     """Return whether an analysis is of the same sentence as the group before it."""
     sentence_id, previous = (one.comments.get("sent_id") for one in (analysis, group[0]))
-    if sentence_id is not None or previous is not None or analysis.comments.get("analysis") == "1":
-        return sentence_id is not None and sentence_id == previous
+    number = analysis.comments.get("analysis")
+    if sentence_id is not None or previous is not None or number == "1":
+        if sentence_id is None or sentence_id != previous:
+            return False
+        if number is None:
+            return True
     _check_number(analysis, len(group) + 1, error)
     return True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
-from dgltrees.models.word_vectors import read_word_vectors
+from dgltrees.models.word_vectors import vectors_of_words
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.language_model import (
     NCE,
@@ -198,11 +198,17 @@ class LanguageModelTask(Task):
             # One START per word, and one STOP more per sentence, for the root.
             symbols = [words, words + len(data)][: 2 * objective.stops]
             objective.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
-        weight = objective.model.embed.weight
-        for path in data_files(settings, "vectors"):
-            vectors, _ = read_word_vectors(path, vocab, weight.detach())
+        paths = data_files(settings, "vectors")
+        if paths:
+            weight = objective.model.embed.weight
+            vectors = vectors_of_words(paths, vocab, weight.detach(), others="random")
             with torch.no_grad():
                 weight.copy_(vectors)
+
+    def separate_losses(self, model: Options) -> bool:
+        """Return whether training has other terms than words, or noise instead of the softmax."""
+        terms = ("labels", "stops", "end")
+        return model["objective"] == "nce" or any(bool(model.get(name)) for name in terms)
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """Return the loss of every node's word, and of its label if any, ``(N,)``.
@@ -306,6 +312,8 @@ def _label_report(data: LabeledTrees, outputs: Columns) -> dict[str, float]:
 def _read(
     path: PathLike, settings: TreeLMSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[LabeledTrees]:
+    if vocabs and vocabs["word"].frozen:  # only training leaves out long sentences
+        settings = replace(settings, max_words=None)
     for forest in stream_trees(path, settings, vocabs, trees):
         yield LabeledTrees(generation_forest(forest))
 

@@ -69,6 +69,13 @@ def test_equals_the_equations(shape: str, way: str, score: str, mask_pads: bool)
         assert found.weights[t].sum().item() == pytest.approx(QUERIES)
 
 
+def test_weights_of_tree_attention_are_one_where_subtrees_overlap() -> None:
+    torch.manual_seed(0)
+    encoder = nti(SIZE, leaves="identity", branching=3, stride=2)
+    found = make("tree")(torch.randn(3, QUERIES, SIZE), encoder.encode(sentences([5, 7, 1], SIZE)))
+    assert_close(found.weights.sum(2), torch.ones(3, QUERIES))
+
+
 def gradients(h: Tensor, look: torch.nn.Module, queries: Tensor) -> tuple[Tensor, ...]:
     inputs = [queries, *look.parameters()]
     return torch.autograd.grad(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dgltrees.settings.tasks import get_task
-from dgltrees.tasks.splits import load_examples
+from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
 from dgltrees.training.trained import load
 from tests.training.samples import SAMPLES, quick
@@ -36,3 +36,15 @@ def test_binary_sentiment_has_no_neutral_class(tmp_path: Path) -> None:
     assert data.columns["target"].tolist() == [1, 0]
     assert data.forest.columns["target"].tolist() == [1, -1, 1, 0, 0, -1]
     assert data.targets.names == ["negative", "positive"]
+
+
+def test_phrases_of_a_sentence_stay_together_and_count_its_words_once(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("(3 (2 a) (4 (2 b) (2 c)))\n(1 (2 a) (1 d))\n(1 (2 a) (0 b))\n")
+    task = get_task("sst-phrases")
+    (train, _) = load_splits(task, task.data(train=str(path), valid=str(path), min_freq=2)).all
+    assert train.forest.vocabs["word"].names == ["<unk>", "a", "b"]  # d is in two phrases
+    train, valid = load_splits(task, task.data(train=str(path), valid_fraction=0.1)).all
+    assert len(train) + len(valid) == 5 + 3 + 3
+    assert len(set(valid.columns["sentence"])) == 1
+    assert not set(train.columns["sentence"]) & set(valid.columns["sentence"])

@@ -15,8 +15,9 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.papers.rrnet.data.windows import WindowSampler
+from dgltrees.papers.rrnet.tasks import ptb
 from dgltrees.papers.rrnet.tasks.ptb import PTB
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
@@ -81,7 +82,7 @@ def test_every_word_is_predicted_once_in_evaluation_whatever_the_windows(path: P
     assert report["perplexity"] == pytest.approx(math.exp(loss.mean()))
     assert 0 <= report["merges"] <= report["splits"] + 0.1 <= 1.1
     lines = list(PTB.predictions(data, outputs))
-    assert sum(line["words"] for line in lines) == report["words"]
+    assert sum(line["words"] + 1 for line in lines) == report["words"]  # and the end
     total = sum(line["log_prob"] for line in lines)
     assert total == pytest.approx(-loss.sum(), rel=1e-6)
 
@@ -98,10 +99,31 @@ def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> N
         predicted = [line for d in parts for line in PTB.predictions(d, run(model, PTB, d))]
         assert len(predicted) == lines
         whole = PTB.read(file, PTB.data(), data.schema)
-        assert [line["words"] for line in predicted] == whole.forest.sizes.tolist()
+        assert [line["words"] + 1 for line in predicted] == whole.forest.sizes.tolist()
 
 
-def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path: Path) -> None:
+def test_a_short_text_is_predicted_in_order(path: Path) -> None:
+    """Every word after all words before it, as a single stream of torch's LSTM reads them."""
+    data = _read(path)
+    model = _model(data, encoder="lstm")
+    assert len(data.forest.sizes) > 10
+    words = torch.from_numpy(PTB.targets(data))
+    states, _ = model.encoder.lstm(model.output[torch.roll(words, 1)][:, None])
+    nll = F.cross_entropy(states[:, 0] @ model.output.t(), words, reduction="none")
+    found = run(model, PTB, data)["loss"]
+    np.testing.assert_allclose(found, nll.detach().numpy(), rtol=1e-5)
+
+
+def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
+    for name in ("a.conllu", "a.jsonl.gz"):
+        with pytest.raises(TreeError, match="or trees in brackets, got (conllu|jsonl)"):
+            PTB.read(tmp_path / name, PTB.data())
+
+
+def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ptb, "LEAST", 2)
     data = _read(path)
     model = _model(data, encoder="lstm")
     outputs = run(model, PTB, data, max_nodes=30)
@@ -243,8 +265,10 @@ def test_a_run_is_evaluated_and_predicts(tmp_path: Path) -> None:
     assert {**again, name: 0} == pytest.approx({**once, name: 0})
     lines = list(run.predict([valid]))
     assert len(lines) == again["examples"] == 30
-    total = sum(line["log_prob"] for line in lines) / sum(line["words"] for line in lines)
+    total = sum(line["log_prob"] for line in lines) / sum(line["words"] + 1 for line in lines)
     assert -total == pytest.approx(again["loss"], abs=1e-6)
+    with pytest.raises(ConfigError, match="separate trees .* which reads running text"):
+        run.encode([valid])
 
 
 def test_texts_that_are_too_short_are_refused(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ def test_each_candidate_is_a_sentence_of_its_own(
     parser: TrainedModel, tree_lm: TrainedModel, sequence_lm: TrainedModel
 ) -> None:
     for model in (tree_lm, sequence_lm):
-        scores = candidate_scores(model, QUESTIONS, parser).log_probs
+        of_trees = parser if model is tree_lm else None
+        scores = candidate_scores(model, QUESTIONS, of_trees).log_probs
         assert scores.shape == (2, 5)
         for row, question in zip(scores, QUESTIONS):
             for score, text in zip(row, question.sentences):
@@ -38,8 +39,12 @@ def test_each_candidate_is_a_sentence_of_its_own(
                 np.testing.assert_allclose(score, log_probs(model, alone.forest)[0], rtol=1e-4)
 
 
-def test_a_sequence_model_needs_no_parser(tree_lm: TrainedModel, sequence_lm: TrainedModel) -> None:
+def test_trees_need_a_parser_and_sequences_none(
+    parser: TrainedModel, tree_lm: TrainedModel, sequence_lm: TrainedModel
+) -> None:
     assert np.isfinite(candidate_scores(sequence_lm, QUESTIONS).log_probs).all()
+    with pytest.raises(ConfigError, match="no --parser for the language model at .* only words"):
+        candidate_scores(sequence_lm, QUESTIONS, parser)
     with pytest.raises(ConfigError, match=r"missing a parser for the language model"):
         candidate_scores(tree_lm, QUESTIONS)
 

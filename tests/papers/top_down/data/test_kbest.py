@@ -75,3 +75,8 @@ def test_a_number_that_is_skipped_is_an_error(tmp_path: Path) -> None:
     text = BY_NUMBER + analysis("a b", [0, 1], analysis=3)
     with pytest.raises(TreeError, match=r":15: .* '# analysis = 2', got # analysis = 3"):
         read_kbest(write(tmp_path, text))
+    for numbers, got in ((2, 1), 2), ((1, 3), 3):
+        text = "".join(analysis("a b", [0, 1], sent_id="x", analysis=each) for each in numbers)
+        number = numbers.index(got) + 1
+        with pytest.raises(TreeError, match=f"'# analysis = {number}', got .* {got}"):
+            read_kbest(write(tmp_path, text))

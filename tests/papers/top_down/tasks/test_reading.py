@@ -29,7 +29,10 @@ def test_words_are_read_as_the_settings_say() -> None:
     assert len(names) < len(plain.forest.vocabs["word"])
     assert (plain.forest.columns["etype"] == plain.forest.pos).all()
     with pytest.warns(UserWarning, match="left out 3 of 5 sentences"):
-        assert len(TREE_LM.read(SENTENCES, TREE_LM.data(max_words=8), None)) < len(plain)
+        short = TREE_LM.read(SENTENCES, TREE_LM.data(max_words=8), None)
+    assert len(short) == 2
+    short.schema["word"].freeze()  # as in evaluation and prediction, which leave out none
+    assert len(TREE_LM.read(SENTENCES, TREE_LM.data(max_words=8), short.schema)) == len(plain) == 5
 
 
 def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:

@@ -188,7 +188,8 @@ def test_noise_is_by_the_words_of_the_training_examples() -> None:
 def test_word_vectors_are_where_the_words_begin(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2 3 4\nnever-seen 5 6 7 8\n", encoding="utf-8")
-    prepared = prepare(tree_lm_settings(data={"vectors": str(path)}))
+    with pytest.warns(UserWarning, match=r"no vectors for \d+ of \d+ words; .* random"):
+        prepared = prepare(tree_lm_settings(data={"vectors": str(path)}))
     row = int(prepared.splits.train.schema["word"].encode(["the"])[0])
     assert prepared.model.model.embed.weight[row].tolist() == [1, 2, 3, 4]
 
