@@ -111,8 +111,6 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
         if name in names:
-            if module == "dgltrees.traversal":
-                importlib.import_module("dgltrees.cells")  # registers the compiled ways
             return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'dgltrees' has no attribute {name!r}")
 

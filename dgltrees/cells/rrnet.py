@@ -158,11 +158,11 @@ class RRNetCell(BaseCell):
         if merge == "two_layers":
             self.V_2 = nn.Parameter(torch.empty(d, d))
             self.b_2 = nn.Parameter(torch.empty(d))
-        self.reset_parameters()
-        if layer_norm:
-            self.gain = nn.Parameter(torch.ones(4, 5, d))  # the four gates and the memory
-            self.shift = nn.Parameter(torch.zeros(4, 5, d))
         self.layer_norm = layer_norm
+        if layer_norm:
+            self.gain = nn.Parameter(torch.empty(4, 5, d))  # the four gates and the memory
+            self.shift = nn.Parameter(torch.empty(4, 5, d))
+        self.reset_parameters()
 
     @property
     def state_fields(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -170,14 +170,19 @@ class RRNetCell(BaseCell):
         return ("h", "c", "down", "down_c") if self.pushes_memory else ("h", "c", "down")
 
     def reset_parameters(self) -> None:
-        """Initialise all parameters from U(-1 / sqrt(d), 1 / sqrt(d)), like ``torch.nn.LSTM``.
+        """Initialise parameters from U(-1 / sqrt(d), 1 / sqrt(d)), like ``torch.nn.LSTM``.
 
-        With ``merge_init="average"``, V_1 is then moved to the average; see :class:`RRNetCell`.
+        Gains of layer normalisation begin at one, and shifts at zero. With
+        ``merge_init="average"``, V_1 is then moved to the average; see :class:`RRNetCell`.
         """
         bound = 1.0 / math.sqrt(self.hidden_size)
         with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.uniform_(-bound, bound)
+            for name, parameter in self.named_parameters():
+                if name not in ("gain", "shift"):
+                    parameter.uniform_(-bound, bound)
+            if self.layer_norm:
+                self.gain.fill_(1.0)
+                self.shift.zero_()
             if self.merge != "average" and self.merge_init == "average":
                 half = 0.5 * torch.eye(self.hidden_size)
                 self.V_1.mul_(0.2).add_(torch.cat([half, half]).to(self.V_1))

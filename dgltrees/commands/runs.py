@@ -100,10 +100,11 @@ def _load(run: str) -> Any:
     directory = RunDirectory(run)
     if (directory / "run.json").exists() or not (directory / ESTIMATOR).exists():
         return load(run)
-    from dgltrees import TreeClassifier, TreeRegressor  # scikit-learn, which runs do not need
+    from dgltrees import estimators  # scikit-learn, which runs do not need
 
-    kind = directory.values(ESTIMATOR)["class"]
-    return (TreeClassifier if kind == "TreeClassifier" else TreeRegressor).load(run).run_
+    kind = str(directory.values(ESTIMATOR)["class"])
+    known = kind in estimators.__all__ and hasattr(getattr(estimators, kind), "load")
+    return getattr(estimators, kind if known else "TreeRegressor").load(run).run_
 
 
 def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str | None]:

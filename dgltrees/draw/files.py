@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.draw.arcs import draw_arcs
+from dgltrees.draw.labels import decode_column
 from dgltrees.draw.layout import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
@@ -101,10 +103,12 @@ def draw_examples(
     """
     numbers = list(range(len(examples))) if numbers is None else numbers
     targets = examples.columns.get("target")
+    vocabs = {"target": examples.targets} if len(examples.targets) else {}
     titles = [f"tree {number}" for number in numbers]
     if examples.arity > 1:
-        classes = [] if targets is None else examples.targets.decode(targets.tolist())
-        notes = [f" (target {name})" for name in classes] or [""] * len(numbers)
+        named = replace(examples.forest, vocabs=vocabs)
+        shown = [] if targets is None else decode_column(named, "target", np.asarray(targets))
+        notes = [f" (target {text})" if text else "" for text in shown] or [""] * len(numbers)
         titles = [
             f"example {number}, tree {side}{note}"
             for number, note in zip(numbers, notes)
@@ -117,7 +121,7 @@ def draw_examples(
         examples.forest,
         targets=targets,
         titles=titles,
-        vocabs={"target": examples.targets} if len(examples.targets) else {},
+        vocabs=vocabs,
         positions=positions,
         svg_limit=svg_limit,
     )

@@ -7,6 +7,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import tee
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,12 +29,13 @@ from dgltrees.estimators.blend import (
 from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import gather
 from dgltrees.settings.layers import Settings
+from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.custom_trees.leaks import WARNING as LEAKS
 from dgltrees.tasks.custom_trees.reading import stream_raw
 from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.splits import named_task
-from dgltrees.tasks.task import Columns, Task
+from dgltrees.tasks.task import Columns
 from dgltrees.training.trained import Paths, prediction_lines
 from dgltrees.trees import LabeledTrees
 
@@ -54,7 +57,7 @@ class Ensemble:
     def __init__(self, members: Sequence[Any], seed: int) -> None:
         self.members, first = members, members[0].run_
         self.settings = first.settings.replace("training", seed=seed)
-        self.task: Task = first.task
+        self.task: CustomTreesTask = first.task
         self.vocabularies, self.metadata = first.vocabularies, first.metadata
         reported: set[str] = set()  # one warning of new trees for all members
         for member in members:
@@ -105,9 +108,14 @@ class Ensemble:
         def parts() -> Iterator[tuple[PathLike, list[LabeledTrees]]]:
             for path in self.files(source):
                 options = {"file_format": file_format, "labeled": False, "trees": batch}
+                encoded = (self.examples(raw, labeled=False) for raw in self._raw(path, **options))
+                of_members = [
+                    self.task.whole_parts(map(itemgetter(k), each), path)
+                    for k, each in enumerate(tee(encoded, len(self.members)))
+                ]
                 with named_task(self.task, path):
-                    for raw in self._raw(path, **options):
-                        yield path, self.examples(raw, labeled=False)
+                    for parts in zip(*of_members):
+                        yield path, [*parts]
 
         return prediction_lines(self, parts())
 

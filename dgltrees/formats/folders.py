@@ -155,8 +155,10 @@ class _Labels:
                     f"that of {LABELS}",
                     file=file,
                 )
-            missing = None if column.dtype == object else np.nan
-            columns[key] = _repeat(missing if row is None else column[row], len(part), column.dtype)
+            texts = column.dtype == object
+            value = column[row] if row is not None else None if texts else np.nan
+            dtype = column.dtype if texts or row is not None else np.float64
+            columns[key] = _repeat(value, len(part), dtype)
         return replace(part, columns=columns)
 
 

@@ -172,7 +172,7 @@ def write_jsonl(
     Raises:
         TreeError: the numbers of paths and of trees per example differ; examples have columns other
             than ``line``, but the layout has no path; or a column has the name of the key of the
-            children.
+            children or of the trees.
 
     Example:
         >>> from pathlib import Path
@@ -196,6 +196,11 @@ def write_jsonl(
         raise TreeError(
             f"expected only trees, got the example columns {', '.join(beside)}; name a key for "
             "the trees next to them, such as RecordLayout(tree_path='tree')"
+        )
+    if taken := [path[0] for path in paths if path[0] in beside]:
+        raise TreeError(
+            f"expected {taken[0]!r} only for the tree, got an example column of this name; give "
+            "the layout another path for the trees"
         )
     children = layout.children_key or CHILDREN
     if children in forest.columns:

@@ -14,7 +14,12 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import lists_in_rows
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.tables import Batch, Table
-from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
+from dgltrees.formats.values import (
+    MISSING_CELLS,
+    as_example_columns,
+    as_node_columns,
+    is_plain,
+)
 from dgltrees.trees.builders.tables import parents_of_ids
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
@@ -266,7 +271,9 @@ def _is_missing(cells: NDArray[Any]) -> Bools:
 
 
 def _ids(cells: NDArray[Any]) -> Ints | None:
-    """Convert cells to integers; None if one is not an integer."""
+    """Convert cells to integers; None if one is not an integer, such as the text 1_2."""
+    if not is_plain("".join(cell for cell in cells.tolist() if isinstance(cell, str))):
+        return None
     if cells.dtype.kind != "f":  # whose fractions int() would cut off
         with suppress(ValueError, OverflowError, TypeError):
             return np.array(list(map(int, cells.tolist())), np.int64)

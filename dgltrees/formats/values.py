@@ -69,7 +69,7 @@ class ColumnTypes:
             self._kinds[name] = kind, line_of(first), cells[first]
         if self._kinds[name][0] == "names":
             return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
-        if _is_plain("".join(cells)):
+        if is_plain("".join(cells)):
             with suppress(ValueError, OverflowError):
                 return np.array(list(map(int, cells)), np.int64)
             with suppress(ValueError):
@@ -241,12 +241,12 @@ def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:
 
 def _number(cell: str) -> float | None:
     try:
-        return float(cell) if _is_plain(cell) else None
+        return float(cell) if is_plain(cell) else None
     except ValueError:
         return None
 
 
-def _is_plain(cell: str) -> bool:
+def is_plain(cell: str) -> bool:
     """Return whether a string has neither digits of other scripts nor ``_``, as Python's 1_000."""
     return cell.isascii() and "_" not in cell
 

@@ -85,7 +85,7 @@ def flag_metrics(
             p = probabilities[rows, k]
             both = np.stack([1 - p, p], 1)
             reports.append(class_metrics(targets[rows, k], (p > 0.5).astype(np.int64), both))
-    names = list(reports[0]) if reports else []
+    names = dict.fromkeys(name for each in reports for name in each)
     return {
         name: float(np.mean([each[name] for each in reports if name in each])) for name in names
     }

@@ -67,7 +67,8 @@ class ClassHead(Head):
         logits = self(z)
         if logits.shape[-1] == 1:
             o = wide(logits)[:, 0]
-            return F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
+            loss = F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
+            return loss.masked_fill(targets < 0, 0.0)
         return class_nll(logits, targets)
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:

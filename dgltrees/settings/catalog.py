@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +194,8 @@ def _file_values(path: str) -> dict[str, Any]:
 
 
 def _head_comment(path: str) -> str:
-    return "\n".join(line[2:] for line in _text(path).splitlines() if line.startswith("# "))
+    lines = takewhile(lambda line: line.startswith("#"), _text(path).splitlines())
+    return "\n".join(line[2:] for line in lines)
 
 
 def _text(path: str) -> str:

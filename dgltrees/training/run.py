@@ -428,7 +428,7 @@ def train_seeds(
             summary[part] = {
                 name: summarize([r[part][name] for r in results]).to_dict()
                 for name, value in results[0][part].items()
-                if isinstance(value, float)
+                if isinstance(value, float) and all(name in r[part] for r in results)
             }
     if is_first_process():
         write_json(Path(out) / "summary.json", summary)

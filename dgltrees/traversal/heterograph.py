@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltrees import _shortcuts
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, no_messages, run_by_type
@@ -20,7 +21,7 @@ from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import Wrapped
 from dgltrees.traversal.states import Data, check_shape
 from dgltrees.traversal.views import Name, Nodes
-from dgltrees.traversal.ways import Traversal, general_states
+from dgltrees.traversal.ways import Traversal
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import Ints, owner, within
 
@@ -125,7 +126,7 @@ def _compiled(
 
     functions = send, total, both
     traversal = Traversal(*functions, None, None, None, generic)
-    return general_states(traversal, batch, fields, edata)
+    return _shortcuts.compiled_traversal(traversal, batch, fields, edata)
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Union, cast
 import torch
 from torch import Tensor
 
+from dgltrees import _shortcuts
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.functions import (
     Message,
@@ -33,7 +34,6 @@ from dgltrees.traversal.ways import (
     accepts_indexed,
     compiled_states,
     dense,
-    general_states,
     goes_second,
 )
 from dgltrees.trees.batch import TreeBatch
@@ -398,7 +398,7 @@ def _run(
             return run(schedule_of(graph, group, edges.get("pos"), slots), fields, edges, *three)
 
         traversal = Traversal(*three[:2], update, prepare, slots, group_by, generic)
-        compiled = general_states(traversal, batch, ndata, edata)
+        compiled = _shortcuts.compiled_traversal(traversal, batch, ndata, edata)
         if compiled is None and second is not None:
             compiled = second()
         if compiled is not None:

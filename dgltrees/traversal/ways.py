@@ -36,9 +36,9 @@ def compiled_way(
         kind: the class.
         accepts_indexed: whether fields of ``ndata`` may be
             :class:`~dgltrees.traversal.views.IndexedRows`; otherwise they are tensors.
-        second: whether the general compiler (:func:`general_way`) is tried first, and this
-            function only if that does not apply. Then only ``prepare`` reads the indexed fields,
-            row by row.
+        second: whether the general compiler (:mod:`dgltrees.cells.compiled`) is tried first, and
+            this function only if that does not apply. Then only ``prepare`` reads the indexed
+            fields, row by row.
 
     Returns:
         the decorator, which returns the function unchanged.
@@ -95,34 +95,6 @@ class Traversal(NamedTuple):
     slots: int | None
     group_by: str | None
     generic: Callable[[TreeBatch, Mapping[str, Tensor], Mapping[str, Tensor]], dict[str, Tensor]]
-
-
-_GENERAL: list[Callable[..., Any]] = []
-
-
-def general_way(way: Way) -> Way:
-    """Register the compiler of functions that have no fast implementation; a decorator.
-
-    It is a function ``way(traversal, batch, ndata, edata)`` of a :class:`Traversal`. Node fields
-    may be :class:`~dgltrees.traversal.views.IndexedRows` if only ``prepare`` reads them. The
-    function returns the states of all nodes, or None if it does not support the functions, the
-    graph or the tensors.
-    """
-    _GENERAL[:] = [way]
-    return way
-
-
-def general_states(
-    traversal: Traversal,
-    batch: TreeBatch,
-    ndata: Mapping[str, Tensor | IndexedRows],
-    edata: Mapping[str, Tensor],
-) -> dict[str, Tensor] | None:
-    """Compute the states of all nodes by the general compiler; None if it does not apply."""
-    states: dict[str, Tensor] | None = None
-    for way in _GENERAL:
-        states = way(traversal, batch, ndata, edata)
-    return states
 
 
 def dense(ndata: Mapping[str, Tensor | IndexedRows]) -> dict[str, Tensor]:

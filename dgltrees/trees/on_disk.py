@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.trees.check import integers
+from dgltrees.trees.check import chosen_ids
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import blocks, offsets_of
+from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 _IN_MEMORY = 2**20
@@ -43,8 +44,8 @@ class DiskForest(Forest):
 
     def select(self, ids: ArrayLike) -> Forest:
         """Select trees, see :meth:`Forest.select`; a large selection is on disk too."""
-        chosen = np.atleast_1d(integers(ids, "tree ids", None))
-        if int(self.sizes.take(chosen).sum()) <= _IN_MEMORY:
+        chosen = chosen_ids(ids, len(self))
+        if int(self.sizes.take(chosen, mode="wrap").sum()) <= _IN_MEMORY:  # that checks the range
             return super().select(chosen)
         parts = (chosen[at : at + _PART] for at in range(0, len(chosen), _PART))
         return _written(map(super().select, parts), self.folder, self.vocabs)
@@ -106,17 +107,20 @@ def _written(
     """Write forests as one forest on disk, with the given vocabularies or those of the last one."""
     files: dict[str, _Rows] = {}
     sizes: list[NDArray[np.int64]] = []
-    in_order, names = True, vocabs or {}
+    in_order, some_shared, names = True, False, vocabs or {}
     with ExitStack() as stack:
         for forest in forests:
             structure = {"(parent)": forest.parent, "(pos)": forest.pos, "(depth)": forest.depth}
-            for name, array in {**structure, **forest.columns}.items():
+            # only some parts may have shared children
+            none = {SHARED: np.full(forest.num_nodes, -1, np.int32)}
+            some_shared = some_shared or SHARED in forest.columns
+            for name, array in {**structure, **none, **forest.columns}.items():
                 if name not in files:
                     files[name] = stack.enter_context(_rows_in(folder))
                 files[name].append(array)
             sizes.append(forest.sizes)
             in_order, names = in_order and forest._in_order, vocabs or forest.vocabs
-        mapped = {name: file.mapped() for name, file in files.items()}
+        mapped = {n: file.mapped() for n, file in files.items() if n != SHARED or some_shared}
     parent, pos, depth = (mapped.pop(f"({name})") for name in ("parent", "pos", "depth"))
     offsets = offsets_of(np.concatenate(sizes))
     forest = DiskForest(parent, pos, offsets, mapped, names, folder)
@@ -142,7 +146,7 @@ class _Rows:
         """Write rows ``(n, ...)``."""
         if not self.count:
             self.example = np.zeros((0, *rows.shape[1:]), rows.dtype)
-        self.file.write(np.ascontiguousarray(rows, self.example.dtype).tobytes())
+        self.file.write(rows.astype(self.example.dtype, casting="same_kind", copy=False).tobytes())
         self.count += len(rows)
 
     def mapped(self) -> NDArray[Any]:

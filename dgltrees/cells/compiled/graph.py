@@ -272,7 +272,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
     if not training or p == 0:
         return x
     keep = 1.0 - p
-    return x * (torch.bernoulli(torch.full_like(x, keep)) / keep)
+    noise = torch.bernoulli(torch.full_like(x, keep)) / keep
+    return x.mul_(noise) if inplace else x * noise
 
 
 class WithoutNoise(TorchFunctionMode):

@@ -35,7 +35,7 @@ from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.views import IndexedRows
-from dgltrees.traversal.ways import Traversal, general_way, goes_second, way_of
+from dgltrees.traversal.ways import Traversal, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import Ints
 
@@ -52,11 +52,14 @@ _reads_of_functions: dict[Any, Reads] = {}
 _lock = threading.RLock()
 
 
-@general_way
 def compiled_traversal(
     traversal: Traversal, batch: TreeBatch, ndata: Shared, edata: Fields
 ) -> Fields | None:
-    """Compute the states of all nodes by compiled code; None if this is not possible."""
+    """Compute the states of all nodes by compiled code.
+
+    It is None if the functions, the graph or the tensors cannot be compiled. Node fields may be
+    :class:`~dgltrees.traversal.views.IndexedRows` if only ``prepare`` reads them.
+    """
     rows = {name: t.rows if isinstance(t, IndexedRows) else t for name, t in ndata.items()}
     floats = [t for t in rows.values() if t.is_floating_point()]
     if not floats or not len(batch.src) or not compiles(floats[0]) or autocasts("cpu"):

@@ -123,6 +123,10 @@ class CustomTreesTask(Task):
         if training and vocabs is not None:
             check_columns_seen(seen, cast(Schema, vocabs), settings, path)
 
+    def whole_parts(self, parts: Iterator[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
+        """Return parts of a file that can be predicted one after the other; default: the same."""
+        return parts
+
     def inferred_settings(self, settings: Any) -> dict[str, Any]:
         """Return the key of the children and the path of the trees, if they can be inferred."""
         files = data_files(settings, "train")

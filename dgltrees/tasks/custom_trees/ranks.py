@@ -112,7 +112,11 @@ class RankTask(CustomTreesTask):
         parts = super().stream(
             path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
         )
-        return _grouped(parts, settings.group, path) if labeled else _uncut(parts, path)
+        return _grouped(parts, settings.group, path) if labeled else self.whole_parts(parts, path)
+
+    def whole_parts(self, parts: Iterator[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
+        """Return parts with whole groups; raise TreeError if a group's trees are apart."""
+        return _uncut(parts, path)
 
     def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
         """Return the group of each tree, ``(E,)``; a tree without a group is a group by itself."""

@@ -119,7 +119,7 @@ def _syntax_children(entry: Member) -> Sequence[Member | None]:
 
 
 def _syntax_value(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Constant):
+    if isinstance(node, (ast.Constant, ast.MatchSingleton)):
         if isinstance(node.value, int) and node.value.bit_length() > 1024:
             return hex(node.value)
         return repr(node.value)

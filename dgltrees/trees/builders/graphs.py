@@ -308,14 +308,17 @@ def _forest_of_edges(
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
     for name, values in edges.items():
-        known = name == "etype" and names is not None
-        if not (known or edge_columns):
+        types = names if name == "etype" else None
+        if types is None and not edge_columns:
             continue
-        if name in columns and not (known and np.array_equal(columns[name][child], values)):
+        if name in columns and (types is None or not np.array_equal(columns[name][child], values)):
             raise TreeError(f"expected one name for node or edge data, got {name!r} for both")
-        if known:
-            vocabs = {name: Vocabulary(names or (), frozen=True), **(vocabs or {})}
-            columns.setdefault(name, np.full(len(parent), -1))[child] = values
+        if types is not None:
+            vocab = (vocabs or {}).get(name, Vocabulary(types, frozen=True))
+            vocabs = {**(vocabs or {}), name: vocab}
+            ids = columns.setdefault(name, np.full(len(parent), -1))
+            ids[child] = values
+            columns[name] = np.where(ids < 0, -1, vocab.encode(types)[ids])
             continue
         dtype = np.result_type(values, np.float16)
         floats = np.full((len(parent), *values.shape[1:]), np.nan, dtype)

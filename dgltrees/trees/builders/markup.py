@@ -203,7 +203,7 @@ def from_elements(
 
     def value_of(node: Any) -> str | None:
         if isinstance(node, _Piece):
-            return node.value
+            return node.value or None
         if text_nodes:
             return None
         return _text("".join(part for part in _content(node) if isinstance(part, str))) or None
