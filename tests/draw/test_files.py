@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,8 @@ def test_a_layout_says_where_the_trees_stand(tmp_path: Path) -> None:
     assert draw_file(path, layout=layout) == "tree 0\njoin\n└─ scan"
     with pytest.raises(ConfigError, match="fields of this format"):
         draw_file(path, layout=RecordLayout(depth="level"))
+    records = [{"a": {"op": "x"}, "b": {"op": "y"}, "target": y} for y in (4.5, None)]
+    path.write_text("\n".join(map(json.dumps, records)))
+    drawn = draw_file(path, layout=RecordLayout(tree_path=("a", "b")))
+    assert "example 0, tree 1 (target 4.5)\ny" in drawn
+    assert "example 1, tree 0\nx" in drawn

@@ -50,6 +50,9 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert "label" not in examples.columns
     names = FORMATS["folder"].read(folder, layout=RecordLayout(categorical_columns=("score",)))
     assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
+    (folder / "labels.csv").write_text("file,count\nb/one.py,1\n")  # not of every file
+    counts = FORMATS["folder"].read(folder).columns["count"]
+    np.testing.assert_array_equal(counts, [np.nan, np.nan, np.nan, 1, np.nan])
 
 
 def test_attributes_of_xml_are_nodes_or_said(tmp_path: Path) -> None:

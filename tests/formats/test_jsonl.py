@@ -190,6 +190,9 @@ def test_a_chain_is_written(tmp_path: Path) -> None:
 
 def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     one = Forest.build([-1], columns={"children": [1]})
+    with pytest.raises(TreeError, match="'plan' only for the tree, got an example column of this"):
+        same = LabeledTrees(Forest.build([-1]), {"plan": np.ones(1)})
+        write_jsonl(same, tmp_path / "file", RecordLayout(tree_path="plan.root"))
     for examples, message in (
         (LabeledTrees(one), "expected 'children' only for the children"),
         (

@@ -56,6 +56,7 @@ def test_rows_sorted_by_node(tmp_path: Path) -> None:
         ("node\tparent_id\nx\tz\ny\tz\nz\tNULL\n", [2, 2, -1]),
         ("id,parent\n0,-1\n1,0\n", [-1, 0]),
         ("id,parent\n-1,\n1,-1\n", [-1, 0]),
+        ("id,parent\n1,\n1_1,1\n11,1_1\n", [-1, 0, 1]),  # Python's int reads 1_1 as 11
     ],
 )
 def test_parents(tmp_path: Path, text: str, parent: list[int]) -> None:

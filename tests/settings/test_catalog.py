@@ -108,6 +108,8 @@ def test_a_file_on_itself_has_no_description(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"base: {path}\n")
     assert describe(str(path)) == ""
+    path.write_text("# About it,\n# in two lines.\nbase: classify\n# a note\n")
+    assert describe(str(path)) == "About it,\nin two lines."
 
 
 def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:

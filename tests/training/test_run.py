@@ -15,6 +15,7 @@ from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.task import LOSS, Metric
+from dgltrees.training import run as run_module
 from dgltrees.training.run import train, train_seeds
 from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import PLANS_FILE, quick, with_model
@@ -97,6 +98,19 @@ def test_seeds_are_summed_up(tmp_path: Path) -> None:
     assert summary["valid"]["loss"]["mean"] == pytest.approx(sum(losses) / 2)
     assert summary["valid"]["loss"]["runs"] == 2
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_metrics_that_a_seed_lacks_are_left_out_of_the_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As r2_log is, if one number is not positive."""
+    each = iter([{"loss": 1.0, "r2_log": 0.5}, {"loss": 3.0}] * 2)
+    result = {"parameters": {}, "test": {}}
+    monkeypatch.setattr(run_module, "train", lambda *_, **__: {**result, "valid": next(each)})
+    for seeds in ([1, 2], [2, 1]):
+        summary = train_seeds(quick("classify"), tmp_path / str(seeds[0]), seeds)
+        assert list(summary["valid"]) == ["loss"]
+        assert summary["valid"]["loss"]["mean"] == 2
 
 
 def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> None:

@@ -96,6 +96,8 @@ def test_a_column_names_the_edges() -> None:
         assert back.vocabs["etype"].names == ["nsubj", "det", "root"]
         assert back.columns["etype"].tolist() == [-1, 1, 0, -1, 0]
         assert back.pos.tolist() == forest.pos.tolist()
+    trained = Vocabulary(["root", "det", "nsubj"], frozen=True)  # in another order
+    assert from_dgl(graph, vocabs={"etype": trained}).columns["etype"].tolist() == [-1, 1, 2, -1, 2]
     single = dgl.unbatch(graph)[0]
     for names in (None, ["nsubj", "det", "root"]):
         assert TreeBatch.from_graph(single, names).edata["etype"].tolist() == [1, 0]

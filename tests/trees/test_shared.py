@@ -89,7 +89,14 @@ def test_selections_joins_and_files_keep_sharing(
     write_jsonl(LabeledTrees(forest), folder / "trees.jsonl")
     assert edges(read(folder / "trees.jsonl", "jsonl").forest) == every
     parts = [LabeledTrees(forest[:2]), LabeledTrees(forest[2:])]
-    assert edges(examples_on_disk(parts, folder).forest) == every
+    on_disk = examples_on_disk(parts, folder).forest
+    assert edges(on_disk) == every
+    assert edges(on_disk[np.ones(len(forest), bool)]) == every
+    none = Forest.build([-1, 0], columns={"x": [0, 1]})  # a part without shared children
+    joined = examples_on_disk([LabeledTrees(none), *parts, LabeledTrees(none)], folder).forest
+    assert edges(joined)[1:-1] == every
+    with pytest.raises(IndexError, match=f"tree ids between 0 and {len(joined) - 1}, .* got 99"):
+        joined.select([99])
     assert edges(pickle.loads(pickle.dumps(forest))) == every
     graphs = [to_networkx(forest, tree) for tree in range(len(forest))]
     assert edges(from_networkx(*graphs)) == every

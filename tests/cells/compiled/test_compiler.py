@@ -101,6 +101,29 @@ def test_products_with_zeros_are_left_out() -> None:
     assert machine.up.count("if level >= above:") == 1
 
 
+class _InPlace(nn.Module):
+    """A sum over a tree with dropout in place."""
+
+    def message(self, edges: Any) -> Fields:
+        return {"m": edges.src["h"]}
+
+    def reduce(self, nodes: Any) -> Fields:
+        return {"s": nodes.mailbox["m"].sum(1)}
+
+    def update(self, nodes: Any) -> Fields:
+        h = nodes.data["x"] + nodes.data["s"] if "s" in nodes.data else nodes.data["x"] * 1.0
+        nn.functional.dropout(h, 0.5, self.training, inplace=True)
+        return {"h": h}
+
+
+def test_dropout_in_place_is_drawn() -> None:
+    cell, batch = _InPlace(), FOREST.batch()
+    batch.ndata["x"] = inputs(FOREST.num_nodes, 64).detach()
+    prop_nodes_topo(batch, cell.message, cell.reduce, apply_node_func=cell.update)
+    assert compile_report(cell) == "_InPlace is compiled"
+    assert 0.4 < (batch.ndata["h"] == 0).double().mean() < 0.6
+
+
 def test_functions_of_dgl_need_no_change() -> None:
     cell, x = Published(3, 4).double(), inputs(FOREST.num_nodes)
     results = []

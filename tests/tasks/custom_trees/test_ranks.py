@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Forest, LabeledTrees, load
+from dgltrees import Forest, LabeledTrees, TreeRanker, load
 from dgltrees.cli import main
+from dgltrees.commands.runs import _load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
@@ -108,6 +109,27 @@ def test_what_is_measured_has_groups_and_targets(run: Path, tmp_path: Path) -> N
         path = write(tmp_path / "f.jsonl", [without(r, name) for r in PLANS])
         with pytest.raises(TreeError, match=message):
             load(run).evaluate([str(path)])
+
+
+@pytest.mark.filterwarnings("ignore:the nodes have categories")
+def test_an_ensemble_ranks_whole_groups(tmp_path: Path) -> None:
+    records = [{**record["plan"], "group": record["query"]} for record in PLANS]
+    path = write(tmp_path / "f.jsonl", records[:9])
+    plans, seconds, groups = ([r[key] for r in PLANS] for key in ("plan", "seconds", "query"))
+    small = {"model.embedding": 4, "data.baselines": False, "data.min_freq": 1}
+    model = TreeRanker(hidden_size=4, epochs=1, ensemble=2, settings=small)
+    model.fit(plans, seconds, groups)
+    model.save(tmp_path / "model")
+    run = _load(str(tmp_path / "model"))
+    whole = list(run.predict([path]))
+    assert {line["rank"] for line in whole} > {1}
+    for batch in (1, 2, 4):
+        assert [line["rank"] for line in run.predict([path], batch=batch)] == [
+            line["rank"] for line in whole
+        ]
+    write(path, [*records[:6], *records[2:3]])
+    with pytest.raises(TreeError, match=r"jsonl: tree 6: expected consecutive trees"):
+        list(run.predict([path]))
 
 
 def test_the_trees_of_a_group_stand_in_a_row_in_what_is_predicted(

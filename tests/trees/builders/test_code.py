@@ -47,6 +47,11 @@ def test_a_function_by_hand() -> None:
     assert ("Constant", "values", "None") in rows
 
 
+def test_patterns_of_constants_differ() -> None:
+    source = "match x:\n    case True: pass\n    case None: pass\n"
+    assert {"True", "None"} <= set(names_of(from_python(source), "value"))
+
+
 def test_a_whole_module_has_the_nodes_of_ast() -> None:
     source = inspect.getsource(ast)
     forest = from_python(source, "x")

@@ -115,7 +115,7 @@ def test_defaults_of_attributes_are_refused_where_attributes_are_nodes() -> None
 
 
 ELEMENTS = """<r a="1">x <!-- no --> y<b>bold</b>
-  tail <?pi no?><c k="v  w" l="m"><d/>more</c></r>"""
+  tail <?pi no?><c k="v  w" l="m" e=""><d/>more</c></r>"""
 
 
 def etree(text: str) -> Any:
