@@ -22,7 +22,7 @@ COMMANDS: Registry[Any] = Registry(
         "sweep": "dgltrees.commands.training:sweep",
         "explain": "dgltrees.commands.inspection:explain",
         "similar": "dgltrees.commands.inspection:similar",
-        "make-data": "dgltrees.commands.data:MAKE_DATA",
+        "make-data": "dgltrees.formats.synthetic:GENERATORS",
         "draw": "dgltrees.commands.data:draw",
         "inspect": "dgltrees.commands.data:inspect",
         "presets": "dgltrees.commands.presets:presets",
@@ -156,7 +156,9 @@ def _call(name: str, argv: Sequence[str]) -> None:
             settings_help.check_settings(values)
     command = COMMANDS[name][names[0]] if is_table else COMMANDS[name]
     values = arguments.arguments(command, words, full)
-    command(**values)
+    written = command(**values)
+    if isinstance(written, Mapping):  # the files of make-data
+        print(*written.values(), sep="\n")
     out = values.get("out")
     if isinstance(out, str) and os.path.isfile(out):  # in a folder, the command says what is where
         print(f"dgltrees: wrote {out}", file=sys.stderr)

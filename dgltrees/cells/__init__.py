@@ -7,7 +7,7 @@ from typing import Any
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
 from dgltrees.cells.base import BaseCell, ParameterCount, count_parameters
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
-from dgltrees.cells.compiled import fused_lstm, fused_scores  # noqa: F401  (they register)
+from dgltrees.cells.compiled import fused_lstm  # noqa: F401  (it registers)
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.cells.nti_attention import NTIAttention, Score

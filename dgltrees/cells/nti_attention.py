@@ -8,12 +8,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.base import GateNorm, normalize_one
+from dgltrees.cells.base import GateNorm, autocasts, normalize_one
+from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.settings import Count, checked
 from dgltrees.traversal.views import Nodes
-from dgltrees.traversal.ways import way_of
 
 ScoreName = Literal["mlp", "dot", "map"]
 """The scoring functions; see :class:`Score`."""
@@ -90,11 +90,12 @@ class Score(nn.Module):
         """Score all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
         if self.kind != "mlp":
             return torch.bmm(queries, keys.transpose(1, 2))
-        way = way_of(self) if self.compiled else None
-        scores: Tensor | None = None if way is None else way(self, keys, queries)
-        if scores is None:
-            scores = self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
-        return scores
+        several = queries.shape[1] > 1  # the table of one query is as large as the keys
+        if self.compiled and several and type(self) is Score and not autocasts(keys.device.type):
+            fused: Any = FusedScores.apply
+            scores: Tensor = fused(keys, queries, self.w)
+            return scores
+        return self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
 
 
 @checked

@@ -1,42 +1,16 @@
-"""Commands about data: make-data, draw, inspect."""
+"""Commands about data: draw, inspect."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
 from dgltrees.formats.format import RecordLayout
-from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.inspect import inspect_trees
-
-
-class MakeData(Mapping[str, Callable[..., None]]):
-    """The generators as commands, which print the paths of the files that they write."""
-
-    def __getitem__(self, name: str) -> Callable[..., None]:
-        generator = GENERATORS[name]
-
-        @functools.wraps(generator)
-        def command(**arguments: Any) -> None:
-            for path in generator(**arguments).values():
-                print(path)
-
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(GENERATORS)
-
-    def __len__(self) -> int:
-        return len(GENERATORS)
-
-
-MAKE_DATA = MakeData()
-"""Write a synthetic data set from a seed: make-data NAME --out DIR."""
 
 
 @functools.wraps(draw_file)

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import Metric
 from dgltrees.training.rundir import RunDirectory
@@ -29,18 +29,6 @@ NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
 def has_matplotlib() -> bool:
     """Return whether the extra ``plots`` is installed."""
     return find_spec("matplotlib") is not None
-
-
-def save_curve(
-    folder: PathLike, metrics: Sequence[Metric], *, separate_losses: bool = False
-) -> None:
-    """Plot the learning curves of the run in ``folder``, or of its seeds, to ``curve.png`` there.
-
-    The arguments are those of :func:`learning_curve`.
-    """
-    folder = Path(folder)
-    runs = [folder] if (folder / "run.json").exists() else sorted(folder.glob("seed-*"))
-    learning_curve(runs, folder / "curve.png", metrics, separate_losses=separate_losses)
 
 
 def learning_curve(

@@ -43,7 +43,9 @@ def train(preset: str, *, out: str, seeds: list[Seed] | None = None, layer: Laye
     if is_first_process():
         metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
         apart = settings.task.separate_losses(settings.model)
-        plots.save_curve(out, metrics, separate_losses=apart)
+        folder = Path(out)
+        runs = sorted(folder.glob("seed-*")) if seeds else [folder]
+        plots.learning_curve(runs, folder / "curve.png", metrics, separate_losses=apart)
         if not sys.stdout.isatty():
             print(json.dumps(result))
 

@@ -50,25 +50,6 @@ def encoder_files(folder: Path, *, weights: bool = True) -> list[Path]:
     return files
 
 
-def read_tokenizer(folder: Path) -> tuple[Any, Any]:
-    """Return the tokenizer in a folder, and the configuration of its encoder.
-
-    Raises:
-        ConfigError: transformers is not installed, a file cannot be read, or the tokenizer does not
-            map sub-words to words.
-    """
-    encoder_files(folder, weights=False)
-    with _transformers(folder) as library:
-        config = library.AutoConfig.from_pretrained(folder, **_OFFLINE)
-        tokenizer = library.AutoTokenizer.from_pretrained(folder, use_fast=True, **_OFFLINE)
-    if not tokenizer.is_fast:
-        raise ConfigError(
-            f"missing tokenizer.json in {folder}; the tokenizer there does not map sub-words to "
-            "words"
-        )
-    return tokenizer, config
-
-
 def read_transformer(folder: Path, *, weights: bool = True) -> nn.Module:
     """Return the transformer in a folder, in float32 and evaluation mode, without a pooling layer.
 
@@ -127,7 +108,17 @@ class SubwordTokenizer:
     """
 
     def __init__(self, path: PathLike) -> None:
-        self._tokenizer, config = read_tokenizer(Path(path))
+        folder = Path(path)
+        encoder_files(folder, weights=False)
+        with _transformers(folder) as library:
+            config = library.AutoConfig.from_pretrained(folder, **_OFFLINE)
+            options = {"use_fast": True, **_OFFLINE}
+            self._tokenizer = library.AutoTokenizer.from_pretrained(folder, **options)
+        if not self._tokenizer.is_fast:
+            raise ConfigError(
+                f"missing tokenizer.json in {folder}; the tokenizer there does not map sub-words "
+                "to words"
+            )
         self.size: int = config.hidden_size
         # A tokenizer without a limit has one of 1e30.
         self.limit = int(min(self._tokenizer.model_max_length, config.max_position_embeddings))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import yaml
 
-from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.settings.options import options_of
 from dgltrees.settings.resolve import Options, nearest, overlay, schema
@@ -188,7 +187,8 @@ class Settings:
                 f"expected training.monitor to be one of {', '.join(names)}, which the task "
                 f"{self.task.name} reports, got {self.monitor!r}"
             )
-        if self.training.pretrained_lr is not None and not self.is_fine_tuned:
+        fine_tuned = self.sections["data"].get("fine_tune")
+        if self.training.pretrained_lr is not None and not fine_tuned:
             raise ConfigError(
                 "training.pretrained_lr has no effect without data.fine_tune; leave it out"
             )
@@ -203,11 +203,6 @@ class Settings:
                 "expected training.keep to be best with training.schedule halve, which undoes an "
                 "epoch that is worse than the best, got 'last'"
             )
-
-    @property
-    def is_fine_tuned(self) -> bool:
-        """Whether a pretrained encoder is trained with the model."""
-        return bool(self.sections["data"].get("fine_tune"))
 
     @property
     def monitor(self) -> str:
@@ -246,16 +241,10 @@ class Settings:
         text: str = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
         return text
 
-    def save(self, path: PathLike) -> None:
-        """Write the settings as YAML."""
-        with replacing(path) as file:
-            file.write(self.to_yaml())
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Settings) and self.to_dict() == other.to_dict()
 
-    def __hash__(self) -> int:
-        return hash(self.to_yaml())
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Settings({self.to_dict()})"

@@ -130,7 +130,7 @@ def _mean(amounts: NDArray[np.int64] | None) -> float:
     return 1.0 if amounts is None or not len(amounts) else max(1.0, float(amounts.mean()))
 
 
-class GroupSampler:
+class GroupSampler(BatchSampler):
     """Sampler of batches of whole groups of examples.
 
     It treats groups as :class:`~dgltrees.trees.sampler.BatchSampler` treats examples: a batch holds
@@ -162,15 +162,7 @@ class GroupSampler:
         nodes = np.add.reduceat(sizes[self.order], first) if len(counts) else counts
         if depths is not None and len(counts):
             depths = np.maximum.reduceat(np.asarray(depths)[self.order], first)
-        self.sampler = BatchSampler(nodes, depths=depths, weights=counts, **options)
-
-    def set_epoch(self, epoch: int) -> None:
-        """Set the epoch whose batches :meth:`batches` returns.
-
-        Arguments:
-            epoch: the epoch, from 0.
-        """
-        self.sampler.set_epoch(epoch)
+        super().__init__(nodes, depths=depths, weights=counts, **options)
 
     def batches(self) -> list[NDArray[np.int64]]:
         """Return the batches of the epoch.
@@ -178,7 +170,8 @@ class GroupSampler:
         Returns:
             the ids ``(B,)`` int64 of the examples of each batch.
         """
-        return [self.order[rows_of(self.offsets, ids)] for ids in self.sampler.batches()]
+        groups = super().batches()
+        return [self.order[rows_of(self.offsets, ids)] for ids in groups]
 
 
 def higher_and_lower(values: Tensor, groups: Tensor) -> tuple[Tensor, Tensor]:

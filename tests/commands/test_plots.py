@@ -88,7 +88,7 @@ def test_learning_curves_of_runs_with_and_without_validation(
     lines = epochs(3, train_loss=1, valid_loss=2, valid_accuracy=0.1)
     for seed, history in enumerate((lines, epochs(2, train_loss=1))):
         run_folder(tmp_path / f"seed-{seed}", history)
-    plots.save_curve(tmp_path, [ACCURACY])
+    plots.learning_curve(sorted(tmp_path.iterdir()), tmp_path / "curve.png", [ACCURACY])
     losses, accuracies = figures[0].axes
     assert [np.size(line.get_xdata()) for line in losses.lines] == [3, 3, 2, 0]
     assert [np.size(line.get_xdata()) for line in accuracies.lines] == [3, 0]

@@ -57,7 +57,7 @@ def in_two_processes(words: list[str]) -> str:
 def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Lines]:
     """The lines of ``metrics.jsonl`` from one process, and from two."""
     train(settings, folder / "one")
-    settings.save(folder / "settings.yaml")
+    (folder / "settings.yaml").write_text(settings.to_yaml())
     argv = ["train", str(folder / "settings.yaml"), "--out", str(folder / "two")]
     printed = in_two_processes(["-m", "dgltrees", *argv])
     assert len(printed.splitlines()) == 1  # the result, once
@@ -90,7 +90,7 @@ def of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "    assert main(['train', f'{run}.yaml', '--out', run]) == 0\n"
     )
     for task in TWO:
-        _settings_for_two(task).save(folder / f"{task}.yaml")
+        (folder / f"{task}.yaml").write_text(_settings_for_two(task).to_yaml())
     in_two_processes([str(folder / "script.py"), *(str(folder / task) for task in TWO)])
     return folder
 

@@ -117,7 +117,7 @@ def test_workers_change_nothing(whole: Path, tmp_path: Path) -> None:
 def test_killed_by_the_system(tmp_path: Path) -> None:
     """A process that is killed without warning leaves a directory to go on from."""
     settings = _settings(epochs=40, patience=None, save_every_n_steps=1)
-    settings.save(tmp_path / "settings.yaml")
+    (tmp_path / "settings.yaml").write_text(settings.to_yaml())
     argv = [sys.executable, "-m", "dgltrees", "train", str(tmp_path / "settings.yaml")]
     process = subprocess.Popen([*argv, "--out", str(tmp_path / "run")], stdout=subprocess.DEVNULL)
     while not (tmp_path / "run" / "resume.json").exists():

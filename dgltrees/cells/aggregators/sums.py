@@ -40,10 +40,12 @@ class Sum(Aggregator):
 
     def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
         super().__init__(children, size, gates, **options)
-        L, c = self.L, self.c
-        check_entries(f"L = {L}, c = {c} needs {L} * {c}^2", L * c**2, self.G, self.K, linear=True)
-        self.U = nn.Parameter(torch.empty(self.K, self.L * self.c, self.G * self.c))
-        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
+        matrices, c = self.L if self.ordered else 1, self.c
+        sizes = f"L = {self.L}, c = {c}" if self.ordered else f"c = {c}"
+        needs = f"{sizes} needs {matrices} * {c}^2"
+        check_entries(needs, matrices * c**2, self.G, self.K, linear=True)
+        self.U = nn.Parameter(torch.empty(self.K, matrices * c, self.G * c))
+        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * c))
         self.reset_parameters()
 
     @staticmethod
@@ -61,7 +63,7 @@ class Sum(Aggregator):
         return weighted_sum(h, U, b)
 
 
-class SharedSum(Aggregator):
+class SharedSum(Sum):
     r"""The weighted sum of equation (5) with one matrix for all positions; order has no effect.
 
     .. math:: a = W x + U \sum_{j=1}^L h_j + b
@@ -70,26 +72,12 @@ class SharedSum(Aggregator):
     """
 
     ordered = False
-    stacked = ("U", "b")
-
-    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
-        super().__init__(children, size, gates, **options)
-        c = self.c
-        check_entries(f"c = {c} needs {c}^2", c**2, self.G, self.K, linear=True)
-        self.U = nn.Parameter(torch.empty(self.K, self.c, self.G * self.c))
-        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
-        self.reset_parameters()
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """Return ``c^2``."""
         return c**2
 
-    def _draw(self) -> None:
-        initialize(self.U, self.L * self.c, self.c, self.init)
-        nn.init.zeros_(self.b)
-
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Compute equation (5) with one matrix."""
-        U, b = parameters
-        return weighted_sum(h.sum(2, keepdim=True), U, b)
+        return super().compute(h.sum(2, keepdim=True), *parameters)

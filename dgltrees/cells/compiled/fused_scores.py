@@ -12,23 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.workspace import refuse_second_derivative
-from dgltrees.cells.nti_attention import Score
-from dgltrees.traversal.ways import compiled_way
 
 BLOCK = {"cpu": 1 << 20}
 """Bytes per block for a type of device; others use 2^28."""
-
-
-@compiled_way(Score)
-def scores(score: Score, keys: Tensor, queries: Tensor) -> Tensor | None:
-    """Score all keys for all queries by an MLP: ``(T, M, k)``, ``(T, Q, k)`` to ``(T, Q, M)``."""
-    if autocasts(keys.device.type) or queries.shape[1] < 2:  # one table is as large as the keys
-        return None
-    way: Any = FusedScores.apply
-    m: Tensor = way(keys, queries, score.w)
-    return m
 
 
 class FusedScores(torch.autograd.Function):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import Ints, inverse, offsets_of, ranges, run_offsets
+from dgltrees.trees.segments import Ints, inverse, offsets_of, run_offsets
 
 
 class Part(NamedTuple):
@@ -48,10 +49,7 @@ class RowPlan:
     """The row of each node in the table, and the row of its parent.
 
     Attributes:
-        levels: ``(levels, 4)``, the first row of each level, the row after its last, and the same
-            for its parts; from the leaves up, so that a parent's level comes after its child's.
-        parts: ``(parts, 3)``, type, start and stop of each :class:`Part`.
-        host_parent: ``parent`` on the host, from which nothing need be read back.
+        spans: all levels, from the leaves up, so that a parent's level comes after its child's.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
         parent: ``(N,)`` the row of each row's parent, the row itself at a root.
@@ -59,9 +57,7 @@ class RowPlan:
         types: ``(N,)`` the type of the edge from each row to its parent, 0 at a root.
     """
 
-    levels: Ints
-    parts: Ints
-    host_parent: Ints
+    spans: list[Span]
     order: Tensor
     back: Tensor
     parent: Tensor
@@ -69,24 +65,14 @@ class RowPlan:
     types: Tensor
 
     @cached_property
-    def spans(self) -> list[Span]:
-        """Return all levels with their parts."""
-        (_, begins, ends), parent = self.parts.T, self.host_parent
-        broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
-        in_order = broken[ends - 1] == broken[begins]
-        first = np.where(in_order, parent[begins], -1)
-        parts = [Part(*numbers) for numbers in _columns(*self.parts.T, first).tolist()]
-        return [Span(start, stop, parts[a:b]) for start, stop, a, b in self.levels.tolist()]
-
-    @cached_property
     def by_type(self) -> list[tuple[int, slice | Tensor]]:
         """Return each type of edge with its rows, as a slice if they are adjacent."""
-        kinds, begins, ends = self.parts.T
-        rows = ranges(begins, ends - begins)
-        kind_of = np.repeat(kinds, ends - begins)
+        rows: dict[int, list[Ints]] = {}
+        for part in (part for span in self.spans for part in span.parts):
+            rows.setdefault(part.type, []).append(np.arange(part.start, part.stop))
         return [
-            (kind, _as_slice(rows[kind_of == kind], self.types.device))
-            for kind in np.unique(kinds).tolist()
+            (kind, _as_slice(np.concatenate(each), self.types.device))
+            for kind, each in sorted(rows.items())
         ]
 
     def to(self, device: str | torch.device) -> RowPlan:
@@ -130,30 +116,26 @@ def plan_rows(batch: TreeBatch, types: Ints | None = None) -> RowPlan | None:
     parent_node = up.take(order)
     parent = back.take(parent_node)
     rows = order, back, parent, parent_node, kind if types is None else kind.take(order)
-    cut = _cut(run.take(order), kinds)
-    return RowPlan(*cut, parent, *map(torch.from_numpy, rows))
+    return RowPlan(_spans(run.take(order), kinds, parent), *map(torch.from_numpy, rows))
 
 
-def _cut(run: Ints, kinds: int) -> tuple[Ints, Ints]:
+def _spans(run: Ints, kinds: int, parent: Ints) -> list[Span]:
     """Return the levels and parts of rows that are sorted by their runs."""
     runs = run_offsets(run)
     number = run.take(runs[:-1])
-    level = number // (2 * kinds)
     has_parent = number // kinds % 2 == 0
-    parts = _columns(number % kinds, runs[:-1], runs[1:])
+    begins, ends = runs[:-1][has_parent], runs[1:][has_parent]
+    broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
+    first = np.where(broken[ends - 1] == broken[begins], parent[begins], -1)
+    numbers = (number % kinds)[has_parent], begins, ends, first
+    parts = list(map(Part, *(each.tolist() for each in numbers)))
 
-    of_level = run_offsets(level)
-    rows, behind = runs[of_level], offsets_of(has_parent)[of_level]
-    table = _columns(rows[:-1], rows[1:], behind[:-1], behind[1:])
-    return table, parts[has_parent]
-
-
-def _columns(*columns: Ints) -> Ints:
-    """Stack columns like ``np.stack(columns, 1)``, in half the time."""
-    table = np.empty((len(columns[0]), len(columns)), np.int64)
-    for number, column in enumerate(columns):
-        table[:, number] = column
-    return table
+    of_level = run_offsets(number // (2 * kinds))
+    rows, behind = runs[of_level].tolist(), offsets_of(has_parent)[of_level].tolist()
+    return [
+        Span(start, stop, parts[a:b])
+        for (start, stop), (a, b) in zip(pairwise(rows), pairwise(behind))
+    ]
 
 
 def row_plan(

@@ -12,4 +12,7 @@ __all__ = ["GENERATORS"]
 GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
     "generators", {"plans": "dgltrees.formats.synthetic.plans:write_plans"}
 )
-"""The generators of ``dgltrees make-data NAME``; their keyword arguments are its options."""
+"""Write a synthetic data set from a seed: make-data NAME --out DIR.
+
+The functions write files and return their paths; their keyword arguments are the flags.
+"""

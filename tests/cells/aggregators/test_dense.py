@@ -78,8 +78,8 @@ def dense(f: Aggregator, k: int, g: int) -> Tensor:
     label = []
     if mode and f.r:
         label = [(f.w.weight[gate].T, f.w.bias[gate])]
-    if isinstance(f, (Sum, SharedSum)):
-        positions = L if isinstance(f, Sum) else 1
+    if isinstance(f, Sum):
+        positions = L if f.ordered else 1
         U = f.U[k].view(positions, C, G, C)[:, :, g].expand(L, C, C)
         W = f.W.view(M, G, C)[:, g] if f.label else None
         return sum_as_tensor(U, f.b[k].view(G, C)[g], W)
