@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from dgltrees.papers.top_down.graphs import dependency_path
+from dgltrees.papers.top_down.graphs import dependency_path, edge_decisions, source_nodes
+from dgltrees.papers.top_down.models.add_decisions import JointTreeLM, decision_features
 from dgltrees.settings.layers import Settings
-from dgltrees.trees import Forest
+from dgltrees.trees import Forest, TreeBatch
 from tests.training.samples import SENTENCES
 from tests.trees.dependencies import HEADS, SENTENCE, forest_of
 
@@ -111,3 +114,11 @@ def _reaches(tree: Tree, word: int, above: int) -> bool:
             return False
         word = tree[word]
     return False
+
+
+def decisions_of(model: JointTreeLM, batch: TreeBatch) -> tuple[Tensor, Tensor]:
+    """The logits of all decisions, and what the trees have, -1 for none: ``(N, 4)`` each."""
+    words, decisions = model.words, model.decisions
+    features = decision_features(batch, words.states(batch), words.output, decisions.state)
+    added = edge_decisions(batch.ndata["etype"].numpy(), source_nodes(batch))
+    return decisions(features), torch.from_numpy(added.T)

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
-from dgltrees.models.heads import MLP
+from dgltrees.models.heads import MLP, wide
 from dgltrees.papers.top_down.graphs import edge_decisions, source_nodes
 from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EDGE_TYPES
-
-
-class EdgeDecisions(NamedTuple):
-    """The decisions to add edges of one type in a batch, M of them.
-
-    Attributes:
-        logits: ``(M,)``, the logits of adding an edge.
-        added: ``(M,)``, 1.0 where the tree has that edge, else 0.0.
-        nodes: ``(M,)``, the source node of each edge.
-    """
-
-    logits: Tensor
-    added: Tensor
-    nodes: Tensor
 
 
 @checked
@@ -85,36 +70,31 @@ class AddDecisions(nn.Module):
         """Return the logits of an edge of each type, ``(N, 4)``, from the features."""
         return torch.cat([add(features) for add in self.add], 1)
 
-    def decide(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> list[EdgeDecisions]:
-        """Return the decisions of all trees, one entry per type of edge.
+    def log_prob(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> Tensor:
+        """Return the log-probability of each tree's decisions, ``(T,)``.
 
         Arguments:
             batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
             H: ``(N, d)`` the states of all nodes.
             vectors: the :meth:`vectors` of all words.
         """
-        features = decision_features(batch, H, vectors, self.state)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
-        decisions = []
-        for add, added in zip(self.add, edge_decisions(etype, source_nodes(batch))):
-            nodes = np.flatnonzero(added >= 0)
-            rows = to_device(nodes, H.device)
-            logits = add(features.index_select(0, rows)).squeeze(1)
-            targets = torch.from_numpy(added[nodes]).to(logits)
-            decisions.append(EdgeDecisions(logits, targets, rows))
-        return decisions
+        added = to_device(edge_decisions(etype, source_nodes(batch)).T, H.device)
+        nll = decision_nll(self(decision_features(batch, H, vectors, self.state)), added).sum(1)
+        return -nll.new_zeros(batch.num_trees).index_add(0, batch.tree_of_node, nll)
 
-    def log_prob(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> Tensor:
-        """Return the log-probability of each tree's decisions, ``(T,)``.
 
-        Arguments:
-            batch, H, vectors: see :meth:`decide`.
-        """
-        total = H.new_zeros(batch.num_trees)
-        for logits, added, nodes in self.decide(batch, H, vectors):
-            log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
-            total = total.index_add(0, batch.tree_of_node.index_select(0, nodes), log_p)
-        return total
+def decision_nll(logits: Tensor, added: Tensor) -> Tensor:
+    """Return the negative log-likelihood of decisions; all three have the same shape.
+
+    Arguments:
+        logits: the logits of adding an edge; half precision is raised to float32.
+        added: 1 for an edge, 0 for none, and -1 for no decision, whose loss is 0.
+    """
+    logits = wide(logits)
+    labels = added.clamp(min=0).to(logits)
+    nll = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    return nll.masked_fill(added < 0, 0.0)
 
 
 def decision_features(batch: TreeBatch, H: Tensor, vectors: Tensor, state: str) -> Tensor:

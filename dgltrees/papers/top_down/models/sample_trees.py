@@ -14,7 +14,11 @@ from torch import Tensor
 from dgltrees.cells.top_down import INITIAL
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.graphs import edge_decisions
-from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
+from dgltrees.papers.top_down.models.add_decisions import (
+    AddDecisions,
+    JointTreeLM,
+    decision_nll,
+)
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.settings import Count, NonNegative, PositiveShare, checked
 from dgltrees.trees.forest import Forest
@@ -330,9 +334,8 @@ class _Trees:
             return SampledTrees(forest, self.log_prob, self.edge_log_prob, self.truncated)
         logits = self.logits[mask]  # (N, 4)
         added = torch.from_numpy(edge_decisions(forest.pos, forest.global_parent)).t()
-        added = added.to(logits.device)
-        log_p = F.logsigmoid(torch.where(added == 1, logits, -logits)) * (added >= 0)
+        nll = decision_nll(logits, added.to(logits.device)).sum(1)
         tree = torch.nonzero(mask)[:, 0]
-        edge_log_prob = torch.zeros_like(self.log_prob).index_add_(0, tree, log_p.sum(1))
+        edge_log_prob = -torch.zeros_like(self.log_prob).index_add_(0, tree, nll)
         truncated = self.open.flatten(1).any(1)
         return SampledTrees(forest, self.log_prob, edge_log_prob, truncated)

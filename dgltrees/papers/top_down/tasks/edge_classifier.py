@@ -13,13 +13,12 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.papers.top_down.models.add_decisions import AddDecisions
+from dgltrees.papers.top_down.models.add_decisions import AddDecisions, decision_nll
 from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
@@ -97,13 +96,13 @@ class EdgeClassifierTask(Task):
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """Return the negative log-likelihoods, ``(4 B,)``, 0 without a decision."""
-        return _nll(model(batch.ndata["features"]).reshape(-1), targets)
+        return decision_nll(model(batch.ndata["features"]).reshape(-1), targets)
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Return columns ``(4 B,)``: ``loss``, ``prediction``, ``probability`` of an edge."""
         logits = model(batch.ndata["features"]).reshape(-1).double()
         return {
-            "loss": _nll(logits, targets),
+            "loss": decision_nll(logits, targets),
             "prediction": (logits > 0).long(),
             "probability": torch.sigmoid(logits),
         }
@@ -144,14 +143,6 @@ class EdgeClassifierTask(Task):
             possible = zip(EDGE_TYPES.names, row.tolist(), targets[example] >= 0)
             edges = {name: round(p, 6) for name, p, decides in possible if decides}
             yield {"example": example, "probability": edges}
-
-
-def _nll(logits: Tensor, targets: Tensor) -> Tensor:
-    """Binary cross-entropy per row, 0 at target -1; half precision is raised to float32."""
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    labels = targets.clamp(min=0).to(logits)
-    nll = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-    return nll.masked_fill(targets < 0, 0.0)
 
 
 def _read(

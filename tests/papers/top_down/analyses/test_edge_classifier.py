@@ -23,7 +23,7 @@ from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import load
-from tests.papers.top_down.samples import tree_lm_settings
+from tests.papers.top_down.samples import decisions_of, tree_lm_settings
 from tests.training.samples import SENTENCES
 
 
@@ -68,11 +68,11 @@ def test_the_classifiers_learn_the_trees(copied: Path, state: str) -> None:
     batch = generation_batch(data.forest)
     with torch.no_grad():
         H, output = joint.words.states(batch), joint.words.output
-        by_type = joint.decisions.decide(batch, H, output)
-        for metric, (logits, added, _) in zip(metrics.values(), by_type):
-            assert metric["decisions"] == len(logits)
-            accuracy = ((logits > 0) == (added > 0.5)).double().mean()
-            assert_close(metric["accuracy"], float(accuracy))
+        by_type = (each.T for each in decisions_of(joint, batch))
+        for metric, logits, added in zip(metrics.values(), *by_type):
+            right = ((logits > 0) == (added == 1))[added >= 0].double()
+            assert metric["decisions"] == len(right)
+            assert_close(metric["accuracy"], float(right.mean()))
         total = -float(joint.decisions.log_prob(batch, H, output).double().sum())
         assert_close(result["valid"]["loss"] * decisions, total, rtol=1e-5, atol=0)
         words = data.forest.num_nodes - len(data)

@@ -15,6 +15,7 @@ from dgltrees.papers.top_down.graphs import dependency_forest, generation_batch,
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.papers.top_down.models.sample_trees import SampledTrees, Sampling, sample_trees
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
+from tests.papers.top_down.samples import decisions_of
 
 V, D = 12, 4
 VOCABS = {
@@ -96,13 +97,13 @@ def test_cold_trees_are_the_likeliest_words_and_decisions() -> None:
         y = h @ model.words.output.t()
         y[:, 0] = -torch.inf  # ROOT stands above alone
         assert (y.argmax(1) == words).all()
-        found = model.decisions.decide(batch, model.words.states(batch), model.words.output)
-    for kind, (logits, added, nodes) in enumerate(found):
-        inner = batch.ndata["t"][nodes] > (1 if kind == 3 else 0)  # ROOT has one dependent
-        wanted = logits > 0
-        assert not bool((added.bool() & ~wanted).any())
-        whole = ~frozen.truncated[batch.tree_of_node[nodes]]
-        assert (added.bool() == wanted)[inner & whole].all()
+        logits, added = decisions_of(model, batch)
+    wanted = logits > 0
+    assert not bool(((added == 1) & ~wanted).any())
+    whole = ~frozen.truncated[batch.tree_of_node]
+    first = torch.tensor([0, 0, 0, 1])  # ROOT has one dependent
+    free = (batch.ndata["t"][:, None] > first) & whole[:, None] & (added >= 0)
+    assert ((added == 1) == wanted)[free].all()
 
 
 def test_no_tree_is_longer_than_the_limit() -> None:
@@ -137,8 +138,8 @@ def test_decisions_are_drawn_as_often_as_they_are_likely() -> None:
     model, how = make(), Sampling(temperature=0.0)
     first = generation_batch(sample(model, 1, max_words=1, sampling=how).forest)
     with torch.no_grad():
-        found = model.decisions.decide(first, model.words.states(first), model.words.output)
-    p = torch.sigmoid(torch.cat([found[0].logits, found[1].logits]))
+        logits, added = decisions_of(model, first)
+    p = torch.sigmoid(logits[:, :2][added[:, :2] >= 0])
     alone = (sample(model, 3000, max_words=2, sampling=how).forest.sizes == 2).mean()
     assert_close(float(alone), float((1 - p).prod()), atol=0.03, rtol=0)
 
