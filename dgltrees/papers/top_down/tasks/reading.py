@@ -50,7 +50,7 @@ class TreeLMSettings(WordSettings):
     lower: bool = False
     """Convert words to lower case."""
     max_words: Count | None = None
-    """Largest number of words of a sentence; longer sentences are left out."""
+    """Largest number of words of a training sentence; longer sentences are left out."""
     single_root: bool = True
     """Reject sentences with several words below ROOT, which CoNLL-X files may contain."""
     vectors: Files = None
