@@ -9,6 +9,7 @@ is loaded before it is needed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def _imported(place: str) -> Callable[..., Any]:
-    return lambda *args, **options: resolve_name(place)(*args, **options)
+    found = cache(lambda: resolve_name(place))
+    return lambda *args, **options: found()(*args, **options)
 
 
 compiled_traversal: Callable[..., dict[str, Tensor] | None] = _imported(

@@ -103,6 +103,7 @@ def _load(run: str) -> Any:
     from dgltrees import estimators  # scikit-learn, which runs do not need
 
     kind = str(directory.values(ESTIMATOR)["class"])
+    # any other class is refused by load
     known = kind in estimators.__all__ and hasattr(getattr(estimators, kind), "load")
     return getattr(estimators, kind if known else "TreeRegressor").load(run).run_
 

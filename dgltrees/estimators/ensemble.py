@@ -114,8 +114,8 @@ class Ensemble:
                     for k, each in enumerate(tee(encoded, len(self.members)))
                 ]
                 with named_task(self.task, path):
-                    for parts in zip(*of_members):
-                        yield path, [*parts]
+                    for whole in zip(*of_members):
+                        yield path, [*whole]
 
         return prediction_lines(self, parts())
 

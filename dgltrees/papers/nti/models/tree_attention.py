@@ -170,7 +170,7 @@ class _Climb:
 def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
     """Return the weight of each node in its root's vector, ``(N, Q)``."""
     weight = torch.zeros_like(alpha[:, :, 0])
-    weight[batch.roots] = 1.0
+    weight[batch.roots.to(alpha.device)] = 1.0
     level = levels_of(batch)[batch.dst.numpy()]
     for of_level in range(int(level.max(initial=-1)), -1, -1):
         edge = torch.from_numpy(np.flatnonzero(level == of_level))
