@@ -44,7 +44,7 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     default: the trees are in memory. With a folder, the kinds of columns are inferred from the
     first 10,000 trees."""
     baselines: bool = True
-    """Add the metrics of linear and boosted models over bags of nodes to the result."""
+    """Add the metrics of linear and boosted models on flat features to the result."""
 
     @property
     def trees_folder(self) -> str | None:
