@@ -41,8 +41,9 @@ class Sum(Aggregator):
     def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
         super().__init__(children, size, gates, **options)
         matrices, c = self.L if self.ordered else 1, self.c
-        sizes = f"L = {self.L}, c = {c}" if self.ordered else f"c = {c}"
-        needs = f"{sizes} needs {matrices} * {c}^2"
+        needs = f"c = {c} needs {c}^2"
+        if self.ordered:
+            needs = f"L = {self.L}, c = {c} needs {matrices} * {c}^2"
         check_entries(needs, matrices * c**2, self.G, self.K, linear=True)
         self.U = nn.Parameter(torch.empty(self.K, matrices * c, self.G * c))
         self.b = nn.Parameter(torch.empty(self.K, 1, self.G * c))
