@@ -12,6 +12,8 @@ from dgltrees.cli import main
 from dgltrees.commands import sweeps
 from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL, Point, run_points
 from dgltrees.errors import ConfigError
+from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
+from dgltrees.papers.tensor_tree_lstm.demo import run_demo
 from tests.test_cli import Capture, fails
 from tests.training.samples import SAMPLES, quick, with_model
 
@@ -124,3 +126,9 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     points[0] = Point("lstm", quick("inex"))
     with pytest.raises(ConfigError, match=r"one metric to compare by, got accuracy and loss"):
         run_points(points, [0], tmp_path / "new")
+
+
+def test_the_demonstration_takes_no_other_data(tmp_path: Path) -> None:
+    make_listops(tmp_path / "listops", train=20, valid=0, test=5)
+    with pytest.raises(ConfigError, match=f"data in {tmp_path / 'listops'}, got others"):
+        run_demo(tmp_path)

@@ -223,3 +223,13 @@ def test_halving_needs_validation_examples(tmp_path: Path) -> None:
             tmp_path / "run",
             bar=False,
         )
+
+
+@pytest.mark.parametrize(
+    ("model", "apart"),
+    [({}, False), ({"objective": "nce"}, True), ({"labels": True}, True), ({"stops": True}, True)],
+)
+def test_losses_with_other_terms_have_scales_of_their_own(
+    model: dict[str, Any], apart: bool
+) -> None:
+    assert TREE_LM.separate_losses(tree_lm_settings(model).model) is apart
