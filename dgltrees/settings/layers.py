@@ -244,8 +244,6 @@ class Settings:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Settings) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Settings({self.to_dict()})"
 
