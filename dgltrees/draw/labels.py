@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
+from dgltrees.trees.columns import name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import Ints
 from dgltrees.trees.shared import SHARED
@@ -214,6 +215,8 @@ def class_texts(forest: Forest, nodes: Ints, name: str, classes: Any | None) -> 
     if classes is None:
         return [""] * len(nodes)
     array = as_array(classes)
+    if array.dtype.kind == "f" and array.ndim == 1:
+        array = np.array([name_of(number) for number in array.tolist()], object)
     if array.shape == (forest.num_nodes,):
         return decode_column(forest, "target", array[nodes], max_length=sys.maxsize)
     if array.shape != (len(forest),):

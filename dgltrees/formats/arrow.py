@@ -162,8 +162,7 @@ class ArrowColumn:
     def array(self, names: Sequence[str]) -> FileColumn:
         """Convert the values to an array.
 
-        Integers and booleans become int64, float64 if one is missing, or objects if it is the id
-        of a tree; vectors become float32.
+        Integers and booleans become int64, or float64 if one is missing; vectors become float32.
         Missing strings are None, missing numbers NaN. Numbers that are int64 or float64 already,
         without missing ones, are not copied.
 
@@ -197,14 +196,12 @@ class ArrowColumn:
         if types.is_boolean(kind):
             return replace(self, values=values.cast(arrow.uint8())).array(names)
         if types.is_integer(kind):
-            if values.null_count and self.name == ID:
-                return np.array(values.to_pylist(), object)
             if values.null_count:
                 return _to_numpy(values.cast(arrow.float64(), safe=False))
             return _to_numpy(self.cast(arrow.int64()))
         if types.is_fixed_size_list(kind):
             value = kind.value_type
-            if types.is_floating(value) or types.is_integer(value):
+            if types.is_floating(value) or types.is_integer(value) or types.is_boolean(value):
                 vectors = np.full((len(values), kind.list_size), np.nan, np.float32)
                 members = _to_numpy(values.flatten().cast(arrow.float32(), safe=False))
                 vectors[_to_numpy(values.is_valid())] = members.reshape(-1, kind.list_size)
@@ -226,6 +223,10 @@ class ArrowColumn:
         if types.is_unsigned_integer(values.type):
             values = self.cast(pyarrow_or_error().int64())
         return _to_numpy(values.fill_null(-1))
+
+
+def _has_missing_integers(column: pyarrow.ChunkedArray) -> bool:
+    return bool(pyarrow_or_error().types.is_integer(column.type) and column.null_count)
 
 
 def _to_numpy(values: pyarrow.Array) -> NDArray[Any]:
@@ -294,6 +295,9 @@ def _examples(
         if name == parent:
             continue
         if not _is_list(column.type):
+            if name == ID and name not in categorical and _has_missing_integers(column):
+                beside[name] = np.array(column.to_pylist(), object)
+                continue
             beside[name] = ArrowColumn(name, column, path, rows.__getitem__).array(categorical)
             continue
         bounds, values = _flat(name, column, rows, path)

@@ -24,7 +24,7 @@ from dgltrees.formats.format import (
 )
 from dgltrees.formats.lines import gather
 from dgltrees.formats.tables import Table
-from dgltrees.formats.values import as_example_columns
+from dgltrees.formats.values import ID, as_example_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 
@@ -114,12 +114,13 @@ class _Labels:
 
     def __init__(self, folder: Path, files: list[Path], names: Sequence[str]) -> None:
         self.folder = folder
+        self.labeled: dict[Path, bool] = {}  # whether a file has labels of its own
         self.rows: dict[str, int] = {}
         self.columns: dict[str, NDArray[Any]] = {}
         path = folder / LABELS
         if not path.exists():
             return
-        table = Table(path, names)
+        table = Table(path, [*names, ID])
         if "file" not in table.header:
             raise TreeError(
                 f"expected a column 'file' among {', '.join(table.header)}", file=path, line=1
@@ -144,8 +145,14 @@ class _Labels:
         name = file.relative_to(self.folder).as_posix()
         columns: dict[str, Any] = {**part.columns, "file": _repeat(name, len(part))}
         if not self.columns:
-            label = name.partition("/")[0] if "/" in name else None
-            columns.setdefault("label", _repeat(label, len(part)))
+            if not self.labeled.setdefault(file, "label" in columns):
+                if "label" in columns:
+                    raise TreeError(
+                        "expected labels in the first examples too, got none; add null there",
+                        file=file,
+                    )
+                label = name.partition("/")[0] if "/" in name else None
+                columns["label"] = _repeat(label, len(part))
             return replace(part, columns=columns)
         row = self.rows.get(name)
         for key, column in self.columns.items():
@@ -172,7 +179,9 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
     """Read the trees of a folder; each file uses the fields of the layout that its format uses."""
     read = {"names": None}  # of labels.csv
 
-    def stream_of(file: PathLike) -> Callable[[PathLike, int], Iterator[LabeledTrees]] | None:
+    def stream_of(file: Path) -> Callable[[Path, int], Iterator[LabeledTrees]] | None:
+        if file.name == "forest.json":  # in the folder of a saved forest
+            return lambda _, trees: stream_forest(file.parent, trees)
         if format_by_suffix(file) is None:
             return None
         form = FORMATS[guess_format(file, layout)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
 
+from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
@@ -147,7 +148,8 @@ class Format:
             TreeError: see :meth:`chunks`.
             ConfigError: see :meth:`chunks`.
         """
-        return gather(self.chunks(path, trees, layout, **options))
+        with without_collector():
+            return gather(self.chunks(path, trees, layout, **options))
 
     def chunks(
         self,

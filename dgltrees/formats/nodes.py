@@ -37,8 +37,10 @@ USUAL = {
 
 def is_node_table(header: Sequence[str], layout: RecordLayout) -> bool:
     """Return whether a table has a column of parents or depths, named by default or the layout."""
-    usual = (*USUAL["parent"], *USUAL["depth"])
-    return bool(layout.parent or layout.depth) or any(name in header for name in usual)
+    if layout.parent or layout.depth or any(name in header for name in USUAL["parent"]):
+        return True
+    # next to a column of whole trees, the depth is a feature of theirs
+    return "json" not in header and any(name in header for name in USUAL["depth"])
 
 
 def stream_nodes(
@@ -127,7 +129,7 @@ class _Nodes:
     def _whole(self, parts: Sequence[Batch]) -> tuple[Batch, Ints]:
         batch = Batch.concat([part for part in parts if len(part)])
         starts = self._starts(batch, None, set())[0]
-        if self.tree and self.depth and self.node:  # sorted by node within each tree
+        if self.depth and self.node:  # sorted by node within each tree
             order = _ids(batch.cells[self.node])
             if order is None:
                 raise self._error(f"expected numbers in column {self.node!r}", batch, 0)

@@ -256,7 +256,7 @@ def _kind(value: Any) -> str:
         return "objects"
     value_type: type = type(value)
     kind = kind_of(value_type)
-    if kind == "vector" and all(type(member) in (int, float) for member in value):
+    if kind == "vector" and all(type(member) in (int, float, bool) for member in value):
         return f"vectors of {len(value)} numbers"
     return "names" if kind in ("name", "vector") else kind and "numbers"
 

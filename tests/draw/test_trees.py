@@ -158,6 +158,12 @@ def test_classes_that_begin_alike_are_different() -> None:
     assert drawing.text.startswith("MAX  ✗ org.apache.calcite")
 
 
+def test_numbers_that_begin_alike_are_different() -> None:
+    leaf = Forest.build([-1])
+    assert str(draw(leaf, predictions=[1234.0], targets=[1230.0])) == "0  ✗ 1234 (1230)"
+    assert str(draw(leaf, predictions=[7.0], targets=[7])) == "0  ✓ 7"
+
+
 def test_positions_are_shown_where_a_child_is_missing() -> None:
     forest = Forest.build([-1, 0, 0, 1, 1], pos=[0, 0, 1, 0, 2])
     assert draw(forest).text == "0\n├─ 1\n│  ├─0─ 3\n│  └─2─ 4\n└─ 2"

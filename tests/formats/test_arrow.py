@@ -18,6 +18,7 @@ from dgltrees.formats import (
     guess_format,
     read,
     write_arrow,
+    write_jsonl,
     write_parquet,
 )
 from dgltrees.formats.lines import gather
@@ -29,6 +30,7 @@ ROWS = {
     "op": [["add", None, "x"], ["y"]],
     "cost": [[1, 2, None], [3]],
     "ok": [[True, False, True], [True]],
+    "id": [[1, None, 2], [3]],
     "label": ["a", None],
     "seconds": [1, None],
 }
@@ -57,6 +59,7 @@ def test_lists_as_others_write_them(tmp_path: Path, suffix: str) -> None:
     assert names_of(forest, "op") == ["add", None, "x", "y"]
     np.testing.assert_array_equal(forest.columns["cost"], [1, 2, np.nan, 3])
     assert forest.columns["ok"].tolist() == [1, 0, 1, 1]
+    np.testing.assert_array_equal(forest.columns["id"], [1, np.nan, 2, 3])  # of a node
     np.testing.assert_array_equal(forest.columns["at"], [[1, 2], [np.nan] * 2, [3, 4], [5, 6]])
     assert examples.columns["line"].tolist() == [1, 2]
     assert examples.columns["label"].tolist() == ["a", None]
@@ -168,6 +171,16 @@ def test_any_forest_is_written_and_read_back(
     examples = LabeledTrees(forest, {**beside, "text": texts})
     write(examples, tmp_path / "trees")
     assert_same(read(tmp_path / "trees", "arrow"), examples)
+
+
+@pytest.mark.parametrize("write", [write_arrow, write_parquet, write_jsonl])
+def test_vectors_of_booleans_are_read_back_as_numbers(
+    tmp_path: Path, write: Callable[..., None]
+) -> None:
+    flags = np.array([[True, False], [False, True]])
+    suffix = write.__name__.partition("_")[2]
+    write(LabeledTrees(Forest.build([-1, 0], columns={"x": flags})), tmp_path / f"a.{suffix}")
+    np.testing.assert_array_equal(read(tmp_path / f"a.{suffix}").forest.columns["x"], flags)
 
 
 def test_columns_that_clash(tmp_path: Path) -> None:

@@ -42,7 +42,30 @@ def test_labels_from_folders(folder: Path) -> None:
         assert_same(gather(chunks), examples)
 
 
+def test_a_file_has_labels_or_its_folder_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    file = tmp_path / "a" / "plans.jsonl"
+    file.write_text('{"tree": {}, "label": "own"}\n{"tree": {}}\n')
+    layout = RecordLayout(tree_path="tree")
+    for trees in (1, 2):  # a chunk without labels is no file without labels
+        examples = gather(FORMATS["folder"].chunks(tmp_path, trees, layout))
+        assert examples.columns["label"].tolist() == ["own", None]
+    file.write_text('{"tree": {}}\n{"tree": {}, "label": "own"}\n')
+    with pytest.raises(TreeError, match="plans.jsonl: expected labels in the first examples too"):
+        list(FORMATS["folder"].chunks(tmp_path, 1, layout))
+
+
+def test_saved_forests_in_folders_of_classes(tmp_path: Path) -> None:
+    for label in "ab":
+        Forest.build([-1, 0], columns={"x": [1, 2]}).save(tmp_path / label / "trees")
+    examples = FORMATS["folder"].read(tmp_path)
+    assert examples.columns["label"].tolist() == ["a", "b"]
+    assert examples.forest.columns["x"].tolist() == [1, 2, 1, 2]
+
+
 def test_labels_from_a_table(folder: Path) -> None:
+    (folder / "labels.csv").write_text("file,id\nb/one.py,007\n")
+    assert FORMATS["folder"].read(folder).columns["id"].tolist() == [None] * 3 + ["007", None]
     (folder / "labels.csv").write_text("file,kind,score\nb/one.py,good,1\ntop.json,bad,0.5\n")
     examples = FORMATS["folder"].read(folder)
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]

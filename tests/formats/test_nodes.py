@@ -41,11 +41,14 @@ def test_preorder_and_depth(tmp_path: Path) -> None:
 
 
 def test_rows_sorted_by_node(tmp_path: Path) -> None:
-    text = "tree,at,depth\na,3,1\na,1,0\na,2,1\n"
+    text = "tree,at,depth,x\na,1,0,1\na,3,1,3\na,2,1,2\n"
     layout = RecordLayout(tree_id="tree", node_id="at")
-    examples = read(write(tmp_path, text), "nodes", layout=layout)
-    assert examples.forest.parent.tolist() == [-1, 0, 0]
-    assert list(examples.forest.columns) == []
+    named = read(write(tmp_path, text), "nodes", layout=layout).forest
+    rows = text.replace("tree,", "").replace("a,", "")  # where each root begins a tree
+    single = read(write(tmp_path, rows), "nodes", layout=RecordLayout(node_id="at")).forest
+    for forest in (named, single):
+        assert forest.parent.tolist() == [-1, 0, 0]
+        assert {name: x.tolist() for name, x in forest.columns.items()} == {"x": [1, 2, 3]}
 
 
 @pytest.mark.parametrize(

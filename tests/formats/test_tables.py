@@ -10,7 +10,7 @@ import pytest
 from dgltrees import TreeError
 from dgltrees.formats import RecordLayout, guess_format, read
 from tests.formats.test_jsonl import PLAN, lines
-from tests.trees.nested import assert_same, write
+from tests.trees.nested import assert_same, names_of, write
 
 LAYOUT = RecordLayout(tree_path="json.Plan", children_key="Plans")
 
@@ -41,6 +41,14 @@ def test_plans_in_a_column(tmp_path: Path) -> None:
     assert examples.columns["sql"].tolist() == ["SELECT 1", None]
     np.testing.assert_array_equal(examples.columns["json.Execution Time"], [12, np.nan])
     assert examples.columns["json.Settings.jit"].tolist() == ["off", None]
+
+
+def test_the_depth_of_a_plan_is_no_node_table(tmp_path: Path) -> None:
+    path = tmp_path / "plans.csv"
+    path.write_text('json,depth\n"{""op"": ""a""}",1\n')
+    examples = read(path)
+    assert names_of(examples.forest, "op") == ["a"]
+    assert examples.columns["depth"].tolist() == [1]
 
 
 def test_parquet_says_the_same(tmp_path: Path) -> None:
