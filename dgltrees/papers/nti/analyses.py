@@ -209,7 +209,8 @@ def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0
 
     Raises:
         ConfigError: the model has no attention.
-        TreeError: a file is invalid, there is no such example, or sub-trees overlap.
+        TreeError: a file is invalid, there is no such example, no node attends, or sub-trees
+            overlap.
     """
     data = examples_with_all_words(run, files)
     if not 0 <= example < len(data):
@@ -219,6 +220,7 @@ def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0
     words = [[names[i] for i in pair.tree(side).columns["word"]] for side in range(2)]
     premise, hypothesis, weights = _attention(run, _with_model_words(run, pair).batch())
     queries = _queries(hypothesis, weights).numpy()
+    _check_attention(queries.sum(), files)
     spans = hypothesis.batch.ndata["span"].cpu().numpy()[queries]
     phrases = [" ".join(words[1][first : last + 1]) for first, last in spans.tolist()]
     below = tree_cells(hypothesis.batch)[1][queries]
@@ -246,7 +248,7 @@ def pad_attention(
 
     Raises:
         ConfigError: the model has no attention.
-        TreeError: a file is invalid.
+        TreeError: a file is invalid, or no node attends.
     """
     data, masses, shares = examples_with_all_words(run, files), [], []
     for _, batch in _batches(run, data.forest, max_nodes, arity=data.arity):
@@ -258,6 +260,7 @@ def pad_attention(
         masses.append((weights[queries] * pads[tree]).sum(1).cpu())
         shares.append((pads.sum(1) / table.mask.sum(1))[tree].cpu())
     mass = torch.cat(masses)
+    _check_attention(len(mass), files)
     return {
         "mean": float(mass.mean()),
         "most": float(mass.max()),
@@ -282,6 +285,16 @@ def _attention(run: TrainedModel, batch: TreeBatch) -> tuple[NTIEncoding, NTIEnc
 def _queries(hypothesis: NTIEncoding, weights: Tensor) -> Tensor:
     """Return the mask of the nodes that attend and have a word below them, ``(N,)``."""
     return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()
+
+
+def _check_attention(queries: int, files: Sequence[PathLike]) -> None:
+    """Check that a node attends; the tree of a single word has none but its leaf."""
+    if not queries:
+        raise TreeError(
+            "expected a hypothesis of several words, got a single one, whose leaf does not attend; "
+            "train with model.leaf_queries true",
+            file=files[0],
+        )
 
 
 def accuracy_by_padding(

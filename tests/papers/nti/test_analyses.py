@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,15 @@ def test_overlapping_trees_are_not_drawn(tmp_path_factory: pytest.TempPathFactor
     run = trained(tmp_path_factory, "sick-fullmatching-global", branching=3, stride=2)
     with pytest.raises(TreeError, match="sub-trees that overlap"):
         attention_map(run, [DEV])
+
+
+@pytest.mark.parametrize("analysis", [attention_map, pad_attention])
+def test_a_hypothesis_of_one_word_has_no_attention(
+    node_run: TrainedModel, tmp_path: Path, analysis: Callable[..., object]
+) -> None:
+    (tmp_path / "pairs_parsed.txt").write_text("NEUTRAL\t( ( A girl ) runs )\trun\n")
+    with pytest.raises(TreeError, match="several words, got a single one, whose leaf does not att"):
+        analysis(node_run, [tmp_path / "pairs_parsed.txt"])
 
 
 def test_attention_on_pads_is_what_the_maps_show(node_run: TrainedModel) -> None:

@@ -231,9 +231,10 @@ class NCE(nn.Module):
         L_t &= -\log P_d(w_t) - \sum_{j=1}^k \log(1 - P_d(\tilde w_{t,j}))
 
     with k noise words for each position, sampled at every call from the unigram distribution
-    :math:`P_n(w) \propto count(w)^{3/4}`. :math:`\hat Z` is learned, as in the
-    paper. Its logarithm would be a bad parameter: the gradient, summed over all words, fills the
-    bound of the gradient norm, and ln Z jumps by several nats at every update.
+    :math:`P_n(w) \propto count(w)^{3/4}`. :math:`\hat Z` is a parameter, as in the paper, and in
+    effect a constant: next to :math:`e^9` its updates are small. Its logarithm would be a bad
+    parameter: the gradient, summed over all words, fills the bound of the gradient norm, and ln Z
+    jumps by several nats at every update.
 
     Arguments:
         counts: ``(V,)``, the frequency of each word in the training data; a word with 0 is never

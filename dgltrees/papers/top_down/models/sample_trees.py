@@ -72,7 +72,10 @@ class Sampling:
 
 @dataclass(frozen=True)
 class SampledTrees:
-    """Trees sampled from a model, with their log-probabilities.
+    """Trees sampled from a model, with their log-probabilities under it.
+
+    Symbols and words that no tree can have at a place are never drawn, and the model may give them
+    a small probability. So the trees are a little more frequent than their log-probabilities say.
 
     Attributes:
         forest: a generation forest; the nodes are in the order of generation.
