@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from dgltrees.analyses.require import require
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.draw import Drawing, draw
 from dgltrees.draw.labels import decode_column
+from dgltrees.draw.strings import printable
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.attribution import answers, integrated_gradients, occlude, occlusion
 from dgltrees.models.classifier import Classifier
@@ -93,7 +95,7 @@ class Explanation:
         forest = self.forest
         columns = {name: forest.columns[name] for name in forest.vocabs if name in forest.columns}
         return {
-            name: decode_column(forest, name, column)
+            name: decode_column(forest, name, column, max_length=sys.maxsize)
             for name, column in columns.items()
             if column.ndim == 1 and name != "target"
         }
@@ -202,7 +204,7 @@ class Explanation:
         lines += ["", f"the strongest of {self.forest.num_nodes} nodes:"]
         for node in np.argsort(-np.abs(self.nodes), kind="stable")[:_STRONGEST].tolist():
             label = " ".join(filter(None, (column[node] for column in self._labels.values())))
-            lines.append(f"  {table['node'][node]} {label}  {self.nodes[node]:+.3g}")
+            lines.append(f"  {table['node'][node]} {printable(label, 60)}  {self.nodes[node]:+.3g}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

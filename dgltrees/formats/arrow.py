@@ -15,7 +15,14 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import empty_file
-from dgltrees.formats.values import ID, FileColumn, LineOf, as_example_columns, as_node_columns
+from dgltrees.formats.values import (
+    ID,
+    FileColumn,
+    LineOf,
+    as_example_columns,
+    as_node_columns,
+    check_writable,
+)
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.columns import name_of
 from dgltrees.trees.forest import Forest
@@ -355,8 +362,8 @@ def write_arrow(examples: LabeledTrees, path: PathLike) -> None:
         path: the file; it is replaced when the new one is complete.
 
     Raises:
-        TreeError: examples are pairs, or a node column has the name of an example column, or
-            ``parent`` or ``pos``.
+        TreeError: examples are pairs, a column has more than two dimensions, or a node column has
+            the name of an example column, or ``parent`` or ``pos``.
         ConfigError: pyarrow is not installed.
     """
     arrow = pyarrow_or_error()
@@ -391,6 +398,7 @@ def _write(examples: LabeledTrees, path: PathLike, writer: Callable[..., Any]) -
             f"expected every column once, got {', '.join(map(repr, twice))} twice among parent, "
             "pos, node columns and example columns; rename one"
         )
+    check_writable(examples)
     if ID in examples.columns:
         ids = _of_one_type(examples.columns[ID])
         examples = replace(examples, columns={**examples.columns, ID: ids})

@@ -18,6 +18,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format, RecordLayout, complete_layout
 from dgltrees.formats.lines import empty_file, first_line, open_bytes, record_chunks
 from dgltrees.formats.records import CHILDREN, Records, parse_json
+from dgltrees.formats.values import check_writable
 from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.forest import Forest
@@ -171,8 +172,8 @@ def write_jsonl(
 
     Raises:
         TreeError: the numbers of paths and of trees per example differ; examples have columns other
-            than ``line``, but the layout has no path; or a column has the name of the key of the
-            children or of the trees.
+            than ``line``, but the layout has no path; a column has more than two dimensions, or the
+            name of the key of the children or of the trees.
 
     Example:
         >>> from pathlib import Path
@@ -183,6 +184,7 @@ def write_jsonl(
         {"cost": 3, "children": [{"cost": 1}]}
         <BLANKLINE>
     """
+    check_writable(examples)
     forest = examples.forest
     beside = {name: column for name, column in examples.columns.items() if name != "line"}
     paths = [path.split(".") for path in layout.paths]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError, called
 from dgltrees.trees.builders.values import kind_of
+from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -263,6 +264,16 @@ def _kind(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def check_writable(examples: LabeledTrees) -> None:
+    """Refuse columns of more than two dimensions, which no format has."""
+    for name, column in {**examples.forest.columns, **examples.columns}.items():
+        if column.ndim > 2:
+            raise TreeError(
+                f"expected numbers or vectors in column {name!r}, got shape {column.shape}; "
+                f"write column.reshape({len(column)}, -1)"
+            )
 
 
 def shown(value: Any) -> str:

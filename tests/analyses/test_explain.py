@@ -77,10 +77,11 @@ def test_tables_and_pictures(classifier: Any, tmp_path: Path) -> None:
 
 
 def test_columns_may_have_the_names_of_the_table() -> None:
-    trees = [{"node": "ab"[n % 2], "children": [{"node": "a"}]} for n in range(12)]
+    long = "b" * 50
+    trees = [{"node": ("a", long)[n % 2], "children": [{"node": "a"}]} for n in range(12)]
     why = TreeRegressor(**QUICK).fit(trees, np.arange(12) % 2).explain(trees, 1)
     table = why.to_dict()
-    assert (table["node"], table["node_"]) == ([0, 1], ["b", "a"])
+    assert (table["node"], table["node_"]) == ([0, 1], [long, "a"])
     assert "if all nodes were empty" in why.summary()
     assert "sum of the contributions" not in why.text
 

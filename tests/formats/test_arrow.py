@@ -174,13 +174,14 @@ def test_any_forest_is_written_and_read_back(
 
 
 @pytest.mark.parametrize("write", [write_arrow, write_parquet, write_jsonl])
-def test_vectors_of_booleans_are_read_back_as_numbers(
-    tmp_path: Path, write: Callable[..., None]
-) -> None:
+def test_vectors_are_written(tmp_path: Path, write: Callable[..., None]) -> None:
     flags = np.array([[True, False], [False, True]])
     suffix = write.__name__.partition("_")[2]
     write(LabeledTrees(Forest.build([-1, 0], columns={"x": flags})), tmp_path / f"a.{suffix}")
     np.testing.assert_array_equal(read(tmp_path / f"a.{suffix}").forest.columns["x"], flags)
+    deep = LabeledTrees(Forest.build([-1, 0], columns={"x": np.zeros((2, 3, 4))}))
+    with pytest.raises(TreeError, match=r"vectors in column 'x', got shape \(2, 3, 4\)"):
+        write(deep, tmp_path / "deep")
 
 
 def test_columns_that_clash(tmp_path: Path) -> None:
