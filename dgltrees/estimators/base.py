@@ -26,6 +26,7 @@ from dgltrees.estimators.inputs import (
     as_examples,
     group_names,
     inferred_layout,
+    named_targets,
     target_columns,
     with_targets,
 )
@@ -265,8 +266,8 @@ class TreeEstimator(SavedEstimator):
             (2,)
         """
         classes, layout = self._classes(y), self._layout(X)
-        valid = self._validation(validation, layout, "(trees, targets)")
         raw = self._labeled(X, y, layout=layout)
+        valid = self._validation(validation, layout, "(trees, targets)", [*raw.columns])
         targets, columns = [*raw.columns], partial(self._tree_columns, y, sample_weight, groups)
         if self.ensemble is not None or self.blend:
             given = {"sample_weight": sample_weight, "groups": groups}
@@ -368,7 +369,9 @@ class TreeEstimator(SavedEstimator):
             )
         return weights
 
-    def _validation(self, given: Any, layout: RecordLayout, parts: str) -> LabeledTrees | None:
+    def _validation(
+        self, given: Any, layout: RecordLayout, parts: str, names: Sequence[str]
+    ) -> LabeledTrees | None:
         """Return the argument ``validation`` of :meth:`fit`, a tuple of ``parts``, as examples."""
         if given is None:
             return None
@@ -377,13 +380,20 @@ class TreeEstimator(SavedEstimator):
                 f"expected validation to be a tuple {parts}, got {type(given).__name__} "
                 f"{given!r:.40}"
             )
-        return self._labeled(*given, layout=layout)
+        return self._labeled(*given, layout=layout, names=names)
 
     def _labeled(
-        self, X: Trees, y: ArrayLike, *, layout: RecordLayout | None = None
+        self,
+        X: Trees,
+        y: ArrayLike,
+        *,
+        layout: RecordLayout | None = None,
+        names: Sequence[str] | None = None,
     ) -> LabeledTrees:
-        """Return trees with their targets."""
-        return with_targets(self._trees(X, layout), target_columns(y))
+        """Return trees with their targets, under the ``names`` of training if they are given."""
+        targets = target_columns(y)
+        named = targets if names is None else named_targets(targets, names)
+        return with_targets(self._trees(X, layout), named)
 
     def _train(
         self,
@@ -603,7 +613,8 @@ class TreeEstimator(SavedEstimator):
             TreeError: see :meth:`fit`.
         """
         run = self._fitted()
-        data = run.examples(self._labeled(X, y, **options))
+        names = run.vocabularies.targets
+        data = run.examples(self._labeled(X, y, names=names, **options))
         metrics: dict[str, Any] = self._compared(data, run.report)
         return metrics
 
@@ -697,6 +708,12 @@ def _continued(settings: Settings, start: TrainedModel) -> Settings:
                 f"expected {called(f'model.{name}')} to be {before.get(name)!r} with warm_start, "
                 f"as in the last fit, got {value!r}; set warm_start=False"
             )
+    count, targets = len(start.vocabularies.targets), settings.data.target
+    if count != (len(targets) if isinstance(targets, (list, tuple)) else 1):
+        raise ConfigError(
+            f"expected {count} target(s) with warm_start, as in the last fit, got {targets!r}; set "
+            "warm_start=False"
+        )
     deviation = start.model.state_dict().get("head.deviation")
     if deviation is not None and not deviation.all():
         raise ConfigError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -31,7 +31,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
 
     Attributes:
-        classes_: ``(classes,)``, the classes, in the order of the columns of ``predict_proba``.
+        classes_: ``(classes,)``, the classes, in the order of the columns of ``predict_proba``; for
+            several labels ``(n_labels, 2)``, False and True.
     """
 
     _preset = "classify"
@@ -82,9 +83,12 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return np.asarray(of_classes if weights is None else weights * of_classes)
 
     def _classes(self, y: ArrayLike) -> NDArray[Any]:
-        """Return the classes of targets in order; for several labels False and True."""
-        several = np.ndim(y) == 2 and np.shape(y)[1] > 1
-        return np.array([False, True]) if several else _unique(y)
+        """Return the classes of targets in order; for several labels False and True for each.
+
+        By this shape scikit-learn's scorers know that there are several labels.
+        """
+        labels = np.shape(y)[1] if np.ndim(y) == 2 else 1
+        return np.tile([False, True], (labels, 1)) if labels > 1 else _unique(y)
 
     def partial_fit(  # type: ignore[override]
         self,
@@ -114,7 +118,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         more: dict[str, Any] = {}
         values = None if classes is None else _unique(classes)
         if hasattr(self, "run_"):
-            before: list[Any] = self.classes_.tolist()
+            before: list[Any] = np.unique(self.classes_).tolist()
             if values is not None and values.tolist() != before:
                 raise ConfigError(
                     f"expected the classes of the first call, {before!r:.60}, got classes "
@@ -147,7 +151,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        before = self.classes_.tolist() if hasattr(self, "classes_") else []
+        before = self.classes_.ravel().tolist() if hasattr(self, "classes_") else []
         # the last value of a name counts: of the first call, or of this one if training starts anew
         known = [*values.tolist(), *before] if self.warm_start else [*before, *values.tolist()]
         by_name = {name_of(value): value for value in known}
@@ -239,10 +243,22 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         return class_sets(p, errors[known], self.folds_[known], coverage)
 
     def _plain(self) -> dict[str, Any]:
-        return {**super()._plain(), "classes": self.classes_.tolist()}
+        values = {**super()._plain(), "classes": self.classes_.tolist()}
+        parameters = values["parameters"]  # JSON has only strings as keys
+        parameters["class_weight"] = _with_keys(parameters["class_weight"], name_of)
+        return values
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         self.classes_ = np.array(values["classes"])
+        by_name = {"0": 0, "1": 1, **{name_of(c): c for c in self.classes_.ravel().tolist()}}
+        self.class_weight = _with_keys(self.class_weight, lambda name: by_name.get(name, name))
+
+
+def _with_keys(weights: Any, key: Callable[[Any], Any]) -> Any:
+    """Return weights of classes, or a list of weights for each label, under other keys."""
+    if isinstance(weights, list):
+        return [_with_keys(each, key) for each in weights]
+    return {key(k): w for k, w in weights.items()} if isinstance(weights, dict) else weights
 
 
 def _unique(classes: ArrayLike) -> NDArray[Any]:

@@ -291,7 +291,7 @@ def fit_members(
         )
     if estimator.blend:
         blend_members(members, folds, trees, learned, random)
-    unweighted = np.asarray(given.get("sample_weight", np.ones(len(folds)))) == 0
+    unweighted = learned.columns.get("weight", np.ones(len(folds))) == 0
     estimator.members_, estimator.folds_ = members, np.where(unweighted, -1, folds)
     estimator.targets_ = settings.task.targets(learned)
     estimator.out_of_fold_ = _out_of_fold(members, folds, trees)

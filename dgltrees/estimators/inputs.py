@@ -119,6 +119,23 @@ def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     return {name: values[:, k] for k, name in enumerate(names)}
 
 
+def named_targets(
+    targets: Mapping[str, NDArray[Any]], names: Sequence[str]
+) -> Mapping[str, NDArray[Any]]:
+    """Return targets under the names of training; those of other names are in the same order.
+
+    Raises:
+        TreeError: the number of targets differs, or only some of the names do.
+    """
+    if set(targets) == set(names):
+        return targets
+    if len(targets) != len(names) or set(targets) & set(names):
+        raise TreeError(
+            f"expected the targets of training, {', '.join(names)}, got {', '.join(targets)}"
+        )
+    return dict(zip(names, targets.values()))
+
+
 def _values(of_trees: ArrayLike) -> NDArray[Any]:
     """Return values of trees as an array, in which missing ones are None or NaN."""
     values = np.asarray(of_trees)

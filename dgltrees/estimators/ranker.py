@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
 from dgltrees.estimators.ensemble import fit_members
-from dgltrees.estimators.inputs import Trees, group_names, target_columns, with_targets
+from dgltrees.estimators.inputs import Trees, group_names
 from dgltrees.formats.format import RecordLayout
 from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.trees import LabeledTrees
@@ -82,7 +82,7 @@ class TreeRanker(TreeEstimator):
             (24,)
         """
         layout = self._layout(X)
-        valid = self._validation(validation, layout, "(trees, targets, groups)")
+        valid = self._validation(validation, layout, "(trees, targets, groups)", ["target"])
         raw = self._labeled(X, y, groups, layout=layout)
         if self.blend:
             raise ConfigError(
@@ -128,11 +128,12 @@ class TreeRanker(TreeEstimator):
         groups: ArrayLike | None = None,
         *,
         layout: RecordLayout | None = None,
+        names: Sequence[str] | None = None,
     ) -> LabeledTrees:
         """Return trees with their targets, and with the groups if they are given."""
         if np.ndim(y) != 1:
             raise TreeError(f"expected a target per tree, (T,), got the shape {np.shape(y)}")
-        examples = with_targets(self._trees(X, layout), target_columns(y))
+        examples = super()._labeled(X, y, layout=layout, names=names)
         column = self._more_settings().get("data.group", RankData.group)
         if groups is None:
             if column not in examples.forest.columns:
@@ -146,5 +147,5 @@ class TreeRanker(TreeEstimator):
                 f"expected groups to be one per tree, got {groups!r}; a column of the roots is "
                 "named by settings={'data.group': NAME}"
             )
-        names = group_names(groups, len(examples))
-        return replace(examples, columns={**examples.columns, column: names})
+        of_trees = group_names(groups, len(examples))
+        return replace(examples, columns={**examples.columns, column: of_trees})

@@ -58,7 +58,7 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
         parameters = self.get_params()
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = self.run_.settings.training.seed
-        members = plain_members(self) if self.ensemble is not None else {}
+        members = plain_members(self) if hasattr(self, "members_") else {}
         return {"parameters": plain(parameters), **members}
 
     @classmethod

@@ -81,12 +81,13 @@ def neg_median_q_error(estimator: Any, X: Any, y: ArrayLike) -> float:
     Arguments:
         estimator: a fitted regressor.
         X: its inputs.
-        y: ``(R,)`` their targets. A target or prediction of 0 or less counts as an infinite error.
+        y: ``(R,)`` their targets, or several in rows. A target or prediction of 0 or less counts as
+            an infinite error.
 
     Returns:
         at most -1, for perfect predictions; minus infinity if half of the errors are infinite.
     """
-    targets, predictions = np.asarray(y, np.float64), np.asarray(estimator.predict(X))
+    targets, predictions = np.ravel(np.asarray(y, np.float64)), np.ravel(estimator.predict(X))
     positive = (targets > 0) & (predictions > 0)
     errors = np.full(len(targets), np.inf)
     errors[positive] = q_errors(targets[positive], predictions[positive])

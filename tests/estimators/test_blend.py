@@ -17,7 +17,9 @@ from sklearn.ensemble import (
 )
 
 from dgltrees import ConfigError, FlatFeatures, Forest, TreeClassifier, TreeRegressor, load
-from dgltrees.estimators.blend import blend_weights
+from dgltrees.estimators import blend
+from dgltrees.estimators.blend import FlatModels, blend_weights
+from dgltrees.tasks.custom_trees.baselines import _models
 from tests.training.samples import PLANS_FILE
 
 RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
@@ -92,6 +94,10 @@ def test_a_blend_is_the_weighted_mean_of_its_models(
         assert copy.blend_weights_ == model.blend_weights_
     with pytest.raises(ConfigError, match=f"a blend .*{type(model).__name__}.load"):
         load(tmp_path / "model" / "member-0")  # whose network is not the whole
+    first = blend._first_predictions
+    with monkeypatch.context() as patch:  # exp and log of another processor
+        patch.setattr(blend, "_first_predictions", lambda flat: first(flat) * (1 + 1e-15))
+        type(model).load(tmp_path / "model")
     predict = getattr(kinds[1], method)
     monkeypatch.setattr(kinds[1], method, lambda *given: predict(*given)[::-1])  # another version
     with pytest.raises(ConfigError, match="fitted with scikit-learn .* learns another model; ins"):
@@ -133,6 +139,13 @@ def test_weights_follow_the_errors(errors: Any, least: Any, most: Any) -> None:
         np.exp(predictions), np.exp(y), ones, rows, np.random.RandomState(0), logarithms=True
     )
     np.testing.assert_allclose(logs, found, atol=1e-9)
+
+
+def test_one_tree_of_a_class_among_many_is_learned() -> None:
+    table = np.arange(10_001, dtype=np.float32)[:, None]  # above it, scikit-learn stops early
+    y = (table[:, 0] == 0).astype(np.int64)
+    assert len(FlatModels(FlatFeatures(), table, y, np.ones(len(y)), 2, False, 0).models) == 2
+    assert _models(y)["boosting"].fit(table, y).n_iter_ == 100
 
 
 def test_weights_of_few_groups_are_nearer_to_equal_ones() -> None:

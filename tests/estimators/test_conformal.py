@@ -148,6 +148,9 @@ def test_trees_of_weight_0_have_no_part_in_intervals() -> None:
     interval = model.fit(trees, y, sample_weight=weights).predict_interval(trees, coverage=0.9)
     assert (model.folds_[::6] == -1).all()
     assert np.ptp(interval) < 1e4
+    ignored = TreeClassifier(class_weight={2: 0.0}, ensemble=2, epochs=2, hidden_size=4)
+    classes = np.arange(60) % 3
+    np.testing.assert_array_equal(ignored.fit(trees, classes).folds_ < 0, classes == 2)
 
 
 def test_a_set_has_the_classes_in_their_order(classifier: TreeClassifier, tmp_path: Path) -> None:

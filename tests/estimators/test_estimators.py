@@ -19,6 +19,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -50,6 +51,7 @@ X = Forest.from_objects(
 )
 SECONDS = np.array([record["seconds"] for record in PLANS])
 SPEED = np.array([record["speed"] for record in PLANS])
+FLAGS = np.stack([SPEED == "slow", X.sizes > 3], 1)
 QUICK: dict[str, Any] = {
     "hidden_size": 8,
     "epochs": 2,
@@ -165,9 +167,29 @@ def test_a_classifier_gives_back_the_classes_that_it_got(y: Any) -> None:
 def test_several_targets_have_a_column_each() -> None:
     numbers = TreeRegressor(**QUICK).fit(X, np.stack([SECONDS, X.sizes], 1))
     assert numbers.predict(X).shape == (60, 2)
-    flags = TreeClassifier(**QUICK).fit(X, np.stack([SPEED == "slow", X.sizes > 3], 1))
+    flags = TreeClassifier(**QUICK).fit(X, FLAGS)
     assert flags.predict_proba(X).shape == (60, 2)
     assert set(flags.predict(X).ravel().tolist()) <= {0, 1}
+    assert flags.classes_.tolist() == [[False, True]] * 2
+    for metric in ("roc_auc", "average_precision"):
+        expected = get_scorer(metric)._score_func(FLAGS, flags.predict_proba(X))
+        assert get_scorer(metric)(flags, X, FLAGS) == pytest.approx(expected)
+
+
+def test_targets_of_another_name_are_in_the_order_of_training() -> None:
+    trees = [{"time": float(n), "x": n % 7, "children": [{"x": 1}]} for n in range(40)]
+    table = pd.DataFrame({"time": 13 * np.arange(40) % 11, "b": np.arange(40) % 3})
+    model = TreeRegressor(**{**QUICK, "features": ["x"]})
+    one = model.fit(trees, table[["time"]], validation=(trees, table["time"].to_numpy()))
+    expected = np.abs(one.predict(trees).ravel() - table["time"]).mean()
+    assert one.evaluate(trees, table["time"])["mae"] == pytest.approx(expected)
+    assert one.history_[-1]["valid_mae"] == pytest.approx(expected)
+    with pytest.raises(TreeError, match="expected the targets of training, time, got time, b"):
+        one.evaluate(trees, table)
+    two = clone(model).fit(trees, table)
+    assert two.evaluate(trees, table[["b", "time"]]) == two.evaluate(trees, table.to_numpy())
+    with pytest.raises(TreeError, match="the targets of training, time, b, got time, c"):
+        two.evaluate(trees, table.rename(columns={"b": "c"}))
 
 
 def test_clones_cross_validation_search_and_pipelines() -> None:
@@ -389,6 +411,31 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
     path.unlink()
     with pytest.raises(ConfigError, match=rf"that {kind.__name__}.save wrote, got .*without est"):
         kind.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("y", "weight"),
+    [
+        ((SPEED == "slow").astype(float), {0.0: 1.0, 1.0: 5.0}),
+        (SPEED == "slow", {False: 1.0, True: 5.0}),
+        (FLAGS, [{0: 1.0, 1: 2.0}, {0: 3.0, 1: 1.0}]),
+    ],
+)
+def test_weights_of_classes_are_those_after_loading(tmp_path: Path, y: Any, weight: Any) -> None:
+    model = TreeClassifier(class_weight=weight, **QUICK).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = TreeClassifier.load(tmp_path / "model")
+    assert loaded.class_weight == weight
+    np.testing.assert_array_equal(clone(loaded).fit(X, y).predict(X), model.predict(X))
+
+
+def test_a_model_is_saved_as_it_was_fitted(tmp_path: Path) -> None:
+    one, two = TreeRegressor(**QUICK), TreeRegressor(ensemble=2, **QUICK)
+    for model, other in ((one, 2), (two, None)):
+        predicted = model.fit(X, SECONDS).predict(X)
+        model.set_params(ensemble=other).save(tmp_path / str(other))
+        loaded = TreeRegressor.load(tmp_path / str(other))
+        np.testing.assert_array_equal(loaded.predict(X), predicted)
 
 
 def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:

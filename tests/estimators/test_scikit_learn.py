@@ -175,6 +175,8 @@ def test_the_median_q_error_is_a_scorer() -> None:
     search = GridSearchCV(model, {"lr": [0.001, 0.01]}, cv=2, scoring=neg_median_q_error)
     assert search.fit(PLANS, SECONDS).best_score_ == max(search.cv_results_["mean_test_score"])
     assert neg_median_q_error(fitted, PLANS[:3], [0.0, 1.0, 0.0]) == -np.inf
+    column = SECONDS[:, None]
+    assert neg_median_q_error(fitted, PLANS, column) == neg_median_q_error(fitted, PLANS, SECONDS)
     assert neg_median_q_error(fitted, PLANS, np.where(SECONDS < 1e-4, 0, SECONDS)) > -np.inf
 
 
@@ -320,6 +322,8 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
     assert classes.fit(PLANS[:5], [True] * 5).classes_.tolist() == [False, True]
     with pytest.raises(TreeError, match="tree 1: missing target"):
         model.fit(PLANS[:2], [1.0, np.nan])
+    with pytest.raises(ConfigError, match=r"1 target\(s\) with warm_start, .*, got .*'target_1'"):
+        model.fit(PLANS[:40], np.c_[SECONDS, SECONDS][:40])
 
 
 def test_partial_fits_take_one_pass_each(tmp_path: Path) -> None:

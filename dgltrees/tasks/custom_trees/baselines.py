@@ -153,7 +153,8 @@ def _models(y: NDArray[Any], *, logarithms: bool = True) -> dict[str, Any]:
         if len(np.unique(y)) < 2:
             return {}
         linear: Any = LogisticRegression(max_iter=1000)
-        boosting: Any = HistGradientBoostingClassifier(random_state=0)
+        # early stopping would divide the rows by class, which a class of one row forbids
+        boosting: Any = HistGradientBoostingClassifier(random_state=0, early_stopping=False)
     else:
         linear = RidgeCV(np.logspace(-3, 5, 9))
         boosting = HistGradientBoostingRegressor(random_state=0)
