@@ -113,13 +113,17 @@ def _compiled(
     like, fields = no_messages(of_type, dict(graph.ndata))[mail], dict(graph.ndata)
     if reads:  # it may depend on the type
         return None
-    fields[out] = like.new_zeros(batch.num_nodes, *like.shape[1:])  # of nodes without messages
+    # a field of its own, since a message may read the one of the user's name
+    summed = f"sum of {out}"
+    fields[summed] = like.new_zeros(batch.num_nodes, *like.shape[1:])  # of nodes without messages
 
     def total(nodes: Nodes) -> dict[str, Tensor]:
-        return {out: nodes.mailbox[mail].sum(1)}
+        return {summed: nodes.mailbox[mail].sum(1)}
 
     def both(nodes: Nodes) -> dict[str, Tensor]:
-        return {out: nodes.data[out], **update(nodes)}
+        data: Any = nodes.data
+        data[out] = data[summed]
+        return {out: data[out], **update(nodes)}
 
     def generic(batch: TreeBatch, ndata: Data, edata: Data) -> dict[str, Tensor]:
         return run(make_schedule(batch), ndata, edata, *functions)

@@ -72,14 +72,14 @@ class Cache:
                 by_device = copies
                 break
         if by_device is None:
-            if torch.is_inference_mode_enabled():  # training may need the same tensors later
-                make = torch.inference_mode(False)(make)
-            by_device = {_CPU: make()}
+            with torch.inference_mode(False):  # training may need the same tensors later
+                by_device = {_CPU: make()}
             entries.append(([None if v is None else v.copy() for v in values], by_device))
         place = _CPU if device is None else torch.device(device)
         if place not in by_device:
             result: Any = by_device[_CPU]
-            by_device[place] = None if result is None else result.to(place)
+            with torch.inference_mode(False):
+                by_device[place] = None if result is None else result.to(place)
         return cast(T, by_device[place])
 
 
@@ -218,13 +218,15 @@ class TreeBatch:
         depth: NDArray[Any] | None = self.depth
         if depth is None:
             depth = np.bincount(self.src.numpy(), minlength=self.num_nodes)
-        roots = torch.from_numpy(np.equal(depth, 0).nonzero()[0])
-        return roots.to(self.device, non_blocking=True)
+        with torch.inference_mode(False):  # training may need them later
+            roots = torch.from_numpy(np.equal(depth, 0).nonzero()[0])
+            return roots.to(self.device, non_blocking=True)
 
     @cached_property
     def tree_of_node(self) -> Tensor:
         """``(N,)`` int64 on :attr:`device`: the index of the tree that each node belongs to."""
-        return owner(self.sizes).to(self.device, non_blocking=True)
+        with torch.inference_mode(False):  # training may need it later
+            return owner(self.sizes).to(self.device, non_blocking=True)
 
     @cached_property
     def graph(self) -> DGLGraph:

@@ -313,3 +313,27 @@ def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
     assert compile_report(cell) == "Summing is compiled"
     for other in found[1:]:
         torch.testing.assert_close(found[0], other)
+
+
+@pytest.mark.skipif(not available(), reason="no numba")
+def test_compiled_types_read_what_they_are_given() -> None:
+    rng, src = np.random.default_rng(0), np.arange(1, 60)
+    graph = typed((60, src, rng.integers(0, src)), rng)
+    functions = {name: (fn.u_mul_v("h", "s", "m"), fn.sum("m", "s")) for name in "ABC"}
+    x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D)
+    for scale in (1.0, 2.0):  # of two functions with the same code
+        found = []
+        for options in ({}, {"backend": "dgl"}):
+            with graph.local_scope(), compiling():
+                graph.ndata.update(x=x, h=torch.zeros_like(x), s=1 + x)
+                prop_nodes_topo(
+                    graph,
+                    functions,
+                    "sum",
+                    apply_node_func=lambda nodes, scale=scale: {
+                        "h": torch.tanh(scale * (nodes.data["x"] + nodes.data["s"]))
+                    },
+                    **options,
+                )
+                found.append(dict(graph.ndata))
+        torch.testing.assert_close(*found)

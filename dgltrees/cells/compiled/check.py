@@ -18,6 +18,7 @@ from dgltrees.cells.compiled.reads import PRIVATE, without_effects
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.cells.compiled.trace import Functions, Trace, named, trace_cell, trace_types
 from dgltrees.errors import TreeError
+from dgltrees.traversal import views
 from dgltrees.traversal.functions import BuiltinReduce
 from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.positions import check_positions
@@ -98,7 +99,11 @@ class Work(NamedTuple):
         for module in self.modules:
             check = getattr(module, "check_graph", None)
             if check is not None:
-                check(self.batch, dense(self.fields))
+                # most checks read no field, and gathering all of them takes long
+                check(self.batch, views.Fields(self.fields.keys(), self._dense))
+
+    def _dense(self, name: str) -> Tensor:
+        return dense({name: self.fields[name]})[name]
 
     def in_range(self, machine: Machine) -> bool:
         """Return whether there are parameters for all types; if not, the functions raise."""

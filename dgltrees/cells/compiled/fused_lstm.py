@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators import Sum
+from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.base import autocasts
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.row_plan import Part, RowPlan, row_plan
@@ -54,7 +54,7 @@ def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
     f, gate, size = cell.f, cell.child_gate, cell.hidden_size
     if cell.activation is not torch.tanh or cell.layer_norm or _drops(cell.dropout):
         return None
-    if not isinstance(f, Sum):
+    if not isinstance(f, Sum) or type(f) not in (Sum, SharedSum):  # others have other equations
         return None
     label, types, wx_f = cell.prepare(ndata), _edge_types(cell, batch, ndata), None
     if cell.leaf is None:

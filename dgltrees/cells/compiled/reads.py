@@ -95,19 +95,26 @@ class Reads:
                 raise CompileError(f"{type(plain).__name__} is not a Python function")
         names: frozenset[str] = frozenset()
         while True:  # code that is reached by a name may have more names
-            walk = _Walk(names)
+            walk = _Walk(names, _parts(functions))
             for number, function in enumerate(functions):
                 walk.visit(f"function {number}", function)
             reached = frozenset[str]().union(*map(_names, walk.codes))
             if reached <= names:
                 break
             names |= reached
-        self.walk = walk
+        self.walk, self._given = walk, [*map(_reference, _parts(functions))]
         self.key = (torch.get_default_dtype(), *(part for _, part in walk.parts))
 
-    def unchanged(self) -> bool:
-        """Return whether all objects are the same; otherwise the key may still be equal."""
-        return self.key[0] is torch.get_default_dtype() and self.walk.unchanged()
+    def unchanged(self, functions: Functions) -> bool:
+        """Return whether these functions and all objects are the same; if not, the key may be."""
+        same = all(part is held() for part, held in zip(_parts(functions), self._given))
+        return same and self.key[0] is torch.get_default_dtype() and self.walk.unchanged()
+
+
+def _parts(functions: Functions) -> list[Any]:
+    """Return each function, of a method the plain one, and then the object of each, or None."""
+    plain = [getattr(function, "__func__", function) for function in functions]
+    return [*plain, *(getattr(function, "__self__", None) for function in functions)]
 
 
 @contextmanager
@@ -161,6 +168,10 @@ class _Refusing(io.StringIO):
 class _Walk:
     """A walk over all that code with some names may read.
 
+    Arguments:
+        names: the names.
+        given: the objects that begin it; those of the traversal may call functions of a cell.
+
     Attributes:
         parts: the path of each value that is read, and the part of it that is compared.
         codes: the reachable code.
@@ -168,8 +179,9 @@ class _Walk:
             such as an iterator, a file or the time; empty if there is no reason.
     """
 
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str], given: Sequence[Any]) -> None:
         self.names, self.everything = names, not names.isdisjoint(_DYNAMIC)
+        self._given = {*map(id, given)}
         self.parts: list[tuple[str, Any]] = []
         self.codes: dict[CodeType, None] = {}
         self.reason = ""
@@ -186,7 +198,8 @@ class _Walk:
         if isinstance(value, _PLAIN):
             self.parts.append((path, (type(value), repr(value))))  # -0.0 and NaN by their text
         elif isinstance(value, Tensor):
-            self.parts.append((path, _form(value)))
+            number = self._number.setdefault(id(value), len(self._number))  # of tied parameters too
+            self.parts.append((path, (*_form(value), number)))
             self._tensors.append((value, _form(value)))
         elif id(value) in self._number:
             self.parts.append((path, ("the same as", self._number[id(value)])))
@@ -209,7 +222,9 @@ class _Walk:
         elif isinstance(value, MethodType):
             self.visit(path, value.__func__)
             self.visit("self", value.__self__)
-        elif isinstance(value, FunctionType) and _is_own(value.__module__):
+        elif isinstance(value, FunctionType) and (
+            _is_own(value.__module__) or id(value) in self._given
+        ):
             self._visit_function(path, value)
         elif isinstance(value, partial):
             for each in (value.func, value.args, value.keywords):
@@ -228,6 +243,8 @@ class _Walk:
         elif _has_attributes(value):
             self._visit_object(path, value)
         else:
+            if _is_own(type(value).__module__) and not _is_code(value):  # such as one with slots
+                self.reason = self.reason or f"it reads {path}, whose state cannot be compared"
             if getattr(value, "__module__", None) in _OUTSIDE:
                 self.reason = self.reason or f"it calls {path}, whose result cannot be compared"
             self.parts.append((path, _Same(value)))

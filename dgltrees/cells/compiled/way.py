@@ -189,7 +189,7 @@ def _reads_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> Reads:
     """Return the values that functions read now, or the last ones if nothing has changed."""
     codes = tuple(getattr(function, "__code__", None) for function in functions)
     known = _reads.setdefault(modules[0], {}) if modules else _reads_of_functions
-    if codes not in known or not known[codes].unchanged():
+    if codes not in known or not known[codes].unchanged(functions):
         known[codes] = Reads(functions)
     return known[codes]
 

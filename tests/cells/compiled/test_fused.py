@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, TreeError, compile_report, run_cell
-from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
+from dgltrees.cells import AGGREGATORS, BaseCell, ChildSumTreeLSTM, TreeLSTM
+from dgltrees.cells.aggregators import SharedSum
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.row_plan import plan_rows
 from dgltrees.cells.compiled.run import Machine
@@ -64,6 +65,21 @@ def test_the_operator_of_a_leaf_does_not_matter(name: str) -> None:
     for on in (True, False):
         other = {**ndata, "op": torch.tensor([1, 7, K])}
         torch.testing.assert_close(run_cell(cell, batch, other, compile=on), expected)
+
+
+def test_an_aggregator_that_derives_from_a_sum_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Rectified(SharedSum):
+        def compute(self, h: Tensor, *given: Any) -> Tensor:
+            return super().compute(h, *given).relu()
+
+    monkeypatch.setitem(AGGREGATORS, "rectified", Rectified)
+    batch = star(2).batch()
+    cell, ndata = make("rectified"), fields(batch)
+    torch.testing.assert_close(
+        run_cell(cell, batch, ndata), run_cell(cell, batch, ndata, compile=False)
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32], ids=str)

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from types import ModuleType, SimpleNamespace
@@ -21,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import Forest, compile_report, run_cell
+from dgltrees import Forest, compile_report, prop_nodes_topo, run_cell
 from dgltrees.cells.compiled import way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
@@ -79,6 +80,12 @@ class Mixin:
         return 4 * cls.scale
 
 
+@dataclass
+class Slotted:
+    __slots__ = ("scale",)
+    scale: float
+
+
 class Scaled(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -98,6 +105,8 @@ class Reading(Cell, Mixin):
         self.options = SimpleNamespace(scale=1.0)
         self.queue = deque([1.0, 2.0])
         self.scaled, self.layers = Scaled(), nn.ModuleList([nn.ReLU(), nn.Linear(4, 4)])
+        self.tied = nn.Linear(4, 4)
+        self.tied.weight = self.layers[1].weight
         self.part = partial(with_default, scale=1.0)
         self.register_buffer("buffer", torch.tensor(1.0))
         self.unread: Any = 0
@@ -185,6 +194,10 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
         lambda c, h: c.layers[1](h),
         lambda c: c.layers.__setitem__(1, nn.Linear(4, 4).double()),
     ),
+    "tied parameters": (
+        lambda c, h: c.tied(c.layers[1](h)),
+        lambda c: setattr(c.tied, "weight", nn.Parameter(torch.eye(4, dtype=torch.float64))),
+    ),
     "training": (lambda c, h: h * (2 if c.training else 1), lambda c: c.eval()),
     "built-in": (lambda c, h: h * max(c.numbers), lambda c: c.numbers.append(9.0)),
 }
@@ -215,6 +228,28 @@ def test_a_change_between_batches_changes_compiled_code(
     assert_close(after, states(cell, compile=False))
     assert compile_report(cell).startswith("Own is compiled")
     CHANGE_CLOSED(1.0)
+
+
+def test_functions_of_one_code_are_different() -> None:
+    x = torch.linspace(-1, 1, 21, dtype=torch.float64).view(7, 3)
+
+    def below(nodes: Nodes) -> dict[str, Tensor]:
+        return {"below": nodes.mailbox["m"].sum(1)}
+
+    def result(scale: float, **options: Any) -> Tensor:
+        def update(nodes: Nodes) -> dict[str, Tensor]:
+            added = nodes.data.get("below", 0.0)
+            return {"h": torch.tanh(nodes.data["x"] * scale + added)}
+
+        batch = FOREST.batch()
+        batch.ndata["x"] = x
+        prop_nodes_topo(
+            batch, lambda e: {"m": e.src["h"]}, below, apply_node_func=update, **options
+        )
+        return batch.ndata["h"]
+
+    for scale in (1.0, 2.0, 1.0):
+        assert_close(result(scale), result(scale, compile=False))
 
 
 def test_what_no_function_reads_is_not_traced_again() -> None:
@@ -268,6 +303,7 @@ EFFECTS: dict[str, tuple[Callable[[Any, Tensor], Tensor], str]] = {
     "print": (_printed, r"it prints \(.*test_reads.py, line \d+\)"),
     "iterator": (lambda c, h: h * next(c.steps), "it reads self.steps, whose state"),
     "generator": (lambda c, h: h * c.rng.random(), "it reads self.rng, whose state"),
+    "slots": (lambda c, h: h * c.fixed.scale, "it reads self.fixed, whose state"),
     "numpy": (lambda c, h: h * np.random.rand(), "it draws random numbers"),
     "random": (lambda c, h: h * random.random(), "it uses the module random"),
     "file": (_opened, r"it calls open \(.*test_reads.py, line \d+\)"),
@@ -280,7 +316,7 @@ EFFECTS: dict[str, tuple[Callable[[Any, Tensor], Tensor], str]] = {
 def test_a_function_with_effects_is_not_compiled(name: str) -> None:
     function, reason = EFFECTS[name]
     cell = Reading(function).double()
-    cell.steps, cell.rng = count(), np.random.default_rng(0)
+    cell.steps, cell.rng, cell.fixed = count(), np.random.default_rng(0), Slotted(1.0)
     random.seed(0)
     np.random.seed(0)
     states(cell)
