@@ -6,7 +6,7 @@ from typing import Any
 
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
-_LOOP = {"batch_size": 25, "loss_reduction": "sum", "weight_decay": 0.01}
+_LOOP = {"batch_size": 25, "loss_reduction": "sum", "weight_decay": 0.01, "patience": 10}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "lrt": {
