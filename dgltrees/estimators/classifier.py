@@ -85,7 +85,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
     def _classes(self, y: ArrayLike) -> NDArray[Any]:
         """Return the classes of targets in order; for several labels False and True for each.
 
-        By this shape scikit-learn's scorers know that there are several labels.
+        By this shape scikit-learn's scorers tell several labels from classes.
         """
         labels = np.shape(y)[1] if np.ndim(y) == 2 else 1
         return np.tile([False, True], (labels, 1)) if labels > 1 else _unique(y)
