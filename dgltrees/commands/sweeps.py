@@ -54,7 +54,9 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
     ]
 
 
-def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
+def run_points(
+    points: Sequence[Point], seeds: Sequence[int] | None, out: Path
+) -> list[dict[str, Any]]:
     """Train every point with every seed in ``out/POINT/seed-N``.
 
     Points are compared by :attr:`~dgltrees.settings.layers.Settings.compared`. Their parameters are
@@ -93,7 +95,8 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if one_aggregation else THE_CELL)
     rows = [row for row in rows if row["name"] not in names]
     for point, count in zip(points, counts):
-        summary = train_seeds(point.settings, out / point.name, seeds)
+        each = seeds or [point.settings.training.seed]
+        summary = train_seeds(point.settings, out / point.name, each)
         name, valid = metrics[0].name, summary["valid"]
         rows.append(
             {
@@ -105,7 +108,7 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
                 "parameters_of": ONE_AGGREGATION if one_aggregation else THE_CELL,
                 "cell_parameters": count["cell"],
                 **{key: valid[key] for key in (name, metrics[0].baseline) if key in valid},
-                **({"test": summary["test"][name]} if "test" in summary else {}),
+                **({"test": summary["test"][name]} if name in summary.get("test", {}) else {}),
             }
         )
         if is_first_process():

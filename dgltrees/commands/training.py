@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dgltrees.commands import plots, sweeps
 from dgltrees.commands.arguments import Layer, resumable
 from dgltrees.commands.output_plots import draw_outputs
 from dgltrees.commands.settings_help import settings_of
+from dgltrees.errors import ConfigError
 from dgltrees.settings import Seed
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.training import run
@@ -33,6 +36,7 @@ def train(preset: str, *, out: str, seeds: list[Seed] | None = None, layer: Laye
         seeds: train once per seed, in OUT/seed-N.
         layer: settings that override those of the preset.
     """
+    _check_seeds(seeds, layer)
     settings = settings_of(preset, layer)
     draws = isinstance(settings.task, CustomTreesTask) and plots.has_matplotlib()
     on_outputs = draw_outputs if draws else None
@@ -79,10 +83,11 @@ def sweep(
     points = []
     for preset in presets:
         for name, chosen in sweeps.combinations(grid or []):
+            _check_seeds(seeds, {**layer, **chosen})
             settings = settings_of(preset, Layer({**layer, **chosen}, layer.repeated))
             points.append(sweeps.Point("-".join([settings.preset, *name]), settings))
     folder = Path(out)
-    rows = sweeps.run_points(points, seeds or [0], folder)
+    rows = sweeps.run_points(points, seeds, folder)
     if is_first_process():
         metric = points[0].settings.compared
         print(sweeps.table(rows, metric))
@@ -94,3 +99,9 @@ def sweep(
             *([picture] if picture.exists() else []),
         ]
         print(f"dgltrees: wrote {', '.join(map(str, files))}", file=sys.stderr)
+
+
+def _check_seeds(seeds: list[int] | None, settings: Mapping[str, Any]) -> None:
+    """Check that the seed is named only once."""
+    if seeds and "training.seed" in settings:
+        raise ConfigError("expected --seeds or training.seed, got both; leave one of them out")

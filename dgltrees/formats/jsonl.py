@@ -41,9 +41,8 @@ def stream_jsonl(
 
     Raises:
         TreeError: the file is empty or not UTF-8, a line is not JSON or too deeply nested for
-            Python's ``json``, a root or node is not an object, a column has several kinds of
-            values, or no node has the key of the children although some have other lists of
-            objects; the error names file and line.
+            Python's ``json``, a root or node is not an object, or a column has several kinds of
+            values; the error names file and line.
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
@@ -52,7 +51,6 @@ def stream_jsonl(
             examples = records.examples(values, lines)
             del values
         yield examples
-    records.check_children()
 
 
 def stream_json_records(
@@ -89,7 +87,6 @@ def stream_json_records(
     for start in range(0, len(values), trees):
         part = values[start : start + trees]
         yield records.examples(part, range(start + 1, start + 1 + len(part)))
-    records.check_children()
 
 
 _FIRST_LINE = r"QUERY PLAN$|[\[{]( *\+)?$"

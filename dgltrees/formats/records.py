@@ -64,7 +64,9 @@ def is_records(trees: Any) -> bool:
 
 
 def trees_of_records(
-    records: Sequence[Any], layout: RecordLayout, share: bool | None = None
+    records: Sequence[Any],
+    layout: RecordLayout,
+    share: bool | None = None,
 ) -> tuple[LabeledTrees, RecordLayout]:
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
 
@@ -77,12 +79,10 @@ def trees_of_records(
         the trees with the columns of the records, and the layout.
 
     Raises:
-        TreeError: see :meth:`Records.examples` and :meth:`Records.check_children`; the error names
-            the tree.
+        TreeError: see :meth:`Records.examples`; the error names the tree.
     """
     reader = Records(None, layout, share)
     trees = reader.examples([*map(single, records)], range(len(records)))
-    reader.check_children()
     return trees, reader.layout
 
 
@@ -104,8 +104,7 @@ class Records:
         )
         self.nodes = ColumnTypes(path, layout.categorical_columns)
         self.beside = ColumnTypes(path, layout.categorical_columns, unchanged=ID)
-        self._in_memory, self._is_complete, self._has_children = path is None, False, False
-        self._other_lists: dict[str, int] = {}  # and the first line of each
+        self._in_memory, self._is_complete = path is None, False
 
     def examples(
         self,
@@ -146,21 +145,15 @@ class Records:
         def line_of(node: int) -> int:
             return lines[(int(offsets.searchsorted(node, side="right")) - 1) // arity]
 
-        self._has_children = self._has_children or any(children in node for node in nodes)
-        if not self._has_children:
-            for at, node in enumerate(nodes):
-                for key, value in node.items():
-                    if isinstance(value, (list, tuple)) and value and isinstance(value[0], dict):
-                        self._other_lists.setdefault(key, line_of(at))
         columns_of = self.nodes.of_objects(nodes, line_of, without=[(children,)])
         arrays, vocabs = as_node_columns(columns_of)
-        if self._has_children:
-            self._warn_of_lists(vocabs)
+        self._warn_of_lists(vocabs)
         forest = lists.walked(arrays, vocabs)
         beside = dict(columns or {})
         if self.layout.paths:
             without = [tuple(keys) for keys in paths]
             members = self.beside.of_objects(records, lines.__getitem__, without=without)
+            self._warn_of_trees(members)
             for name, column in members.items():
                 if name in beside:
                     raise self.error(f"expected every column once, got {name!r} twice", lines[0])
@@ -193,19 +186,21 @@ class Records:
                 stacklevel=2,
             )
 
-    def check_children(self) -> None:
-        """Check after the last record that the key of the children was right.
-
-        Raises:
-            TreeError: no node has the key of the children, but some have lists of objects; the
-                error names file and line.
-        """
-        if self._other_lists and not self._has_children:
-            raise self.error(
-                f"expected nodes with their children under {self.layout.children_key!r}, got lists "
-                f"of objects only under {', '.join(map(repr, sorted(self._other_lists)))}; "
-                "set children_key to that of the children",
-                min(self._other_lists.values()),
+    def _warn_of_trees(self, beside: Mapping[str, FileColumn]) -> None:
+        """Warn of other trees next to those at the paths, which are read as strings."""
+        key = self.layout.children_key
+        others = [
+            name
+            for name, column in beside.items()
+            if name.rpartition(".")[2] == key
+            and column.dtype == object
+            and any(isinstance(text, str) and text.startswith("[{") for text in column.tolist())
+        ]
+        if others:
+            warnings.warn(
+                f"trees with children under {', '.join(map(repr, others))} are read as strings; "
+                f"the roots are under {', '.join(self.layout.paths)}, and two paths read pairs",
+                stacklevel=2,
             )
 
     def _root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -231,7 +232,6 @@ def stream_rows(
                     )
                 value[column] = parse_json(str(cell), path, line)
         yield records.examples(values, lines, table.columns(batch, others))
-    records.check_children()
 
 
 def _first_cells(path: PathLike, count: int) -> Iterator[Any]:
@@ -240,7 +240,7 @@ def _first_cells(path: PathLike, count: int) -> Iterator[Any]:
         batch = next(Table(path).batches(count))
         for name, cells in batch.cells.items():
             for line, cell in zip(batch.lines.tolist(), cells.tolist()):
-                if str(cell).startswith(("{", "[{")):
+                if re.match(r"\s*(\{|\[\s*\{)", str(cell)):
                     with suppress(TreeError):  # a string in brackets, perhaps
                         yield {name: parse_json(str(cell), path, line)}
 

@@ -370,6 +370,12 @@ class NumberTargets(TargetHead):
         """Return the losses, ``(R,)``: means over the known numbers."""
         targets = targets.view(-1, self.numbers).double()
         known = ~targets.isnan()
+        # those of training have been checked
+        if self.log_target and not self.training and bool((targets < 0).any()):
+            raise TreeError(
+                f"expected targets of at least 0 with {called('model.log_target')}, got "
+                f"{float(targets[known].min()):g}; correct them, or leave it out"
+            )
         if self.objective == "ordinal":
             loss = self._divergence(outputs, targets)
         else:

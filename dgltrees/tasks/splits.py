@@ -238,8 +238,10 @@ def split_examples(
         )
     parts = Splits(
         train.select(learned),
-        train.select(np.sort(order[:num_valid])) if num_valid else None,
-        train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
+        task.held_out(train.select(np.sort(order[:num_valid]))) if num_valid else None,
+        task.held_out(train.select(np.sort(order[num_valid : num_valid + tested])))
+        if tested
+        else None,
     )
     least = settings.min_freq if isinstance(settings, WordSettings) else 1
     parts = _without_rare(task, parts, least)

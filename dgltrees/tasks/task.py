@@ -256,6 +256,10 @@ class Task:
         """Return the group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
+    def held_out(self, data: LabeledTrees) -> LabeledTrees:
+        """Return held-out examples of a training file as an evaluation file would have them."""
+        return data
+
     def name_counts(self, data: LabeledTrees, column: str) -> NDArray[np.int64]:
         """Count each name of a column in training data, for the setting ``data.min_freq``."""
         return data.forest.name_counts(column)

@@ -84,7 +84,8 @@ def make_optimizer(
     options = _typed(kinds[name], settings.optimizer_options)
     if settings.lr is not None:
         options["lr"] = settings.lr
-    if settings.weight_decay:
+    decays = "weight_decay" in signature(kinds[name]).parameters and "weight_decay" not in options
+    if settings.weight_decay or decays:  # that of AdamW and Muon is not 0 by default
         options["weight_decay"] = settings.weight_decay
     if on_processor and name in _FUSED and not options.keys() & _KINDS_OF_STEP:
         options["fused"] = True

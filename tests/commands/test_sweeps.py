@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,13 @@ def test_points_are_compared_by_the_monitored_metric(
     rows = run_points(points[1:], [0], tmp_path / "all")  # behind those of other sweeps
     assert [row["name"] for row in rows] == ["child_sum", "nary", "gru"]
     assert len((tmp_path / "all" / "table.txt").read_text().splitlines()) == 4
+    seeds: list[Any] = []
+    summary["test"] = {"accuracy": {}}
+    monkeypatch.setattr(sweeps, "train_seeds", lambda _, out, each: seeds.append(each) or summary)
+    seeded = [replace(p, settings=p.settings.replace("training", seed=7)) for p in points]
+    rows = run_points(seeded, None, tmp_path / "seeded")
+    assert seeds == [[7]] * 3
+    assert all("test" not in row for row in rows)  # its examples lack the metric
     points[0] = Point("child_sum", quick("classify", monitor="accuracy"))
     with pytest.raises(
         ConfigError,

@@ -95,6 +95,9 @@ def test_columns_that_are_measured_with_the_target_are_named() -> None:
     for quiet in (TreeRegressor(features=["Cost"], **QUICK), FlatFeatures(features=["Cost"])):
         quiet.fit(trees, range(20))
     FlatFeatures(features=["Rank"]).fit(trees, csr_array(np.eye(20)))  # labels of other models
+    table = pd.DataFrame({"Cost": [float(tree["Cost"]) for tree in trees]})  # of the same name
+    with pytest.warns(UserWarning, match="the columns Cost are nearly equal to the target"):
+        TreeRegressor(features=["Cost", "Rank"], **QUICK).fit(trees, table)
 
 
 def test_a_class_that_is_a_threshold_of_a_column_is_named() -> None:
@@ -345,9 +348,22 @@ def test_wrong_dictionaries_are_named(trees: Any, message: str) -> None:
             model.run_.predict(trees)
 
 
+def test_a_single_node_is_predicted() -> None:
+    scan = {"op": "scan", "preds": [{"op": ">"}]}
+    trees = [{"op": "join", "inputs": [scan] * (1 + k % 2)} for k in range(20)]
+    said = "under 'preds' are read as strings; .* is 'inputs'"
+    with pytest.warns(UserWarning, match=said):
+        model = TreeRegressor(**QUICK, share=False).fit(trees, np.arange(20.0) % 7)
+    with pytest.warns(UserWarning, match=said):
+        assert model.predict([scan]).shape == (1,)
+
+
 def test_the_key_of_the_children_may_be_wrong() -> None:
     plans = [record["plan"] for record in PLANS]
-    with pytest.raises(TreeError, match="children under 'kids', .*'Plans'; set children_key to"):
+    with (
+        pytest.warns(UserWarning, match="under 'Plans' are read as .* of the children is 'kids'"),
+        pytest.raises(TreeError, match="expected trees with several nodes, got one node in each"),
+    ):
         TreeRegressor(**QUICK, children_key="kids").fit(plans, SECONDS)
     with pytest.raises(TreeError, match="missing targets y"):
         TreeRegressor(**QUICK).fit(plans, None)

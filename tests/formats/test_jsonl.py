@@ -143,11 +143,6 @@ def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
             RecordLayout(),
             ":1: expected a list of nodes under 'children', got {}",
         ),
-        (
-            [{}, PLAN["Plan"]],
-            RecordLayout(children_key="children"),
-            ":2: expected nodes with their children under 'children', ",
-        ),
     ],
 )
 def test_records_that_are_no_trees(
@@ -165,6 +160,12 @@ def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
     path.write_text('{"children": [{"x": 1}]}\n{"Plans": [{"x": 2}]}\n')
     with pytest.warns(UserWarning, match="under 'Plans' are read as strings; the key of the ch"):
         assert read(path, "jsonl").forest.sizes.tolist() == [2, 1]
+    layout = RecordLayout(children_key="kids")
+    with pytest.warns(UserWarning, match="under 'children', 'Plans' are .* children is 'kids'"):
+        assert read(path, "jsonl", layout=layout).forest.sizes.tolist() == [1, 1]
+    path.write_text('{"a": {"op": 1, "Plans": [{}]}, "b": {"op": 2, "Plans": [{}, {}]}}\n')
+    with pytest.warns(UserWarning, match="under 'a.Plans' are read as strings; the roots are unde"):
+        assert read(path, "jsonl", layout=RecordLayout(tree_path="b")).forest.num_nodes == 3
 
 
 def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:

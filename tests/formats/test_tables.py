@@ -49,6 +49,8 @@ def test_the_depth_of_a_plan_is_no_node_table(tmp_path: Path) -> None:
     examples = read(path)
     assert names_of(examples.forest, "op") == ["a"]
     assert examples.columns["depth"].tolist() == [1]
+    path.write_text('plan\n"[\n {""Plan"": {""op"": 1, ""Plans"": [{""op"": 2}]}}]"\n')  # pretty
+    assert read(path).forest.columns["op"].tolist() == [1, 2]
 
 
 def test_parquet_says_the_same(tmp_path: Path) -> None:
@@ -82,10 +84,6 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
         (
             RecordLayout(tree_path="json.plan"),
             ":2: expected the root under 'json.plan', got the keys Plan, ",
-        ),
-        (
-            RecordLayout(children_key="children"),
-            "expected nodes with their children under 'children', got lists of objects",
         ),
     ],
 )

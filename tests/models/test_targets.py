@@ -108,6 +108,8 @@ def test_logarithms_of_targets_come_back_as_numbers(zero: bool) -> None:
     z = torch.from_numpy((logs - logs.mean()) / logs.std())[:, None]
     torch.testing.assert_close(numbers.decode(z)["prediction_0"], torch.from_numpy(counts_as))
     assert numbers.nll(z, torch.from_numpy(y)).abs().max() < 1e-12
+    with pytest.raises(TreeError, match="at least 0 with model.log_target, got -1; correct them"):
+        numbers.eval().nll(z, torch.from_numpy(-y / y.max()))
     assert (numbers.decode(torch.tensor([[-1e6]]).double())["prediction_0"] > 0).all()
 
 

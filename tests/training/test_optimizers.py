@@ -32,6 +32,13 @@ def test_adadelta_has_the_rate_of_torch() -> None:
     assert optimizer.param_groups[0]["weight_decay"] == 0.01
 
 
+def test_no_weight_decay_is_none_where_torch_has_one() -> None:
+    for options, expected in (({}, 0.0), ({"weight_decay": 0.3}, 0.3)):
+        settings = TrainingSettings("adamw", optimizer_options=options)
+        (group,) = make_optimizer(settings, nn.Linear(3, 2).parameters()).param_groups
+        assert group["weight_decay"] == expected
+
+
 def test_weight_decay_is_the_gradient_of_the_penalty() -> None:
     """With SGD on a loss without a gradient, a step shrinks the weights by lr * weight_decay."""
     layer = nn.Linear(2, 2)

@@ -65,7 +65,7 @@ def tables(
     Returns:
         on the CPU the :class:`Workspace` that they are cut from, elsewhere None; and the tensors.
     """
-    if like.device.type == "cpu":
+    if like.device.type == "cpu" and like.dtype != torch.bfloat16:  # which numpy lacks
         space = Workspace(like, shapes)
         return space, space.tensors
     return None, [like.new_empty(shape) for shape in shapes]

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from dgltrees.errors import TreeError, called
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import ClassTarget, FlagTargets
@@ -55,6 +55,11 @@ class ClassesTask(CustomTreesTask):
         """
         schema = cast(Schema, vocabs)
         if len(schema.targets) > 1:
+            if model["objective"] != "cross_entropy":
+                raise ConfigError(
+                    f"expected {called('model.objective')} to be cross_entropy with several "
+                    f"targets, which are binary, got {model['objective']!r}"
+                )
             return make_model(model, schema, FlagTargets, count=len(schema.targets))
         if len(schema["target"]) < 2:
             only = [f"one class, {name}" for name in schema["target"].names]
@@ -77,6 +82,10 @@ class ClassesTask(CustomTreesTask):
         """
         names = {column: [*map(name_of, array.tolist())] for column, array in values.items()}
         if len(names) > 1:
+            if settings.classes:
+                raise ConfigError(
+                    f"{called('data.classes')} has no effect with several targets, which are binary"
+                )
             return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
         ((column, listed),) = names.items()
         present = {name for name in listed if name is not None}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import called
-from dgltrees.tasks.custom_trees.reading import target_values
+from dgltrees.tasks.custom_trees.reading import node_values
 from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, name_of
 
@@ -130,9 +130,9 @@ def equal_to(
     codes = [_codes(values) for values in answers.values()]
     found = []
     for name in names:
-        if name in answers or np.ndim(raw.forest.columns[name]) > 1:
+        if np.ndim(raw.forest.columns[name]) > 1:
             continue
-        values = target_values(raw, name, nodes=False)
+        values = node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
         if values is not None:
             at_roots = _codes(values)
             found += [name] if any(_nearly_equal(at_roots, each) for each in codes) else []

@@ -357,19 +357,20 @@ def target_values(
         ``(R,)`` names or numbers, None or NaN if missing; None if there is no such column.
     """
     if nodes:
-        return _node_values(raw.forest, name, slice(None))
+        return node_values(raw.forest, name, slice(None))
     beside = raw.columns.get(of_user(name))
     if beside is None and any(name == each.name for each in inputs):
         return None
     if beside is None:
-        return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
+        return node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
     values: NDArray[Any] = np.asarray(beside)
     if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
         return _names_of_ids(values, raw.targets)
     return values
 
 
-def _node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
+def node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
+    """Return the values of a node column at some rows, as names or numbers; None without it."""
     if name not in forest.columns:
         return None
     values: NDArray[Any] = np.asarray(forest.columns[name])[rows]

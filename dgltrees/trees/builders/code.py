@@ -125,6 +125,16 @@ def _syntax_value(node: ast.AST) -> str | None:
         return repr(node.value)
     if isinstance(node, (ast.Global, ast.Nonlocal)):
         return ", ".join(node.names)
+    if isinstance(node, ast.alias) and node.asname is not None:
+        return f"{node.name} as {node.asname}"
+    if isinstance(node, ast.ImportFrom):
+        return "." * (node.level or 0) + (node.module or "") or None
+    if isinstance(node, ast.MatchClass):
+        return ", ".join(node.kwd_attrs) or None
+    if isinstance(node, ast.FormattedValue):
+        return None if node.conversion < 0 else f"!{chr(node.conversion)}"
+    if isinstance(node, ast.comprehension):
+        return "async" if node.is_async else None
     fields = (value for field, value in ast.iter_fields(node) if field != "type_comment")
     return next((value for value in fields if isinstance(value, str)), None)
 
@@ -175,6 +185,10 @@ def from_tree_sitter(
             more = cursor.goto_next_sibling()
         return children
 
+    def label_of(entry: Member) -> str:
+        node: tree_sitter.Node = entry.node
+        return f"MISSING {node.type}" if node.is_missing else node.type
+
     def value_of(entry: Member) -> str | None:
         node: tree_sitter.Node = entry.node
         below = node.named_child_count if named_only else node.child_count
@@ -185,7 +199,7 @@ def from_tree_sitter(
     return forest_of_nodes(
         [Member(None, tree.root_node if isinstance(tree, Tree) else tree) for tree in trees],
         children_of,
-        {"label": lambda e: e.node.type, "field": lambda e: e.field, "value": value_of},
+        {"label": label_of, "field": lambda e: e.field, "value": value_of},
         vocabs,
         numbers={
             "line": lambda e: e.node.start_point[0] + 1,

@@ -244,6 +244,13 @@ def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: s
         _check_hashable(table, name)
         _check_present(table, name)
     _check_hashable(table, parent)
+    for row, name in enumerate(parent_ids):
+        if isinstance(name, (float, np.floating)) and abs(name) >= 2**53:
+            raise _error(
+                f"expected {parent!r} to hold ids below 2^53 as floats, got {name!r}, which may be "
+                "rounded; read the ids as text, or as Int64 of pandas",
+                row,
+            )
     number = dict(zip(dict.fromkeys(trees), itertools.count()))
     parents, first = parents_of_ids(np.array([number[name] for name in trees]), ids, parent_ids)
     for row in np.flatnonzero(first != np.arange(len(first)))[:1].tolist():

@@ -135,6 +135,12 @@ def test_baselines_are_reported_unless_they_are_not_wanted(tmp_path: Path, wante
 
 
 NO_COST = [{**PLANS[0], "cost": "n/a"}]
+
+
+def with_ok(records: list[Any]) -> list[Any]:
+    return [{**record, "ok": k % 2} for k, record in enumerate(records)]
+
+
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target that is missing in one tree": (
         *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
@@ -172,6 +178,10 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         *("classify", {"target": "speed", "classes": ["fast", "faster"]}, lambda rs: rs),
         r"expected a class \(fast, faster\), got 'slow'",
     ),
+    "classes of flags": (
+        *("classify", {"target": ["speed", "ok"], "classes": ["a", "b"]}, with_ok),
+        "data.classes has no effect with several targets",
+    ),
     "target as an input": (
         *("regress", {"target": "seconds", "features": ["Table", "cost"]}, lambda rs: rs),
         "expected data.features to name columns of the trees .* got 'cost'",
@@ -179,10 +189,6 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "column next to the trees as an input": (
         *("regress", {"target": "seconds", "features": ["speed"]}, lambda rs: rs),
         "to name columns of nodes, got 'speed', a column next to the trees; copy it into the root",
-    ),
-    "children under another key": (
-        *("regress", {"target": "seconds", "children_key": "kids"}, lambda rs: rs),
-        "plans.jsonl:1: expected nodes with their children under 'kids', got lists of objects only",
     ),
     "trees of a single node": (
         *("regress", {"target": "seconds"}, lambda rs: [{**r, "plan": {"Rows": 1}} for r in rs]),
@@ -220,7 +226,9 @@ def test_an_error_of_a_target_names_its_line_and_tree(
 ) -> None:
     plan = {"x": 1, "Plans": [{"x": 2}]}
     kind: Any = 1.0 if preset == "regress-pairs" else "1"
-    records = [{"first": plan, "second": plan, "seconds": kind} for _ in range(8)]
+    records: list[dict[str, Any]] = [{"first": plan, "seconds": kind} for _ in range(8)]
+    if preset == "regress-pairs":
+        records = [{**record, "second": plan} for record in records]
     records[5] = {**records[5], **change}
     tree = ["first", "second"] if preset == "regress-pairs" else "first"
     listed = {} if preset == "regress-pairs" else {"classes": ["1", "2"]}

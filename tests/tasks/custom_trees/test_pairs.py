@@ -69,6 +69,7 @@ def test_a_run_predicts_pairs_that_have_no_target(
     assert run.encode(forests(RECORDS[:3])).shape == (3, 2 * 8)
 
 
+@pytest.mark.filterwarnings("ignore:trees with children under")
 @pytest.mark.parametrize(
     ("preset", "data", "message"),
     [

@@ -52,6 +52,21 @@ def test_patterns_of_constants_differ() -> None:
     assert {"True", "None"} <= set(names_of(from_python(source), "value"))
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("import a", "import a as b"),
+        ("from . import a", "from .. import a"),
+        ("from b import a", "from .b import a"),
+        ("match x:\n case P(a=0): pass", "match x:\n case P(b=0): pass"),
+        ("f'{x!r}'", "f'{x}'"),
+        ("[x for x in y]", "[x async for x in y]"),
+    ],
+)
+def test_programs_that_differ_have_other_trees(one: str, other: str) -> None:
+    assert names_of(from_python(one), "value") != names_of(from_python(other), "value")
+
+
 def test_a_whole_module_has_the_nodes_of_ast() -> None:
     source = inspect.getsource(ast)
     forest = from_python(source, "x")

@@ -111,6 +111,7 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
         (rows([1, None], [None, 1]), {}, "row 1: missing value of 'id'"),
         (rows([1, 1], [None, 1]), {}, "row 1: expected every 'id' once, got 1 of row 0"),
         (rows([[1]], [None]), {}, "row 0: expected a hashable value as 'id', got [1]"),
+        (rows([2**60], [2.0**60]), {}, "row 0: expected 'parent' to hold ids below 2^53 as floats"),
         (rows([1, 2], [None, 3]), {}, "row 1: expected an 'id' as 'parent', got 3; leave it empty"),
         (rows([1, 2], [None, [1]]), {}, "row 1: expected a hashable value as 'parent', got [1]"),
         (rows([1, 2, 3], [None, 3, 2]), {}, "row 1: expected parents that lead to a root, got a"),

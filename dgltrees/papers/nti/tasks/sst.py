@@ -166,7 +166,8 @@ def _read_phrases(
             mask &= forest.parent < 0
         sentence = first + forest.tree_of_node[mask]
         sentences = _cut(_phrases(forest, np.flatnonzero(mask)), sentence, rules, path)
-        columns = {"target": target[mask].astype(np.int64), SENTENCE: sentence}
+        whole = forest.parent[mask] < 0
+        columns = {"target": target[mask].astype(np.int64), SENTENCE: sentence, WHOLE: whole}
         yield LabeledTrees(sentences, columns, targets=_CLASSES[settings.binary])
         first += len(forest)
 
@@ -241,6 +242,8 @@ def _brackets(path: PathLike) -> _Sentences:
             yield 0, names[ids[ids >= 0]].tolist()
 
 
+WHOLE = "whole"
+"""The column that says whether a phrase is a whole sentence."""
 SENTENCE = "sentence"
 """The column with the number of a phrase's sentence in its file."""
 
@@ -252,6 +255,10 @@ class PhrasesTask(SentenceTask):
     def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
         """Return the sentence of each phrase, ``(E,)``, numbered from 0 over all files."""
         return offsets_of(np.diff(data.columns[SENTENCE]) != 0)
+
+    def held_out(self, data: LabeledTrees) -> LabeledTrees:
+        """Return the whole sentences, as those of a validation or test file."""
+        return data.select(np.flatnonzero(data.columns[WHOLE]))
 
     def name_counts(self, data: LabeledTrees, column: str) -> NDArray[np.int64]:
         """Count the sentences with each word, since phrases repeat words."""

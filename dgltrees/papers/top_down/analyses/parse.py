@@ -53,6 +53,8 @@ def read_sentences(
     forms = get_args(SentenceFormat)
     if form not in forms:
         raise ConfigError(f"expected the format to be {' or '.join(forms)}, got {form!r}")
+    if after is not None and form != "text":
+        raise ConfigError(f"expected --format text with --after, got the format {form}")
     if form == "conllu":
         return conllu_sentences(path, heads=False)
     if form == "lines":

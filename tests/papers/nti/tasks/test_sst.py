@@ -45,6 +45,6 @@ def test_phrases_of_a_sentence_stay_together_and_count_its_words_once(tmp_path: 
     (train, _) = load_splits(task, task.data(train=str(path), valid=str(path), min_freq=2)).all
     assert train.forest.vocabs["word"].names == ["<unk>", "a", "b"]  # d is in two phrases
     train, valid = load_splits(task, task.data(train=str(path), valid_fraction=0.1)).all
-    assert len(train) + len(valid) == 5 + 3 + 3
-    assert len(set(valid.columns["sentence"])) == 1
+    assert len(train) in (5 + 3, 3 + 3)
+    assert valid.columns["whole"].tolist() == [True]  # as in a validation file
     assert not set(train.columns["sentence"]) & set(valid.columns["sentence"])

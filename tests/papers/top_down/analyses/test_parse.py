@@ -88,6 +88,8 @@ def test_errors(parser: TrainedModel, tree_lm: TrainedModel, tmp_path: Path) -> 
         parse(tree_lm, sentence_forest(list(read_sentences(SENTENCES))))
     with pytest.raises(ConfigError, match="format to be conllu or lines or text, got 'pdf'"):
         read_sentences(SENTENCES, "pdf")
+    with pytest.raises(ConfigError, match="--format text with --after, got the format conllu"):
+        read_sentences(SENTENCES, after="*END*")
     broken = write(tmp_path, "1\ta\n")
     with pytest.raises(TreeError, match=":1: expected ten columns"):
         parse_files(parser, read_sentences(broken, "conllu"), tmp_path / "out.conllu")
