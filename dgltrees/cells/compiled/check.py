@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules import module as of_all_modules
 
 from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected, raised_at
 from dgltrees.cells.compiled.loops import CompileError, Phase
@@ -278,6 +280,7 @@ def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
             raise CompileError(f"the {what} of its compiled code and of its functions differ")
 
 
+_GLOBAL = re.compile("_global_(forward|backward)(_pre)?_hooks")
 _HOOKS = [name for name in PRIVATE if name.endswith("_hooks")]
 
 
@@ -331,7 +334,9 @@ def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
 
 
 def hooked(modules: Sequence[nn.Module]) -> bool:
-    """Return whether a module has hooks, which a trace would call only once."""
+    """Return whether a module has hooks, or all have, which a trace would call only once."""
     return any(
+        table for name, table in vars(of_all_modules).items() if _GLOBAL.fullmatch(name)
+    ) or any(
         getattr(module, name) for root in modules for module in root.modules() for name in _HOOKS
     )

@@ -24,8 +24,8 @@ LONGEST = 5_000
 minutes."""
 
 DECOMPOSED = (
-    "native_layer_norm gelu baddbmm logsumexp linalg_vector_norm glu _prelu_kernel mish hardswish "
-    "hardsigmoid softplus log_sigmoid_forward celu selu std std_mean addmv hardshrink softshrink "
+    "native_layer_norm gelu baddbmm logsumexp glu _prelu_kernel mish hardswish "
+    "hardsigmoid softplus log_sigmoid_forward celu selu addmv hardshrink softshrink "
     "threshold logaddexp _scaled_dot_product_flash_attention_for_cpu leaky_relu addcmul addcdiv "
     "rsub masked_fill"
 )

@@ -501,6 +501,11 @@ OPERATIONS: dict[str, Operation] = {
     "log": _function("log", lambda g, y, a: g / a),
     "log1p": _function("log1p", lambda g, y, a: g / (ONE + a)),
     "sqrt": _function("sqrt", lambda g, y, a: g / (y + y)),
+    "root": Operation(
+        "sqrt({0})",
+        (lambda g, y, a: _where(Op("gt", (y, ZERO)), g / (y + y), ZERO),),
+        costly=True,
+    ),
     "rsqrt": Operation(
         "(number(1) / sqrt({0}))", (lambda g, y, a: Const(-0.5) * g * y * y * y,), costly=True
     ),
@@ -537,4 +542,5 @@ OPERATIONS: dict[str, Operation] = {
     "not": Operation("(not {0})", (None,), is_bool=True),
     "number": Operation("(number(1) if {0} else number(0))", (None,)),
     "stop": Operation("{0}", (None,)),
+    "instead": Operation("{0}", (None, lambda g, y, a, b: g)),
 }

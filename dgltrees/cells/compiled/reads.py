@@ -13,13 +13,14 @@ import io
 import logging
 import random
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import cache, partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import torch
@@ -129,20 +130,28 @@ def without_effects(functions: Functions) -> Iterator[None]:
     if walk.reason:
         raise CompileError(walk.reason)
     undo, state, failure = walk.saved(), _random_state(), None
+    values = [(tensor, tensor.detach().clone()) for tensor, _ in walk._tensors]
+    replaced = ""
     try:
-        with redirect_stdout(_Refusing()):
+        with redirect_stdout(_Refusing(sys.stdout)):
             yield
     except CompileError as error:
         failure = error
     finally:
         before, after = dict(walk.parts), dict(Reads(functions).walk.parts)
         drawn = _random_state() != state
+        replaced = walk.replaced()
         for each in undo:
             each()
+        for tensor, value in values:  # a trace changes tensors that depend on no field
+            if not torch.equal(tensor, value):
+                tensor.data.copy_(value)
         random.setstate(state[0])
         np.random.set_state((*state[1][:1], np.frombuffer(state[1][1], np.uint32), *state[1][2:]))
     if drawn:
         raise CompileError("it draws random numbers other than those of dropout") from failure
+    if replaced:
+        raise CompileError(f"it changes {replaced}{walk.line_of(replaced)}") from failure
     for path in [*after, *before]:
         if before.get(path) != after.get(path):
             raise CompileError(f"it changes {path}{walk.line_of(path)}") from failure
@@ -157,10 +166,20 @@ def _random_state() -> tuple[Any, tuple[Any, ...]]:
 
 
 class _Refusing(io.StringIO):
-    """A standard output that raises an error for a print, with its line."""
+    """A standard output that raises an error for a print of this thread, with its line."""
+
+    def __init__(self, others: TextIO) -> None:
+        super().__init__()
+        self.others, self.thread = others, threading.get_ident()
+
+    def flush(self) -> None:
+        """Flush what other threads print."""
+        self.others.flush()
 
     def write(self, text: str) -> int:
         """Raise CompileError."""
+        if threading.get_ident() != self.thread:
+            return self.others.write(text)
         frame = sys._getframe(1)
         raise CompileError(f"it prints ({frame.f_code.co_filename}, line {frame.f_lineno})")
 
@@ -289,8 +308,10 @@ class _Walk:
         self.parts.append((path, _Same(type(value))))
         own, attributes = _is_own(type(value).__module__), vars(value)
 
+        whole = self.everything or not own or _extends(type(value))
+
         def is_read(name: str) -> bool:
-            return not own or self.everything or name in self.names or name == "forward"
+            return whole or name in self.names or name == "forward"
 
         if isinstance(value, nn.Module):
             self._visit_table(f"{path}.", attributes, lambda n: n not in PRIVATE and is_read(n))
@@ -329,6 +350,18 @@ class _Walk:
             and all(cell.cell_contents is held() for cell, held in self._cells)
             and all(_state(function) == state for function, state in self._functions)
             and all(_form(tensor) == form for tensor, form in self._tensors)
+        )
+
+    def replaced(self) -> str:
+        """Return the name of a tensor in place of which there is another one now, or ""."""
+        return next(
+            (
+                str(name)
+                for table, read, _ in self._tables
+                for name, held in read.items()
+                if isinstance(held, Tensor) and table.get(name) is not held
+            ),
+            "",
         )
 
     def saved(self) -> list[Callable[[], Any]]:
@@ -389,6 +422,14 @@ def _has_attributes(value: Any) -> bool:
     module = type(value).__module__ or ""
     known = module.partition(".")[0] in sys.stdlib_module_names or _is_own(module)
     return known and hasattr(value, "__dict__") and not _is_code(value)
+
+
+def _extends(kind: type) -> bool:
+    """Return whether a class inherits the code of a module of torch, whose names are not known."""
+    return any(
+        issubclass(each, nn.Module) and each is not nn.Module and not _is_own(each.__module__)
+        for each in kind.__mro__
+    )
 
 
 def _form(tensor: Tensor) -> tuple[Any, ...]:

@@ -58,7 +58,8 @@ def _pow(low: Lowering, node: fx.Node, x: Value, exponent: float) -> Value:
     times, half = divmod(abs(exponent), 1)
     if half not in (0, 0.5) or not 0 < abs(exponent) <= HIGHEST:
         raise CompileError(f"the compiler does not support the power {exponent}")
-    factors = [low.apply("sqrt", x)] * (half > 0) + [x] * int(times)
+    root = "root" if times else "sqrt"  # the derivative of x sqrt(x) is 0 at 0
+    factors = [low.apply(root, x)] * (half > 0) + [x] * int(times)
     result = factors.pop()
     for factor in factors:
         result = low.apply("mul", result, factor)
@@ -74,7 +75,7 @@ def _silu(low: Lowering, node: fx.Node, x: Value) -> Value:
 def _elu(
     low: Lowering, node: fx.Node, x: Value, alpha: float = 1.0, scale: float = 1, inner: float = 1
 ) -> Value:
-    negative = low.apply("minimum", x, 0)
+    negative = low.apply("where", low.apply("gt", x, 0), 0, x)
     negative = negative if inner == 1 else low.apply("mul", negative, inner)
     below = low.apply("mul", low.stored(low.apply("expm1", negative)), alpha * scale)
     return low.apply("where", low.apply("gt", x, 0), low.apply("mul", x, scale), below)
@@ -93,10 +94,12 @@ def _clamp(
 ) -> Value:
     if "clamp_max" in str(node.target):
         low_end, high_end = None, low_end
+    closed = "hardtanh" in str(node.target)  # whose gradient is 0 at its ends
+    below, above = ("le", "ge") if closed else ("lt", "gt")
     if low_end is not None:
-        x = low.apply("where", low.apply("lt", x, low_end), low_end, x)
+        x = low.apply("where", low.apply(below, x, low_end), low_end, x)
     if high_end is not None:
-        x = low.apply("where", low.apply("gt", x, high_end), high_end, x)
+        x = low.apply("where", low.apply(above, x, high_end), high_end, x)
     return x
 
 

@@ -253,7 +253,11 @@ def _amax(low: Lowering, node: fx.Node, x: Value, dims: Any = (), keepdim: bool 
     hit = low.apply("eq", x, largest)
     count = low.reduce("sum", low.apply("number", hit), dims, keepdim)
     total = low.reduce("sum", low.apply("where", hit, x, 0), dims, keepdim)
-    return low.apply("div", total, count)
+    return low.apply(
+        "instead",
+        largest if keepdim else _squeeze(low, node, largest, list(dims)),
+        low.apply("div", total, count),
+    )
 
 
 @rule("amin.default")
@@ -345,6 +349,40 @@ def _var_mean(
 def _var(low: Lowering, node: fx.Node, x: Value, dims: Any = None, **options: Any) -> Value:
     variance: Value = _var_mean(low, node, x, dims, **options)[0]
     return variance
+
+
+@rule("std.correction")
+def _std(low: Lowering, node: fx.Node, x: Value, dims: Any = None, **options: Any) -> Value:
+    return low.apply("root", _var_mean(low, node, x, dims, **options)[0])
+
+
+@rule("std_mean.correction")
+def _std_mean(
+    low: Lowering, node: fx.Node, x: Value, dims: Any = None, **options: Any
+) -> tuple[Value, Value]:
+    variance, mean = _var_mean(low, node, x, dims, **options)
+    return low.apply("root", variance), mean
+
+
+@rule("linalg_vector_norm.default")
+def _norm(
+    low: Lowering,
+    node: fx.Node,
+    x: Value,
+    order: float = 2,
+    dims: Any = None,
+    keepdim: bool = False,
+    **_: Any,
+) -> Value:
+    dims = range(len(x.dims)) if dims is None else dims
+    if order == inf:
+        largest: Value = _amax(low, node, low.apply("abs", x), dims, keepdim)
+        return largest
+    if order not in (1, 2):
+        raise CompileError(f"the compiler does not support the norm of order {order}")
+    if order == 1:
+        return low.reduce("sum", low.apply("abs", x), dims, keepdim)
+    return low.apply("root", low.reduce("sum", low.apply("mul", x, x), dims, keepdim))
 
 
 # Products.

@@ -261,7 +261,8 @@ class _Compiled(torch.autograd.Function):
         for plan in run.plans:  # the tables of one are those of the next, if there are several
             space = run.up(plan, inputs, states)
         several = len(run.plans) > 1
-        ctx.save_for_backward(*inputs, *(states if several else ()))
+        kept = [state.clone() for state in states] if several else []  # others may change states
+        ctx.save_for_backward(*inputs, *kept)
         ctx.run = run
         ctx.space = None if several else space  # lives as long as the autograd graph
         ctx.wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[1:]) if need)
@@ -273,7 +274,8 @@ class _Compiled(torch.autograd.Function):
         refuse_second_derivative()
         run, machine, wanted = ctx.run, ctx.run.machine, ctx.wanted
         count, threads = len(machine.inputs), run.threads
-        inputs, states = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
+        saved = ctx.saved_tensors  # once, as torch's checkpoints require
+        inputs, states = saved[:count], saved[count:]
         copies = 1 if run.shared is None else threads
         totals = [
             _total(t, i, n in wanted, threads if i.rows in _SHARED else copies)

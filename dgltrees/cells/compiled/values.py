@@ -41,6 +41,11 @@ class Value:
     expr: Expr
     dims: tuple[tuple[Axis, ...], ...]
 
+    def __post_init__(self) -> None:
+        rows = [axis for dim in self.dims for axis in dim if axis is NODES or axis is CHILDREN]
+        if len(rows) > len(set(rows)):
+            raise CompileError("it combines each child, or node, with each")
+
     @property
     def axes(self) -> list[Axis]:
         """Return all axes except those of nodes and children."""

@@ -277,6 +277,7 @@ REASONS: dict[str, tuple[Callable[[Other, Nodes, Tensor], Tensor], str]] = {
     "rule": (lambda c, n, h: h.sort(1).values.sum(1), "the compiler does not support sort.default"),
     "numbers": (lambda c, n, h: h.sum(1) + n.nodes()[:, None], "it computes with torch.int64"),
     "adds": (lambda c, n, h: h.sum(1).index_add(1, c.at, h.mean(1)), "a tensor that is not zero"),
+    "siblings": (lambda c, n, h: (h @ h.mT @ h).sum(1), "it combines each child, or node, with"),
     "loops": (_loops, "it calls torch more than 5,000 times"),
     "no_grad": (_no_grad, "the gradients of its compiled code and of its functions differ"),
     "counts": (_counts, "its attributes change between traversals"),
@@ -296,6 +297,31 @@ def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
     assert reason in compile_report(cell)
     if name in ("rule", "data"):
         assert "test_compiler.py" in compile_report(cell)
+
+
+AT_ZERO: dict[str, Callable[[Tensor], Tensor]] = {
+    "std": lambda h: h.std(1, correction=0, keepdim=True),
+    "norm": lambda h: h * h.norm(dim=-1, keepdim=True),
+    "normalize": lambda h: nn.functional.normalize(h, dim=-1),
+    "power": lambda h: h.abs().pow(1.5),
+    "elu": nn.functional.elu,
+    "selu": nn.functional.selu,
+    "relu6": nn.functional.relu6,
+}
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # of the branch that is not taken
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_gradients_at_zero_are_those_of_torch(name: str) -> None:
+    cell = Other(lambda c, n, h: AT_ZERO[name](h).sum(1)).double()
+    nn.init.zeros_(cell.W.bias)
+    x = inputs(FOREST.num_nodes)
+    run_cell(cell, FOREST, {"x": x})  # which is compared with torch
+    assert compile_report(cell) == "Other is compiled"
+    x = torch.zeros_like(x).requires_grad_()  # then the states of all leaves are 0
+    states, expected = (run_cell(cell, FOREST, {"x": x}, compile=on) for on in (True, False))
+    assert_close(states, expected)
+    assert_close(gradients(cell, x, states), gradients(cell, x, expected))
 
 
 def test_hooks_and_autocast_go_the_generic_way() -> None:

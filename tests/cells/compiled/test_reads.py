@@ -95,6 +95,10 @@ class Scaled(nn.Module):
         return h * self.scale
 
 
+class Stack(nn.Sequential):
+    """A class whose ``forward`` is one of torch."""
+
+
 class Reading(Cell, Mixin):
     """A cell whose sum over children calls a function of the cell and the states."""
 
@@ -105,6 +109,7 @@ class Reading(Cell, Mixin):
         self.options = SimpleNamespace(scale=1.0)
         self.queue = deque([1.0, 2.0])
         self.scaled, self.layers = Scaled(), nn.ModuleList([nn.ReLU(), nn.Linear(4, 4)])
+        self.stack = Stack(nn.ReLU())
         self.tied = nn.Linear(4, 4)
         self.tied.weight = self.layers[1].weight
         self.part = partial(with_default, scale=1.0)
@@ -185,6 +190,10 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
     "partial": (lambda c, h: c.part(h), lambda c: c.part.keywords.update(scale=2.0)),
     "attribute of a module": (lambda c, h: c.scaled(h), lambda c: setattr(c.scaled, "scale", 2.0)),
     "module": (lambda c, h: c.layers[0](h), lambda c: c.layers.__setitem__(0, nn.Tanh())),
+    "module of a class of torch": (
+        lambda c, h: c.stack(h),
+        lambda c: c.stack.__setitem__(0, nn.Tanh()),
+    ),
     "class of a module": (lambda c, h: c.scaled(h), lambda c: setattr(c, "scaled", nn.Tanh())),
     "forward": (
         lambda c, h: c.scaled(h),
@@ -285,6 +294,11 @@ def _stored(cell: Any, h: Tensor) -> Tensor:
     return h
 
 
+def _replaced(cell: Any, h: Tensor) -> Tensor:
+    cell.buffer = cell.buffer + 1
+    return h
+
+
 def _printed(cell: Any, h: Tensor) -> Tensor:
     print(h.shape)
     return h
@@ -300,6 +314,7 @@ EFFECTS: dict[str, tuple[Callable[[Any, Tensor], Tensor], str]] = {
     "global counter": (_counted_globally, r"it changes COUNTER.calls"),
     "list": (_appended, r"it changes self.numbers\[2\] \(.*test_reads.py, line \d+\)"),
     "state": (_stored, r"it changes self.unread \(.*test_reads.py, line \d+\)"),
+    "buffer": (_replaced, r"it changes buffer \(.*test_reads.py, line \d+\)"),
     "print": (_printed, r"it prints \(.*test_reads.py, line \d+\)"),
     "iterator": (lambda c, h: h * next(c.steps), "it reads self.steps, whose state"),
     "generator": (lambda c, h: h * c.rng.random(), "it reads self.rng, whose state"),
