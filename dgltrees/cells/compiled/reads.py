@@ -353,7 +353,7 @@ class _Walk:
         )
 
     def replaced(self) -> str:
-        """Return the name of a tensor in place of which there is another one now, or ""."""
+        """Return the name of an attribute that holds another tensor now, or ""."""
         return next(
             (
                 str(name)
