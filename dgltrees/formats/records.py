@@ -64,9 +64,7 @@ def is_records(trees: Any) -> bool:
 
 
 def trees_of_records(
-    records: Sequence[Any],
-    layout: RecordLayout,
-    share: bool | None = None,
+    records: Sequence[Any], layout: RecordLayout, share: bool | None = None
 ) -> tuple[LabeledTrees, RecordLayout]:
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
 

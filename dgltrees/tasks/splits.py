@@ -236,13 +236,11 @@ def split_examples(
             f"data.max_operators, "
             f"data.max_train_examples, {called('data.valid_fraction')} and data.test_fraction"
         )
-    parts = Splits(
-        train.select(learned),
-        task.held_out(train.select(np.sort(order[:num_valid]))) if num_valid else None,
-        task.held_out(train.select(np.sort(order[num_valid : num_valid + tested])))
-        if tested
-        else None,
+    valid, test = (
+        task.held_out(train.select(np.sort(ids))) if len(ids) else None
+        for ids in (order[:num_valid], order[num_valid : num_valid + tested])
     )
+    parts = Splits(train.select(learned), valid, test)
     least = settings.min_freq if isinstance(settings, WordSettings) else 1
     parts = _without_rare(task, parts, least)
     task.extend_vocabularies(parts.train, settings, files)

@@ -280,7 +280,12 @@ def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
             raise CompileError(f"the {what} of its compiled code and of its functions differ")
 
 
-_GLOBAL = re.compile("_global_(forward|backward)(_pre)?_hooks")
+_OF_ALL = [
+    table
+    for name, table in vars(of_all_modules).items()
+    if re.fullmatch("_global_(forward|backward)(_pre)?_hooks", name)
+]
+"""The hooks of all modules."""
 _HOOKS = [name for name in PRIVATE if name.endswith("_hooks")]
 
 
@@ -335,8 +340,6 @@ def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
 
 def hooked(modules: Sequence[nn.Module]) -> bool:
     """Return whether a module has hooks, or all have, which a trace would call only once."""
-    return any(
-        table for name, table in vars(of_all_modules).items() if _GLOBAL.fullmatch(name)
-    ) or any(
+    return any(_OF_ALL) or any(
         getattr(module, name) for root in modules for module in root.modules() for name in _HOOKS
     )

@@ -131,7 +131,6 @@ def without_effects(functions: Functions) -> Iterator[None]:
         raise CompileError(walk.reason)
     undo, state, failure = walk.saved(), _random_state(), None
     values = [(tensor, tensor.detach().clone()) for tensor, _ in walk._tensors]
-    replaced = ""
     try:
         with redirect_stdout(_Refusing(sys.stdout)):
             yield
