@@ -19,7 +19,7 @@ Data = Mapping[str, Tensor]
 Prepare = Callable[[Data], Data]
 
 
-def _outside_checkpoints() -> AbstractContextManager[None]:
+def outside_checkpoints() -> AbstractContextManager[None]:
     """Return a context in which tensors are saved for backward even within a checkpoint.
 
     A checkpointed segment saves no tensors and is recomputed. Tensors that several levels share are
@@ -32,7 +32,7 @@ def gathered(data: Data, index: Tensor, groups: Groups | None = None) -> Fields:
     """Select the rows ``index`` of all columns; a column is gathered when it is first read."""
 
     def gather(name: str) -> Tensor:
-        with _outside_checkpoints():
+        with outside_checkpoints():
             return data[name].index_select(0, index)
 
     return Fields(data.keys(), gather, groups=groups)
@@ -49,7 +49,7 @@ class Pieces:
         """Return a piece of a column."""
         split = self._split.get(name)
         if split is None:
-            with _outside_checkpoints():
+            with outside_checkpoints():
                 split = self._split[name] = self.data[name].split_with_sizes(self.sizes)
         return split[piece]
 
@@ -160,7 +160,7 @@ class States:
         """Return a field of the rows of a level: leaves, then receiving nodes."""
         leaves = self._leaf_rows.get(name)
         if leaves is None:
-            with _outside_checkpoints():
+            with outside_checkpoints():
                 leaves = self._leaf_rows[name] = self._leaves(name).split_with_sizes(
                     self.schedule.leaf_sizes
                 )
@@ -197,7 +197,9 @@ class States:
         level = self.schedule.levels[index]
         pieces = [self._received(producer, index, name) for producer in level.producers]
         rows = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
-        return rows if level.in_order else rows.index_select(0, self._gather[index])
+        if not level.in_order:
+            return rows.index_select(0, self._gather[index])
+        return rows.clone() if len(pieces) == 1 else rows  # a function may change its mailbox
 
     def all(self, name: str) -> Tensor:
         """Return a field of all nodes, ``(N, ...)``, in the order of the nodes."""

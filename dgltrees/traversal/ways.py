@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules import module as of_all_modules
 
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
@@ -20,6 +22,8 @@ class _Entry(NamedTuple):
 
 
 _WAYS: dict[type, _Entry] = {}
+_HOOK = re.compile("_(forward|backward)(_pre)?_hooks")
+_HOOKS = [name for name in vars(nn.Module()) if _HOOK.fullmatch(name)]
 
 
 def compiled_way(
@@ -119,3 +123,10 @@ def goes_second(cell: object) -> bool:
     """Return whether the general compiler is tried before the implementation of a cell's class."""
     entry = _WAYS.get(type(cell))
     return entry is not None and entry.second
+
+
+def hooked(modules: Iterable[nn.Module]) -> bool:
+    """Return whether a module or all modules have hooks, which compiled code would not call."""
+    return any(getattr(of_all_modules, f"_global{name}") for name in _HOOKS) or any(
+        getattr(module, name) for root in modules for module in root.modules() for name in _HOOKS
+    )

@@ -476,7 +476,7 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
         assert len(nodes) == 1
         assert nodes.ntype == "_N"
         nodes.data["x"] = nodes.data.pop("x") * 10
-        nodes.data["y"] = nodes.mailbox["m"].sum(1)
+        nodes.data["y"] = nodes.mailbox["m"].mul_(2).sum(1)
         return {"x": nodes.data["x"] + nodes.data["y"]}
 
     def message(edges: Edges) -> dict[str, Tensor]:
@@ -485,7 +485,7 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
         return {"m": edges.src["x"]}
 
     prop_nodes_topo(batch, message, reduce, backend=backend)
-    assert batch.ndata["x"].tolist() == [21.0, 11.0, 1.0]
+    assert batch.ndata["x"].tolist() == [34.0, 12.0, 1.0]
     assert set(batch.ndata) == {"x"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType
@@ -11,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.modules import module as of_all_modules
 
 from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected, raised_at
 from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
-from dgltrees.cells.compiled.reads import PRIVATE, without_effects
+from dgltrees.cells.compiled.reads import without_effects
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.cells.compiled.trace import Functions, Trace, named, trace_cell, trace_types
 from dgltrees.errors import TreeError
@@ -150,8 +148,6 @@ class Work(NamedTuple):
         Raises:
             CompileError: the functions cannot be compiled.
         """
-        if hooked(self.modules):
-            raise CompileError("one of its modules has hooks")
         message, reduce, update, *_ = self.traversal
         if isinstance(reduce, BuiltinReduce):
             raise CompileError("its reduce function is a built-in")
@@ -280,15 +276,6 @@ def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
             raise CompileError(f"the {what} of its compiled code and of its functions differ")
 
 
-_OF_ALL = [
-    table
-    for name, table in vars(of_all_modules).items()
-    if re.fullmatch("_global_(forward|backward)(_pre)?_hooks", name)
-]
-"""The hooks of all modules."""
-_HOOKS = [name for name in PRIVATE if name.endswith("_hooks")]
-
-
 def modules_of(functions: Sequence[Callable[..., Any]]) -> list[nn.Module]:
     """Return the modules that functions belong to or close over, each once."""
     found: dict[int, nn.Module] = {}
@@ -336,10 +323,3 @@ def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
         tensor = module._buffers[last]
     assert tensor is not None
     return tensor
-
-
-def hooked(modules: Sequence[nn.Module]) -> bool:
-    """Return whether a module has hooks, or all have, which a trace would call only once."""
-    return any(_OF_ALL) or any(
-        getattr(module, name) for root in modules for module in root.modules() for name in _HOOKS
-    )

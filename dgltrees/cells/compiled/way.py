@@ -25,7 +25,6 @@ from dgltrees.cells.compiled.check import (
     Shared,
     Work,
     degrees_of,
-    hooked,
     modules_of,
 )
 from dgltrees.cells.compiled.kernels import available, compiles, decided
@@ -34,8 +33,9 @@ from dgltrees.cells.compiled.reads import Reads
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import prepared
+from dgltrees.traversal.states import outside_checkpoints
 from dgltrees.traversal.views import IndexedRows
-from dgltrees.traversal.ways import Traversal, goes_second, way_of
+from dgltrees.traversal.ways import Traversal, goes_second, hooked, way_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import Ints
 
@@ -76,6 +76,8 @@ def compiled_traversal(
         key = _reads_of(modules, three).key, _signature(rows), _signature(edata), traversal.group_by
     except (CompileError, TypeError):
         return None
+    if hooked(modules):
+        return None
     work: Work | None = None
     for arity in _arities(traversal, batch):
         place = (*key, arity)
@@ -89,12 +91,12 @@ def compiled_traversal(
             work = Work(traversal, batch, fields, edata, modules, _types(traversal, batch, fields))
             work.check_graph()
         if not isinstance(outcome, Machine) or not work.known(outcome):
-            with _lock:
+            with _lock, outside_checkpoints():  # the check computes gradients of its own
                 outcome = work.checked(versions.get(place), arity, len(versions))
                 if len(versions) <= MOST:
                     versions[place] = outcome
         if isinstance(outcome, Machine):
-            return work.run(outcome) if work.in_range(outcome) and not hooked(modules) else None
+            return work.run(outcome) if work.in_range(outcome) else None
     return None
 
 
@@ -123,6 +125,8 @@ def compile_report(cell: nn.Module) -> str:
     name = type(cell).__name__
     if not isinstance(cell, nn.Module):
         raise ConfigError(f"expected a cell, or a module whose methods are passed, got {name}")
+    if hooked([cell]):
+        return f"{name} is not compiled: one of its modules has hooks"
     versions = _versions.get(cell, {})
     if not versions and way_of(cell) is not None and not goes_second(cell):
         return f"{name} has a manual implementation in compiled code"

@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
+from torch.utils.checkpoint import checkpoint
 
 from dgltrees import Forest, TreeBatch, TreeError, compile_report, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
@@ -336,12 +337,38 @@ def test_hooks_and_autocast_go_the_generic_way() -> None:
     assert seen
     assert compile_report(cell) == "Largest is not compiled: one of its modules has hooks"
     handle.remove()
+    run_cell(cell, FOREST, {"x": x})
+    assert compile_report(cell) == "Largest is compiled"
+    counts = []
+    for compiled in (True, False):
+        seen.clear()
+        with cell.W.register_forward_hook(lambda *call: seen.append(call)):
+            run_cell(cell, FOREST, {"x": x}, compile=compiled)
+        counts.append(len(seen))
+    assert counts[0] == counts[1] > 0
+    own = ChildSumTreeLSTM(3, 4)
+    seen.clear()
+    own.norm.register_forward_hook(lambda *call: seen.append(call))
+    run_cell(own, FOREST, {"x": x})
+    assert seen
+    assert compile_report(own).endswith("one of its modules has hooks")
 
     class Own(ChildSumTreeLSTM):
         pass
 
     compiled_way(Own)(lambda cell, batch, ndata: None)
     assert compile_report(Own(2, 2)) == "Own has a manual implementation in compiled code"
+
+
+def test_within_a_checkpoint_of_torch() -> None:
+    cell, x = CELLS["largest"](3, 4), inputs(FOREST.num_nodes).float().requires_grad_()
+
+    def loss(x: Tensor) -> Tensor:
+        return run_cell(cell, FOREST, {"x": x})["h"].sin().sum()
+
+    found = torch.autograd.grad(checkpoint(loss, x, use_reentrant=False), x)  # checks the code too
+    assert compile_report(cell) == "Largest is compiled"
+    assert_close(found, torch.autograd.grad(loss(x), x))
 
 
 Step = Callable[[Tensor, Tensor, nn.Linear], Tensor]
