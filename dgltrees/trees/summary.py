@@ -15,6 +15,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import is_number
 
 _ENOUGH = 20  # the fewest values for a warning that they are all different
+_CODES = 10  # at most this many different numbers may be names
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,12 @@ def summarize_column(
             "does not help a model"
         )
     numeric = sum(int(n) for n, text in zip(counts, vocab.names) if n and is_number(text))
-    if count > numeric > count / 2:
+    if numeric == count and distinct > _CODES:
+        warnings.append(
+            "holds numbers as text, each of which is a name of its own; remove the quotes in the "
+            "file to use them as numbers"
+        )
+    elif count > numeric > count / 2:
         warnings.append(
             f"holds names, but {numeric / count:.0%} of them look like numbers; if it should hold "
             "numbers, correct the others or leave them empty"

@@ -248,6 +248,7 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
         (["a"] * 30, "the same name in all rows"),
         ([f"n{i}" for i in range(30)], "an identifier"),
         ([*map(str, range(29)), "none"], "look like numbers"),
+        ([*map(str, range(15))] * 2, "numbers as text"),
         (np.full(30, 2.0), "is 2 in all rows"),
         (np.arange(30), "numbers its rows"),
         (np.array([1.0, np.inf]), "infinite"),
