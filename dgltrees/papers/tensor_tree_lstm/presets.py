@@ -6,7 +6,8 @@ from typing import Any
 
 # fmt: off
 # Several settings a line, so that a preset is seen at once.
-_LOOP = {"batch_size": 25, "loss_reduction": "sum", "weight_decay": 0.01, "patience": 10}
+_LOOP = {"batch_size": 25, "bucket_batches": 1, "loss_reduction": "sum", "weight_decay": 0.01,
+         "patience": 10}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "lrt": {
@@ -94,7 +95,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "base": "listops", "paper": None,
         "model": {"aggregator": "hosvd", "hidden_size": 20, "rank": 3},
         "training": {"optimizer": "adam", "lr": 0.004, "max_grad_norm": 5.0, "batch_size": 100,
-                     "loss_reduction": "mean", "weight_decay": 0.0,
+                     "bucket_batches": 50, "loss_reduction": "mean", "weight_decay": 0.0,
                      "epochs": 16, "patience": None},
     },
     "listops-demo-sum": {
