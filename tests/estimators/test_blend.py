@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,15 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
-from dgltrees import ConfigError, FlatFeatures, Forest, TreeClassifier, TreeRegressor, load
+from dgltrees import ConfigError, FlatFeatures, TreeClassifier, TreeRegressor, load
 from dgltrees.estimators import blend
 from dgltrees.estimators.blend import FlatModels, blend_weights
 from dgltrees.tasks.custom_trees.baselines import _models
+from tests.estimators.plans import FOREST, PLANS, SECONDS, SPEED
+from tests.estimators.plans import TINY as SINGLE
 from tests.training.samples import PLANS_FILE
 
-RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
-PLANS = [record["plan"] for record in RECORDS]
-SECONDS = np.array([record["seconds"] for record in RECORDS])
-FOREST = Forest.from_objects(PLANS, children="Plans")
-SPEED = np.array([record["speed"] for record in RECORDS])
-TINY: dict[str, Any] = {
-    "hidden_size": 4,
-    "epochs": 2,
-    "ensemble": 2,
-    "settings": {"model.embedding": 4, "data.baselines": False},
-}
+TINY: dict[str, Any] = {**SINGLE, "ensemble": 2}
 
 
 @pytest.mark.parametrize(

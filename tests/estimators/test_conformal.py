@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import pickle
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +16,8 @@ from dgltrees import TreeClassifier, TreeRegressor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators import conformal
 from dgltrees.estimators.conformal import class_sets, intervals
-from tests.training.samples import PLANS_FILE
+from tests.estimators.plans import PLANS, SPEED, TINY
+from tests.estimators.plans import SECONDS as POSITIVE
 
 COVERAGES = ("0.5", "0.8", "0.9", "0.95")
 
@@ -97,15 +96,7 @@ def test_a_wrong_coverage_is_one_line(coverage: float, message: str) -> None:
             function(np.zeros(shape), errors, folds, coverage)
 
 
-RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
-PLANS = [record["plan"] for record in RECORDS]
-SECONDS = np.array([0.0, *(record["seconds"] for record in RECORDS[1:])])
-SPEED = np.array([record["speed"] for record in RECORDS])
-TINY: dict[str, Any] = {
-    "hidden_size": 4,
-    "epochs": 2,
-    "settings": {"model.embedding": 4, "data.baselines": False},
-}
+SECONDS = np.array([0.0, *POSITIVE[1:]])
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,7 @@ from dgltrees import TreePairs, TreeRanker, TreeRegressor
 from dgltrees.errors import ConfigError
 from dgltrees.estimators import drift
 from dgltrees.trees import Forest
-
-QUICK: dict[str, Any] = {
-    "hidden_size": 8,
-    "epochs": 2,
-    "settings": {"model.embedding": 8, "data.baselines": False},
-}
+from tests.estimators.plans import QUICK
 
 
 def _trees(count: int, seed: int, **changes: Any) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -25,20 +24,9 @@ from dgltrees import (
     load,
 )
 from dgltrees.training.loop import Trainer
-from dgltrees.trees import Forest
-from tests.training.samples import PLANS_FILE
+from tests.estimators.plans import FOREST, PLANS, SECONDS, SPEED, TINY
 
-RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
-PLANS = [record["plan"] for record in RECORDS]
-SECONDS = np.array([record["seconds"] for record in RECORDS])
-SPEED = np.array([record["speed"] for record in RECORDS])
 QUERIES = np.arange(60) // 5
-TINY: dict[str, Any] = {
-    "hidden_size": 4,
-    "epochs": 2,
-    "settings": {"model.embedding": 4, "data.baselines": False},
-}
-FOREST = Forest.from_objects(PLANS, children="Plans")
 
 
 def _geometric(values: Any) -> Any:

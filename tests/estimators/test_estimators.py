@@ -41,22 +41,12 @@ from dgltrees import (
 )
 from dgltrees.cells import count_parameters
 from dgltrees.errors import ConfigError, TreeError
+from tests.estimators.plans import PLANS, QUICK, RECORDS, SECONDS, SPEED
 from tests.training.samples import PLANS_FILE
 
-PLANS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
-X = Forest.from_objects(
-    [record["plan"] for record in PLANS],
-    children="Plans",
-    columns=["Node Type", "Table", "Plan Rows", "Plan Width"],
-)
-SECONDS = np.array([record["seconds"] for record in PLANS])
-SPEED = np.array([record["speed"] for record in PLANS])
+COLUMNS = ["Node Type", "Table", "Plan Rows", "Plan Width"]
+X = Forest.from_objects(PLANS, children="Plans", columns=COLUMNS)
 FLAGS = np.stack([SPEED == "slow", X.sizes > 3], 1)
-QUICK: dict[str, Any] = {
-    "hidden_size": 8,
-    "epochs": 2,
-    "settings": {"model.embedding": 8, "data.baselines": False},
-}
 
 
 def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
@@ -72,7 +62,7 @@ def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     assert first.explain(X, -1).prediction == first.explain(X, 59).prediction
     cell = count_parameters(first.run_.encoder.cell)["total"]
     assert first.result_["parameters"]["cell"] == cell
-    assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
+    assert first.feature_names_in_.tolist() == COLUMNS
 
 
 def test_columns_that_are_measured_with_the_target_are_named() -> None:
@@ -262,26 +252,25 @@ def test_a_ranker_names_its_arguments() -> None:
 
 def test_nested_dictionaries_and_trees_of_files_are_fitted_alike(tmp_path: Path) -> None:
     """The layout of the dictionaries is inferred, and kept for those to predict."""
-    plans = [record["plan"] for record in PLANS]
-    model = TreeRegressor(**QUICK).fit(plans, SECONDS)
-    expected = model.predict(plans)
-    leaf = next(plan for plan in plans if "Plans" not in plan)
-    alone = pytest.approx(expected[plans.index(leaf)], rel=1e-5)
+    model = TreeRegressor(**QUICK).fit(PLANS, SECONDS)
+    expected = model.predict(PLANS)
+    leaf = next(plan for plan in PLANS if "Plans" not in plan)
+    alone = pytest.approx(expected[PLANS.index(leaf)], rel=1e-5)
     assert model.predict([leaf])[0] == alone
     assert model.run_.settings.data.children_key == "Plans"
     model.save(tmp_path / "model")
     assert TreeRegressor.load(tmp_path / "model").predict([leaf])[0] == alone
     assert next(load(tmp_path / "model").predict([leaf]))["prediction"] == alone
     data = read(PLANS_FILE)
-    for trees in (data, PLANS, plans, [Forest.from_objects([plan], "Plans") for plan in plans]):
+    for trees in (data, RECORDS, PLANS, [Forest.from_objects([plan], "Plans") for plan in PLANS]):
         again = TreeRegressor(**QUICK, children_key="Plans").fit(data, SECONDS)
         np.testing.assert_allclose(again.predict(trees), expected, rtol=1e-5)
-    assert PLANS[0]["plan"] is plans[0]  # nothing was taken out of them
-    again = TreeRegressor(**QUICK).fit(PLANS, SECONDS, validation=(PLANS[:9], SECONDS[:9]))
+    assert RECORDS[0]["plan"] is PLANS[0]  # nothing was taken out of them
+    again = TreeRegressor(**QUICK).fit(RECORDS, SECONDS, validation=(RECORDS[:9], SECONDS[:9]))
     assert again.run_.settings.data.tree_path == "plan"
-    np.testing.assert_allclose(again.predict([PLANS[3]]), again.predict(data)[3:4], rtol=1e-5)
-    assert model.explain(plans, 3).forest.num_nodes == X.sizes[3]
-    assert model.evaluate(data, SECONDS)["r2"] == pytest.approx(model.score(plans, SECONDS))
+    np.testing.assert_allclose(again.predict([RECORDS[3]]), again.predict(data)[3:4], rtol=1e-5)
+    assert model.explain(PLANS, 3).forest.num_nodes == X.sizes[3]
+    assert model.evaluate(data, SECONDS)["r2"] == pytest.approx(model.score(PLANS, SECONDS))
 
 
 @pytest.mark.parametrize(
@@ -295,9 +284,8 @@ def test_nested_dictionaries_and_trees_of_files_are_fitted_alike(tmp_path: Path)
     ],
 )
 def test_a_column_of_dictionaries_is_their_list(container: Any) -> None:
-    plans = [record["plan"] for record in PLANS]
-    expected = TreeRegressor(**QUICK).fit(plans, SECONDS).predict(plans)
-    some = container(plans)
+    expected = TreeRegressor(**QUICK).fit(PLANS, SECONDS).predict(PLANS)
+    some = container(PLANS)
     model = TreeRegressor(**QUICK).fit(some, pd.Series(SECONDS))
     np.testing.assert_array_equal(model.predict(some), expected)
 
@@ -307,7 +295,7 @@ def test_the_splits_of_scikit_learn_are_fitted(kind: str) -> None:
     trees: Any = {
         "forest": X,
         "file": read(PLANS_FILE),
-        "dictionaries": [record["plan"] for record in PLANS],
+        "dictionaries": PLANS,
         "pairs": TreePairs(X, X),
     }[kind]
     some, others, y, others_y = train_test_split(trees, SECONDS, random_state=0)
@@ -336,11 +324,11 @@ def test_values_of_numpy_are_those_of_json() -> None:
         ([{"Plan Rows": date(2020, 1, 1)}], "tree 0: expected strings, numbers or lists in column"),
         ([{"x": 1, 7: 2}], "tree 0: expected strings as keys, got 7$"),
         ([{"x": 1}, {"x": "a"}], 'numbers .1 in tree 0. and "a" in tree 1; correct one'),
-        (PLANS[0]["plan"], "got a single dictionary .*; wrap it in a list: \\[tree\\]"),
+        (RECORDS[0]["plan"], "got a single dictionary .*; wrap it in a list: \\[tree\\]"),
     ],
 )
 def test_wrong_dictionaries_are_named(trees: Any, message: str) -> None:
-    model = TreeRegressor(**QUICK).fit([record["plan"] for record in PLANS], SECONDS)
+    model = TreeRegressor(**QUICK).fit(PLANS, SECONDS)
     with pytest.raises(TreeError, match=message):
         model.predict(trees)
     if isinstance(trees, dict):
@@ -359,19 +347,19 @@ def test_a_single_node_is_predicted() -> None:
 
 
 def test_the_key_of_the_children_may_be_wrong() -> None:
-    plans = [record["plan"] for record in PLANS]
     with (
         pytest.warns(UserWarning, match="under 'Plans' are read as .* of the children is 'kids'"),
         pytest.raises(TreeError, match="expected trees with several nodes, got one node in each"),
     ):
-        TreeRegressor(**QUICK, children_key="kids").fit(plans, SECONDS)
+        TreeRegressor(**QUICK, children_key="kids").fit(PLANS, SECONDS)
     with pytest.raises(TreeError, match="missing targets y"):
-        TreeRegressor(**QUICK).fit(plans, None)
+        TreeRegressor(**QUICK).fit(PLANS, None)
 
 
 def test_a_folder_of_a_run_takes_no_other_trees_or_targets(tmp_path: Path) -> None:
     out = tmp_path / "run"
     expected = TreeRegressor(**QUICK).fit(X, SECONDS, out=out).predict(X)
+    assert (out / "schema.json").exists()
     np.testing.assert_array_equal(
         TreeRegressor(**QUICK).fit(X, SECONDS, out=out).predict(X), expected
     )
@@ -494,11 +482,6 @@ def test_nothing_is_written_unless_a_folder_is_named(
     assert repr(again.run_) == "TrainedModel(task='regress', model='child_sum')"
 
 
-def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
-    TreeRegressor(**QUICK).fit(X, SECONDS, out=tmp_path / "run")
-    assert (tmp_path / "run" / "schema.json").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "y", "message"),
     [
@@ -549,7 +532,7 @@ def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
         ([], "an empty list; give at least one tree$"),
         (["a tree"], "a str 'a tree'; parse each with json.loads"),
         ('[{"x": 1}]', "str .*; parse it with json.loads$"),
-        (pd.DataFrame(PLANS), "a DataFrame with the columns plan, .*; pass a list of nested dic"),
+        (pd.DataFrame(RECORDS), "a DataFrame with the columns plan, .*; pass a list of nested dic"),
         ("trees", r"; dgltrees.read\('trees'\) has"),
         (None, "NoneType"),
     ],

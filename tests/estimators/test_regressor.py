@@ -15,14 +15,8 @@ from dgltrees import ConfigError, Forest, TreeError, TreePairs, TreeRegressor, l
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.run import train
-from tests.training.samples import PLANS_FILE
-
-RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
-QUICK: dict[str, Any] = {
-    "hidden_size": 4,
-    "epochs": 2,
-    "settings": {"model.embedding": 4, "data.baselines": False},
-}
+from tests.estimators.plans import PLANS as BARE
+from tests.estimators.plans import TINY as QUICK
 
 
 def _timed(node: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +30,6 @@ def _walk(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [node, *(each for child in node.get("Plans", []) for each in _walk(child))]
 
 
-BARE = [record["plan"] for record in RECORDS]
 PLANS = [_timed(plan) for plan in BARE]
 TOTAL = np.array([plan["ms"] for plan in PLANS])
 FOREST = Forest.from_objects(PLANS, children="Plans")

@@ -27,17 +27,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from dgltrees import ConfigError, TreeClassifier, TreeEncoder, TreeError, TreeRegressor, load
 from dgltrees.metrics import neg_median_q_error, q_errors
-from tests.training.samples import PLANS_FILE
+from tests.estimators.plans import PLANS, SECONDS, SPEED, TINY
 
-RECORDS = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
-PLANS = [record["plan"] for record in RECORDS]
-SECONDS = np.array([record["seconds"] for record in RECORDS])
-SLOW = np.array([record["speed"] == "slow" for record in RECORDS])
-TINY: dict[str, Any] = {
-    "hidden_size": 4,
-    "epochs": 2,
-    "settings": {"model.embedding": 4, "data.baselines": False},
-}
+SLOW = SPEED == "slow"
 
 
 def test_scalars_of_numpy_are_those_of_python() -> None:
