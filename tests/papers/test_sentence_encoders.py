@@ -21,7 +21,6 @@ from tests.papers.nti.tasks.test_fine_tuning import pairs
 from tests.papers.rrnet.tasks.test_symbols import FILES, POLICIES, built, settings
 from tests.papers.rrnet.test_analyses import assert_compared
 from tests.tasks.test_fine_tuning import encoder  # noqa: F401  (a fixture)
-from tests.tasks.test_model_settings import assert_model_refused
 from tests.training.samples import SAMPLES
 
 
@@ -56,12 +55,6 @@ def test_gold_operations_must_be_in_the_data(tmp_path: Path) -> None:
 def test_fixed_operations_are_of_words_in_a_table() -> None:
     with pytest.raises(ConfigError, match="model.words table with random operations"):
         built(settings("nli", POLICIES["random"], model={"words": "pretrained"}))
-
-
-def test_the_encoders_of_sentences_are_named() -> None:
-    assert_model_refused(
-        *("nli", {"encoder": "gru"}, "encoder to be one of nti, rrnet, lstm, .*, got 'gru'")
-    )
 
 
 def test_it_is_not_trained_with_a_pretrained_encoder(

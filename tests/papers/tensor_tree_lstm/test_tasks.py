@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,34 +12,9 @@ from dgltrees.tasks.splits import load_examples
 from dgltrees.training.run import train
 from dgltrees.training.trained import load
 from tests.tasks.build import predictions
-from tests.tasks.test_model_settings import (
-    assert_data_refused,
-    assert_metric_refused,
-    assert_model_refused,
-)
 from tests.tasks.test_unlabeled import assert_one_error, assert_read
 from tests.training.samples import SAMPLES, quick, with_model
 from tests.training.test_device import TOLERANCE, losses_of_one_and_two
-
-
-@pytest.mark.parametrize(
-    ("refused", "values", "message"),
-    [
-        (assert_model_refused, {"readout": "leaf"}, "readout to be one of root, mean, attention,"),
-        (assert_model_refused, {"digits": "binary"}, "digits to be one of thermometer, one_hot, g"),
-        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators has no effect"),
-        (assert_data_refused, {"valid_fraction": 1.5}, "valid_fraction to be a number of at least"),
-        (
-            assert_metric_refused,
-            {"monitor": "f1"},
-            "accuracy, loss, which the task listops rep",
-        ),
-    ],
-)
-def test_settings_that_listops_does_not_read(
-    refused: Callable[..., None], values: dict[str, Any], message: str
-) -> None:
-    refused("listops", values, message)
 
 
 def test_an_expression_is_text_with_and_without_a_header() -> None:

@@ -1,9 +1,8 @@
-"""Settings that are refused by name, and the examples that settings name."""
+"""The examples that settings name."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,66 +11,6 @@ from dgltrees.settings.layers import Settings
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.rundir import fingerprints
-from tests.tasks.test_model_settings import (
-    assert_data_refused,
-    assert_metric_refused,
-    assert_model_refused,
-)
-
-
-@pytest.mark.parametrize(
-    ("task", "model", "message"),
-    [
-        ("sst-tree", {"readout": "mean"}, "readout has no effect in the task sst-tree"),
-        ("nli", {"encoder": "gru"}, "encoder to be one of nti, .*lstm, .*, got 'gru'"),
-        ("nli", {"leaves": "gru"}, "leaves to be one of identity, linear, .*, got 'gru'"),
-        ("nli", {"interaction": "some"}, "interaction to be one of none, .*, got 'some'"),
-        (
-            "nli",
-            {"interaction": "matching", "attention": "self"},
-            "attention to be one of global, tree, tree_code, got 'self'",
-        ),
-        ("nli", {"attention": "tree"}, "attention has no effect with model.interaction none, but"),
-        ("nli", {"encoder": "lstm", "interaction": "matching"}, "interaction has no .* with nti"),
-        ("sst-phrases", {"interaction": "matching"}, "interaction has no effect in the task"),
-        ("wikiqa", {"interaction": "node_by_node"}, "interaction has no effect in the task wikiqa"),
-    ],
-)
-def test_settings_of_models_that_do_not_go_together(
-    task: str, model: dict[str, Any], message: str
-) -> None:
-    assert_model_refused(task, model, message)
-
-
-@pytest.mark.parametrize(
-    ("task", "data", "message"),
-    [
-        ("sst-tree", {"supervise": "leaf"}, r"supervise to be one of nodes, root, got 'leaf'"),
-        ("nli", {"truncate": True}, r"data\.truncate has no effect without data\.max_words"),
-        (
-            "nli",
-            {"vocabulary_from_all_splits": True},
-            r"data\.vocabulary_from_all_splits has no effect without data\.vectors",
-        ),
-        ("nli", {"supervise": "root"}, r"data\.supervise has no effect in the task nli"),
-    ],
-)
-def test_settings_of_data_that_do_not_go_together(
-    task: str, data: dict[str, Any], message: str
-) -> None:
-    assert_data_refused(task, data, message)
-
-
-@pytest.mark.parametrize(
-    ("task", "training", "message"),
-    [
-        ("wikiqa", {"monitor": "accuracy"}, "one of map, mrr, loss, .* got 'accuracy'"),
-    ],
-)
-def test_only_a_metric_of_the_task_can_decide(
-    task: str, training: dict[str, Any], message: str
-) -> None:
-    assert_metric_refused(task, training, message)
 
 
 @pytest.mark.parametrize("limit", [None, 7])
