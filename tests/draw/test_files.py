@@ -9,8 +9,9 @@ import pytest
 
 from dgltrees.draw import draw_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import RecordLayout, guess_format
+from dgltrees.formats import FORMATS, RecordLayout, guess_format
 from tests.formats.table import SAMPLES
+from tests.installed import installed_formats
 from tests.trees.nested import write
 
 LINES = {
@@ -23,7 +24,12 @@ LINES = {
         "tree 0\n┌─ 0 <root>\n└► 1 Go      root ← 0",
     ),
     "mrg": ("( (S (NN rain)\n  (VBZ falls)) )", "tree 0\nS\n├─ NN rain\n└─ VBZ falls"),
+    "sst": ("(3 (2 so) (4 good))", "tree 0\n= 3\n├─ so  = 2\n└─ good  = 4"),
+    "listops": ("5\t[SM 2 [MAX 3 1 ] ]", "tree 0\nSM  = 5\n├─ 2\n└─ MAX\n   ├─ 3\n   └─ 1"),
+    "inex": ("2:17(5($) 6(7($)))", "tree 0\n17  = 2\n├─ 5\n└─ 6\n   └─ 7"),
+    "boolsent": ("(1_OR 0 (1_AND 1 ) )", "tree 0\nOR  = 1\n├─ 0  = 0\n└─ AND  = 1\n   └─ 1  = 1"),
 }
+LINES = installed_formats(LINES)
 
 
 DOCUMENTS = {
@@ -49,23 +55,21 @@ def test_formats_are_found_and_drawn(tmp_path: Path, name: str) -> None:
     line, text = LINES[name]
     path = tmp_path / "trees"
     path.write_text(f"\n{line}\n")
-    assert_found_and_drawn(path, name, text)
-
-
-def assert_found_and_drawn(path: Path, name: str, text: str) -> None:
     assert guess_format(path) == name
     assert draw_file(path) == draw_file(path, format=name) == text
 
 
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("( (S (NP (DT The) (NN film)) (. .)))", "mrg"),
-    ],
-)
-def test_brackets_are_told_from_each_other(tmp_path: Path, line: str, name: str) -> None:
+BRACKETS = {
+    "( (S (NP (DT The) (NN film)) (. .)))": "mrg",
+    "((A) ((fine) (film)))": "sst",
+    "(2 (3 fine) (2 film))": "sst",
+}
+
+
+@pytest.mark.parametrize("line", [line for line, name in BRACKETS.items() if name in FORMATS])
+def test_brackets_are_told_from_each_other(tmp_path: Path, line: str) -> None:
     (tmp_path / "trees").write_text(f"{line}\n")
-    assert guess_format(tmp_path / "trees") == name
+    assert guess_format(tmp_path / "trees") == BRACKETS[line]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -27,11 +27,21 @@ _LONGEST = 3000
 """Bytes of a sample, cut behind a line: short files are read fast."""
 
 SAMPLES_OF = {
-    "jsonl": "plans/train.jsonl",
-    "conllu": "ud/sample.conllu",
-    "lrt": "lrt/train4",
-    "mrg": "penn/sample.mrg",
+    "plans/train.jsonl": "jsonl",
+    "ud/sample.conllu": "conllu",
+    "lrt/train4": "lrt",
+    "penn/sample.mrg": "mrg",
+    "sst/train.txt": "sst",
+    "snli/snli_1.0_train.jsonl": "entailment",
+    "sick/SICK_train_parsed.txt": "entailment",
+    "wikiqa/WikiQASent-train.txt": "wikiqa",
+    "mee/train4.tsv": "mee",
+    "listops/train.tsv": "listops",
+    "inex/inex05.train.elastic.tree": "inex",
+    "boolsent/train.txt": "boolsent",
 }
+"""The formats of samples."""
+SAMPLES_OF = {path: form for path, form in SAMPLES_OF.items() if form in FORMATS}
 TEXTS = {
     "json": b'{"a": [1, 2.5, null, true, {"b": "text \\u00e9"}], "c": {}}\n',
     "xml": b'<?xml version="1.0" encoding="utf-8"?>\n<a b="c"><d>text &amp; more</d><e/></a>\n',
@@ -100,12 +110,18 @@ def check(read: Callable[[Path], Any], path: Path, *, lines: bool = False) -> bo
     return refusal is None
 
 
-@pytest.mark.parametrize("name", [*SAMPLES_OF, *TEXTS])
+@pytest.mark.parametrize("name", SAMPLES_OF)
+def test_damaged_samples(tmp_path: Path, name: str) -> None:
+    form = SAMPLES_OF[name]
+    path = tmp_path / f"file{'.jsonl' if name.endswith('.jsonl') else '.txt'}"
+    damaged(name, READERS.get(form, FORMATS[form].read), sample(name), path)
+
+
+@pytest.mark.parametrize("name", TEXTS)
 def test_damaged_files(tmp_path: Path, name: str) -> None:
     read = READERS[name] if name in READERS else FORMATS[name].read
-    content = TEXTS[name] if name in TEXTS else sample(SAMPLES_OF[name])
     path = tmp_path / f"file{SUFFIXES.get(name, '.txt')}"
-    damaged(name, read, content, path, lines=name != "preset")
+    damaged(name, read, TEXTS[name], path, lines=name != "preset")
 
 
 def damaged(
@@ -146,7 +162,7 @@ def test_damaged_folders_of_forests(tmp_path: Path) -> None:
 def test_damaged_tables_of_lists(tmp_path: Path, write: Callable[..., None]) -> None:
     pytest.importorskip("pyarrow")
     path = tmp_path / "file"
-    write(READERS["jsonl"](SAMPLES / SAMPLES_OF["jsonl"]), path)
+    write(READERS["jsonl"](SAMPLES / "plans" / "train.jsonl"), path)
     content = path.read_bytes()
     assert check(FORMATS["arrow"].read, path)
     for number in range(INPUTS):

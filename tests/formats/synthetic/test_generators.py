@@ -56,24 +56,37 @@ def test_the_bytes_are_fixed_by_the_seed(tmp_path: Path, name: str) -> None:
     assert everything.hexdigest() == digest
 
 
+ALTERNATIVES = "alternatives: expected 1 or more, a divisor of train"
+LENGTHS = "lengths: expected different numbers of operators from 1 to 18, got"
+PER_BIN = "expected at most 13 numbers of pairs, each 0 or more, got"
 NOTHING = "train, valid and test are all 0: "
+OUT_OF_RANGE: list[tuple[str, dict[str, Any], str]] = [
+    ("plans", {"alternatives": 0}, ALTERNATIVES),
+    ("plans", {"alternatives": 3}, ALTERNATIVES),
+    ("plans", {"train": 0, "valid": 0, "test": 0}, NOTHING),
+    ("mee", {"valid": -1}, "valid: expected 0 expressions or more, got -1"),
+    ("mee", {"train": 0, "valid": 0, "test": 0}, NOTHING),
+    ("mee", {"lengths": []}, f"{LENGTHS} []"),
+    ("mee", {"lengths": [4, 4]}, LENGTHS),
+    ("mee", {"lengths": [0]}, LENGTHS),
+    ("mee", {"lengths": [19]}, LENGTHS),
+    ("listops", {"valid": -1}, "valid: expected 0 trees or more, got -1"),
+    ("listops", {"train": 0, "valid": 0, "test": 0}, NOTHING),
+    ("listops", {"form": "ternary"}, "form: expected 'binary' or 'nary', got 'ternary'"),
+    ("listops", {"max_depth": 0}, "max_depth: expected 1 level or more, got 0"),
+    ("listops", {"max_arguments": 1}, "max_arguments: expected 2 to 5, got 1"),
+    ("listops", {"max_arguments": 6}, "max_arguments: expected 2 to 5, got 6"),
+    ("lrt", {"test": -5}, "test: expected 0 pairs or more, got -5"),
+    ("lrt", {"train": [1, -1]}, f"train: {PER_BIN}"),
+    ("lrt", {"valid": [1] * 14}, f"valid: {PER_BIN}"),
+    ("lrt", {"train": 0, "valid": [], "test": [0]}, NOTHING),
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "message"),
-    [
-        ("plans", {"alternatives": 0}, "alternatives: expected 1 or more, a divisor of train"),
-        ("plans", {"alternatives": 3}, "alternatives: expected 1 or more, a divisor of train"),
-        ("plans", {"train": 0, "valid": 0, "test": 0}, NOTHING),
-    ],
+    ("name", "settings", "message"), [row for row in OUT_OF_RANGE if row[0] in GENERATORS]
 )
 def test_settings_out_of_range_write_nothing(
-    tmp_path: Path, name: str, settings: dict[str, Any], message: str
-) -> None:
-    assert_writes_nothing(tmp_path, name, settings, message)
-
-
-def assert_writes_nothing(
     tmp_path: Path, name: str, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
+from dgltrees.draw import draw_file
 from dgltrees.formats import read
 from dgltrees.papers.tensor_tree_lstm.data.listops import (
     LISTOPS_OPERATORS,
@@ -155,3 +156,9 @@ def test_errors_in_later_chunks_have_the_files_line(tmp_path: Path) -> None:
         next(chunks)
     with pytest.raises(TreeError, match=r":11: .* got 'b'"):
         next(chunks)
+
+
+def test_binarised_listops_with_a_header_is_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "basic.tsv"
+    path.write_text("Source\tTarget\n( ( ( [MIN 4 ) 3 ) ] )\t3\n")
+    assert draw_file(path) == "tree 0\nMIN  = 3\n├─ 4\n└─ 3"
