@@ -108,16 +108,6 @@ def test_the_input_of_inner_nodes_is_not_read(name: str, on: bool) -> None:
         assert torch.isfinite(p.grad).all()
 
 
-def test_children_and_operators_out_of_range_are_refused() -> None:
-    batch = star(L + 1).batch()
-    with pytest.raises(TreeError, match="expected child positions from 0 to 2"):
-        run_cell(make("sum"), batch, fields(batch))
-    batch = chain(3).batch()
-    ndata = fields(batch)
-    with pytest.raises(TreeError, match="expected an operator from 0 to 1 at every node .* got 5"):
-        run_cell(make("sum operators"), batch, {**ndata, "op": torch.full((3,), 5)})
-
-
 @given(forests())
 def test_rows(forest: Forest) -> None:
     batch = forest.batch()
@@ -177,24 +167,16 @@ def test_shared_inputs_reach_every_backend() -> None:
 
 
 @pytest.mark.parametrize("on", WAYS)
-def test_what_is_not_a_number_stays_so(on: bool) -> None:
+@pytest.mark.parametrize("size", [50.0, 1e4, 1e30, torch.nan])
+def test_large_activations_and_what_is_not_a_number(on: bool, size: float) -> None:
     batch, cell = star(3).batch(), make("child_sum").float()
     x = torch.zeros(batch.num_nodes, M)
-    x[-1] = torch.nan
+    x[-1] = size
     with compiling() if on else compiled(False):
-        h = run_cell(cell, batch, {"x": x})["h"]
-    assert h[[0, -1]].isnan().all()
-    assert h[1:-1].isfinite().all()
-
-
-@pytest.mark.parametrize("on", WAYS)
-def test_large_activations(on: bool) -> None:
-    batch, cell = star(3).batch(), make("child_sum").float()
-    for size in (50.0, 1e4, 1e30):
-        x = torch.full((batch.num_nodes, M), size)
-        with compiling() if on else compiled(False):
-            made = run_cell(cell, batch, {"x": x})
-        torch.testing.assert_close(made, run_cell(cell, batch, {"x": x}, compile=False))
+        made = run_cell(cell, batch, {"x": x})
+    expected = run_cell(cell, batch, {"x": x}, compile=False)
+    torch.testing.assert_close(made, expected, equal_nan=True)
+    assert made["h"][1:-1].isfinite().all()
 
 
 @pytest.mark.skipif(not available(), reason="no numba")
