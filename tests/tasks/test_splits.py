@@ -10,6 +10,7 @@ import pytest
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import Splits, load_examples, load_splits
+from dgltrees.tasks.task import Task
 from dgltrees.trees import LabeledTrees
 
 # The digit at the root is the class.
@@ -132,15 +133,19 @@ def test_the_trees_of_a_group_stay_together(tmp_path: Path, limit: int | None) -
         for q, i in trees
     ]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    task = get_task("rank")
     fractions = {"valid_fraction": 0.2, "test_fraction": 0.2, "group": "group"}
     splits = _split("rank", train=str(path), **fractions, max_train_examples=limit)
+    assert_groups_stay_together(get_task("rank"), splits, len(lines), limit)
+
+
+def assert_groups_stay_together(task: Task, splits: Splits, rows: int, limit: int | None) -> None:
+    """Eight groups of one to three rows, one of each with the target 1, of which some are read."""
     counts = [task.groups(part).max() + 1 for part in splits.all]
     sizes = [len(part) for part in splits.all]
     if limit is None:
-        assert sum(sizes) == len(lines)
+        assert sum(sizes) == rows
         assert sum(counts) == 8  # no group is in two parts
-        assert all(size >= 0.2 * len(lines) for size in sizes[1:])
+        assert all(size >= 0.2 * rows for size in sizes[1:])
     else:
         assert limit <= sum(sizes) < limit + 3
     for part in splits.all:

@@ -21,10 +21,10 @@ from dgltrees.tasks.custom_trees.baselines import _places
 from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loading import automatic_batch_size, training_sampler
-from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
+from tests.tasks.custom_trees.test_numbers import without, write
 from tests.training.samples import PLANS as OWN
-from tests.training.samples import SAMPLES
+from tests.training.samples import SAMPLES, assert_same_runs, train_killed
 
 PLANS = [
     json.loads(line)
@@ -40,15 +40,6 @@ def settings(data: dict[str, Any], **training: Any) -> Settings:
         "training": {"epochs": 2, "accelerator": "cpu", **training},
     }
     return Settings(layered(preset_values("rank"), layer))
-
-
-def write(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
-
-
-def without(record: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in names}
 
 
 @pytest.fixture(scope="module")
@@ -193,27 +184,13 @@ def test_places_in_a_group_are_from_0_to_1() -> None:
 
 
 @pytest.mark.parametrize("objective", ["pairwise", "listwise"])
-def test_a_killed_run_goes_on_to_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str
-) -> None:
+def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path, objective: str) -> None:
     chosen = settings({"baselines": False}, batch_size=8, save_every_n_steps=1)
     chosen = chosen.replace("model", objective=objective)
     train(chosen, tmp_path / "whole")
-    step, calls = Trainer._step, list[None]()
-
-    def killed(*args: Any) -> Any:
-        calls.append(None)
-        if len(calls) > 7:
-            raise KeyboardInterrupt
-        return step(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_step", killed)
-        with pytest.raises(KeyboardInterrupt):
-            train(chosen, tmp_path / "run")
+    train_killed(chosen, tmp_path / "run", after=7)
     train(chosen, tmp_path / "run")
-    for name in ("metrics.jsonl", "result.json", "weights.safetensors"):
-        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert_same_runs(tmp_path / "whole", tmp_path / "run")
 
 
 BAD: dict[str, tuple[dict[str, Any], Any, str]] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.rundir import fingerprints
+from tests.tasks.test_splits import assert_groups_stay_together
 
 
 @pytest.mark.parametrize("limit", [None, 7])
@@ -20,18 +20,7 @@ def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | 
     task = get_task("wikiqa")
     fractions = {"valid_fraction": 0.2, "test_fraction": 0.2}
     settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, max_train_examples=limit)
-    splits = load_splits(task, settings)
-    counts = [task.groups(part).max() + 1 for part in splits.all]
-    sizes = [len(part) for part in splits.all]
-    if limit is None:
-        assert sum(sizes) == len(lines)
-        assert sum(counts) == 8  # no question is in two parts
-        assert all(size >= 0.2 * len(lines) for size in sizes[1:])
-    else:
-        assert limit <= sum(sizes) < limit + 3
-    for part in splits.all:
-        questions = task.groups(part)
-        assert (part.columns["target"] == 1).sum() == len(np.unique(questions))
+    assert_groups_stay_together(task, load_splits(task, settings), len(lines), limit)
 
 
 def test_a_fingerprint_has_the_sentences_beside_the_labels(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors, WordEmbedding
-from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
-from dgltrees.papers.rrnet.models.language_model import LSTMStream, StreamLM, StreamWindow
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.language_model import LSTMStream, StreamLM
 from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.papers.rrnet.models.policy import RandomOperations
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
@@ -239,11 +239,6 @@ def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_ot
     likely = (nll.detach() < math.log(2)).double()
     policy = model.encoder.objective.losses(encoding.decisions, less_others(likely))
     assert_close(model(decided, targets), nll + 0.3 * policy)
-
-
-def bootstrapped(model: StreamLM, window: StreamWindow, tokens: Tensor) -> RRNetEncoding:
-    encoding = model.encoder(window.rollout)
-    return model.encoder.with_bootstrap(encoding, window.rollout, tokens)
 
 
 def less_others(rewards: Tensor) -> Tensor:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees.errors import ConfigError
 from dgltrees.papers.rrnet.models.objectives import (
     QLearning,
     Reinforce,
@@ -204,8 +202,3 @@ def test_it_is_part_of_the_state() -> None:
     assert by_first_token(other) == by_first_token(memory)
     other.load_state_dict(Replay(5).state_dict())
     assert other.draw(1, CPU) is None
-
-
-def test_a_memory_holds_something() -> None:
-    with pytest.raises(ConfigError, match="capacity to be an integer of at least 1, got 0"):
-        Replay(0)

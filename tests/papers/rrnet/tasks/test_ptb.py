@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.papers.rrnet.data.windows import WindowSampler
@@ -21,12 +19,12 @@ from dgltrees.papers.rrnet.tasks import ptb
 from dgltrees.papers.rrnet.tasks.ptb import PTB
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
-from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import load
 from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build, run
-from tests.training.samples import SAMPLES, quick, with_model
+from tests.training.samples import SAMPLES, assert_same_runs, quick, train_killed, with_model
 
 LINES = ["the cat sat", "a dog ran away", "the cat ran", "it sat", "no dog sat there"] * 6
 
@@ -171,13 +169,6 @@ def test_a_network_that_recurs_alone_never_splits(path: Path) -> None:
     assert report["splits"] == report["merges"] == 0
 
 
-def test_a_text_of_one_word_cannot_be_cut(tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("word\n", encoding="utf-8")
-    data = _read(tmp_path / "one.txt")
-    with pytest.raises(TreeError, match="at least 4 tokens, 2 per stream, got 2"):
-        WindowSampler(data.forest.num_nodes, streams=2, window=3)
-
-
 @pytest.mark.parametrize("operations", ["gold", "policy"])
 def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
     tree = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (RB there)))\n"
@@ -207,43 +198,15 @@ def settings(preset: str = "ptb-small", **training: Any) -> Settings:
     return with_model(quick(preset, {"max_train_examples": 80, "window": 8}, **loop), **small)
 
 
-def files(run: Path) -> tuple[list[dict[str, Any]], list[dict[str, Tensor]]]:
-    """The metrics, and the tensors of the weights and of the resume state."""
-    metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    names = ("weights", "resume")
-    return metrics, [load_file(run / f"{name}.safetensors") for name in names]
-
-
-def assert_same(one: Path, two: Path) -> None:
-    (metrics, tensors), (other_metrics, other_tensors) = files(one), files(two)
-    assert metrics == other_metrics
-    for left, right in zip(tensors, other_tensors):
-        assert left.keys() == right.keys()
-        assert all(left[key].equal(right[key]) for key in left)
-
-
 @pytest.mark.parametrize("preset", ["ptb-small", "ptb-small-lstm"])
-def test_training_is_resumed_at_the_beginning_of_an_epoch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
-) -> None:
+def test_training_is_resumed_at_the_beginning_of_an_epoch(tmp_path: Path, preset: str) -> None:
     """Killed in the middle of one, and stopped after one: as if it had run through."""
     train(settings(preset), tmp_path / "whole")
     train(settings(preset, epochs=1), tmp_path / "run")
-    step, calls = Trainer._step, list[None]()
-
-    def killed(self: Trainer, *args: Any) -> tuple[Tensor, int]:
-        calls.append(None)
-        if len(calls) > 4:
-            raise KeyboardInterrupt
-        return step(self, *args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_step", killed)
-        with pytest.raises(KeyboardInterrupt):
-            train(settings(preset), tmp_path / "run")
+    train_killed(settings(preset), tmp_path / "run", after=4)
     train(settings(preset), tmp_path / "run")
-    assert_same(tmp_path / "whole", tmp_path / "run")
-    losses = [line["valid_loss"] for line in files(tmp_path / "run")[0]]
+    assert_same_runs(tmp_path / "whole", tmp_path / "run")
+    losses = [line["valid_loss"] for line in RunDirectory(tmp_path / "run").metrics()]
     assert all(later < earlier for earlier, later in itertools.pairwise(losses))
 
 
@@ -251,7 +214,7 @@ def test_training_is_resumed_at_the_beginning_of_an_epoch(
 def test_workers_change_nothing(tmp_path: Path) -> None:
     train(settings(epochs=1), tmp_path / "here")
     train(settings(epochs=1, num_workers=1), tmp_path / "there")
-    assert_same(tmp_path / "here", tmp_path / "there")
+    assert_same_runs(tmp_path / "here", tmp_path / "there")
 
 
 def test_a_run_is_evaluated_and_predicts(tmp_path: Path) -> None:
