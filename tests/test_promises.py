@@ -44,7 +44,7 @@ TABLES = [
     *("tests/test_cli.py::test_wrong_settings_leave_nothing_behind", "tests/tasks/test_task.py"),
     *("tests/settings/test_catalog.py", "tests/training/test_every_setting.py"),
     *("tests/cells/test_laws.py", "tests/cells/test_options.py", "tests/formats/test_format.py"),
-    "tests/cells/aggregators/test_dense.py",
+    *("tests/cells/aggregators/test_dense.py", "tests/settings/test_resolve.py"),
 ]
 """The tests that walk the tables."""
 ROWS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dgltrees.cells import make_cell
@@ -55,14 +54,3 @@ def assert_refused(build: Callable[..., Any], options: dict[str, Any], words: st
     with pytest.raises(ConfigError, match=f"expected {name} to be ({words})") as caught:
         build(**options)
     assert str(caught.value).endswith(f"got {value!r}")
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    assert MLP(4, np.int64(3), dropout=np.float32(0.5)).layers[1].out_features == 3
-
-
-def test_arguments_are_those_of_the_constructor() -> None:
-    with pytest.raises(TypeError, match="missing a required argument: 'classes'"):
-        MLP(4)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'width'"):
-        MLP(4, 3, width=2)

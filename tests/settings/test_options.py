@@ -69,7 +69,7 @@ def test_values_that_annotations_exclude_are_refused(make: Callable[[], Any], me
 
 
 def test_other_values_pass_as_they_are() -> None:
-    layer = Layer(np.int64(3), "dot", dropout=0, hidden=(4, 5), scale=7)
+    layer = Layer(np.int64(3), "dot", dropout=np.float32(0.5), hidden=(4, 5), scale=7)
     assert (layer.size, layer.kind, layer.options) == (3, "dot", {"scale": 7})
     assert Wider(2).size == 4
     assert Sampling(0.0, None) == Sampling(temperature=0.0)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.settings import Count, Fraction, Options, Part, chosen, options_of, schema
+from dgltrees.settings import Count, Fraction, Option, Options, Part, chosen, options_of, schema
 from dgltrees.settings.layers import section_sources
 from dgltrees.settings.options import fixed_parts
 from dgltrees.settings.tasks import TASKS
@@ -117,9 +117,8 @@ def test_options_that_are_not_read_are_refused(values: dict[str, Any], message: 
         made(**values)
 
 
-def types_by_name(source: Any) -> dict[str, set[frozenset[Any]]]:
-    """The types of each option below any choice, without null."""
-    types: dict[str, set[frozenset[Any]]] = defaultdict(set)
+def every_option(source: Any) -> Iterator[tuple[str, Any, Option]]:
+    """The options below any choice: what stands before the name, the part, and the option."""
     queue, seen = [(source, "")], set()
     while queue:
         part, start = queue.pop()
@@ -127,17 +126,26 @@ def types_by_name(source: Any) -> dict[str, set[frozenset[Any]]]:
             continue
         seen.add((part, start))
         queue += [(each, f"{start}{name}.") for name, each in fixed_parts(part).items()]
-        for name, option in options_of(part).items():
-            types[start + name].add(frozenset(plain_types(option.type) - {type(None)}))
+        for option in options_of(part).values():
+            yield start, part, option
             for choice in (option.choices or {}).values():
                 parts = choice if isinstance(choice, tuple) else (choice,)
                 queue += [(each, start) for each in parts]
-    return types
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_name_has_one_type_whatever_is_chosen(task: str) -> None:
     for source in section_sources(TASKS[task]).values():
-        types = types_by_name(source)
+        types: dict[str, set[frozenset[Any]]] = defaultdict(set)
+        for start, _, option in every_option(source):
+            types[start + option.name].add(frozenset(plain_types(option.type) - {type(None)}))
         assert {name for name, kinds in types.items() if len(kinds) > 1} == set()
         assert types.keys() == schema(source).keys()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_setting_has_a_sentence(task: str) -> None:
+    """Those without one want a line in the docstring of the class, or below the field."""
+    for source in section_sources(TASKS[task]).values():
+        for _, part, option in every_option(source):
+            assert option.sentence.endswith("."), f"{part.__name__}.{option.name}"

@@ -20,26 +20,10 @@ def assert_refused(task: str, section: str, values: dict[str, Any], message: str
     ("task", "section", "values", "message"),
     [
         (
-            *("classify", "model", {"readout": "leaf"}),
-            "readout to be one of root, mean, .*, attention, got",
-        ),
-        (
             *("classify-nodes", "model", {"readout": "mean"}),
             "readout has no effect in the task classify-nodes",
         ),
         ("rank", "model", {"log_target": True}, "log_target has no effect in the task rank"),
-        (
-            *("classify", "model", {"max_children": 3}),
-            "max_children has no effect with model.cell child_sum",
-        ),
-        (
-            *("classify", "data", {"max_operators": 2}),
-            "max_operators has no effect in the task",
-        ),
-        (
-            *("classify", "data", {"valid_fraction": 1.5}),
-            "valid_fraction to be a number of at least 0",
-        ),
         (
             *("classify", "data", {"handle_unknown": "drop"}),
             "handle_unknown to be one of use_encoded_value, error, got 'drop'",
@@ -49,20 +33,12 @@ def assert_refused(task: str, section: str, values: dict[str, Any], message: str
             r"frozen_layers has no effect without data\.fine_tune",
         ),
         (
-            *("classify", "training", {"monitor": "f1"}),
-            "monitor to be .*accuracy, .*, which the task classify reports, got 'f1'",
-        ),
-        (
             *("regress", "training", {"monitor": "accuracy"}),
             "monitor to be .*one of loss, r2_log, .* got 'accuracy'",
         ),
         (
             *("rank", "training", {"monitor": "accuracy"}),
             "monitor to be .*one of pair_accuracy, kendall, .* got 'accuracy'",
-        ),
-        (
-            *("classify-nodes", "training", {"schedule": "halve", "monitor": "accuracy"}),
-            "monitor to be .*loss with .* halve, got 'accur",
         ),
     ],
 )

@@ -13,10 +13,9 @@ import pytest
 from torch import nn
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.settings import Option, options_of
+from dgltrees.settings import Option
 from dgltrees.settings.catalog import load_preset, preset_names
-from dgltrees.settings.layers import Settings, layered, section_sources
-from dgltrees.settings.options import fixed_parts
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.settings.presets import PRESETS
 from dgltrees.settings.tasks import TASKS
 from dgltrees.training.loading import training_sampler
@@ -139,26 +138,3 @@ def test_every_task_has_a_preset() -> None:
     """Those that are missing want a file in dgltrees/training/presets."""
     tasks = {load_preset(name).task.name for name in preset_names()}
     assert {*TASKS} - tasks == set()
-
-
-def described(source: Any) -> set[tuple[str, str, str]]:
-    """Class, name and sentence of every option that a class and its parts can have."""
-    queue, seen, found = [source], set(), set()
-    while queue:
-        part = queue.pop()
-        if part is None or part in seen:
-            continue
-        seen.add(part)
-        queue += fixed_parts(part).values()
-        for name, option in options_of(part).items():
-            found.add((part.__name__, name, option.sentence))
-            for choice in (option.choices or {}).values():
-                queue += choice if isinstance(choice, tuple) else [choice]
-    return found
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_every_setting_has_a_sentence(task: str) -> None:
-    """Those without one want a line in the docstring of the class, or below the field."""
-    options = set().union(*map(described, section_sources(TASKS[task]).values()))
-    assert {f"{kind}.{name}" for kind, name, text in options if not text.endswith(".")} == set()
