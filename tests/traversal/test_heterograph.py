@@ -278,36 +278,37 @@ class Summing(torch.nn.Module):
         return {"h": torch.tanh(nodes.data["x"] + self.u(nodes.data["s"]))}
 
 
+X = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D)
+
+
+def on_a_tree(
+    functions: Any, update: Any, options: dict[str, Any], **fields: Tensor
+) -> dict[str, Tensor]:
+    """The fields after a run on a tree of 60 nodes with three types of edges."""
+    rng, src = np.random.default_rng(0), np.arange(1, 60)
+    graph = typed((60, src, rng.integers(0, src)), rng)
+    graph.ndata.update(h=torch.zeros_like(X), **fields)
+    with compiling():
+        prop_nodes_topo(graph, functions, "sum", apply_node_func=update, **options)
+    return dict(graph.ndata)
+
+
 def test_a_message_may_depend_on_the_name_of_the_type() -> None:
     def message(edges: Any) -> dict[str, Tensor]:
         return {"m": edges.src["h"] * (2.0 if edges.canonical_etype[1] == "B" else 1.0)}
 
-    rng, cell, found = np.random.default_rng(0), Summing(), []
-    src = np.arange(1, 60)
-    graph = typed((60, src, rng.integers(0, src)), rng)
-    for options in ({}, {"compile": False}):
-        x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D).requires_grad_()
-        with graph.local_scope(), compiling():
-            graph.ndata.update(x=x, h=torch.zeros_like(x))
-            functions = {name: (message, fn.sum("m", "s")) for name in "ABC"}
-            prop_nodes_topo(graph, functions, "sum", apply_node_func=cell.update, **options)
-            found.append(dict(graph.ndata))
-    torch.testing.assert_close(found[0], found[1])
+    cell, x = Summing(), X.clone().requires_grad_()
+    functions = {name: (message, fn.sum("m", "s")) for name in "ABC"}
+    first, second = (on_a_tree(functions, cell.update, o, x=x) for o in ({}, {"compile": False}))
+    torch.testing.assert_close(first, second)
 
 
 @pytest.mark.skipif(not available(), reason="no numba")
 def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
-    rng, cell = np.random.default_rng(0), Summing()
-    src = np.arange(1, 60)
-    graph = typed((60, src, rng.integers(0, src)), rng)
+    cell, x, found = Summing(), X.clone().requires_grad_(), []
     functions = {name: (fn.copy_u("h", "m"), fn.sum("m", "s")) for name in "ABC"}
-    found = []
     for options in ({}, {"compile": False}, {"backend": "dgl"}):
-        x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D).requires_grad_()
-        with graph.local_scope(), compiling():
-            graph.ndata.update(x=x, h=torch.zeros_like(x))
-            prop_nodes_topo(graph, functions, "sum", apply_node_func=cell.update, **options)
-            fields = dict(graph.ndata)
+        fields = on_a_tree(functions, cell.update, options, x=x)
         both = torch.cat([fields["h"], fields["s"]])
         found.append((fields, gradients(both, [x, cell.u.weight])))
     assert compile_report(cell) == "Summing is compiled"
@@ -317,23 +318,12 @@ def test_types_that_share_a_message_and_a_sum_are_compiled() -> None:
 
 @pytest.mark.skipif(not available(), reason="no numba")
 def test_compiled_types_read_what_they_are_given() -> None:
-    rng, src = np.random.default_rng(0), np.arange(1, 60)
-    graph = typed((60, src, rng.integers(0, src)), rng)
     functions = {name: (fn.u_mul_v("h", "s", "m"), fn.sum("m", "s")) for name in "ABC"}
-    x = torch.linspace(-1, 1, 60 * D, dtype=torch.float64).view(60, D)
     for scale in (1.0, 2.0):  # of two functions with the same code
-        found = []
-        for options in ({}, {"backend": "dgl"}):
-            with graph.local_scope(), compiling():
-                graph.ndata.update(x=x, h=torch.zeros_like(x), s=1 + x)
-                prop_nodes_topo(
-                    graph,
-                    functions,
-                    "sum",
-                    apply_node_func=lambda nodes, scale=scale: {
-                        "h": torch.tanh(scale * (nodes.data["x"] + nodes.data["s"]))
-                    },
-                    **options,
-                )
-                found.append(dict(graph.ndata))
-        torch.testing.assert_close(*found)
+
+        def update(nodes: Any, scale: float = scale) -> dict[str, Tensor]:
+            return {"h": torch.tanh(scale * (nodes.data["x"] + nodes.data["s"]))}
+
+        runs = ({}, {"backend": "dgl"})
+        first, second = (on_a_tree(functions, update, o, x=X, s=1 + X) for o in runs)
+        torch.testing.assert_close(first, second)

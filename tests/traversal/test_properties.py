@@ -250,18 +250,6 @@ def test_children_stand_as_their_parents_so_that_bushy_levels_need_no_gather() -
     assert all(level.slots_full for level in schedule.levels[1:])
 
 
-def test_batches_of_one_tree_equal_the_batch(batch: TreeBatch) -> None:
-    forest = random_forest(np.random.default_rng(0), 4, 9, 3)
-    cell, ndata, edata = mixing(batch)
-    whole = run_cell(cell, batch, ndata, edata)["h"]
-    tree_of_edge = batch.tree_of_node[batch.dst]
-    for tree in range(len(forest)):
-        nodes = batch.tree_of_node == tree
-        part = {name: column[nodes] for name, column in ndata.items()}
-        alone = run_cell(cell, forest.batch(tree), part, {"e": edata["e"][tree_of_edge == tree]})
-        torch.testing.assert_close(alone["h"], whole[nodes])
-
-
 @pytest.mark.parametrize("grouped", [False, True])
 def test_nothing_is_read_back_from_the_device(grouped: bool) -> None:
     """On the meta device there is nothing to read: a look at any value raises."""
