@@ -47,14 +47,16 @@ def test_equals_a_stack(drawn: Sequences) -> None:
 
 @given(sequences())
 def test_a_split_left_open_can_be_refused(drawn: Sequences) -> None:
-    if not len(match_splits(*flat(drawn)).open):
-        match_splits(*flat(drawn), complete=True)
-        return
-    with pytest.raises(TreeError, match="missing merge for this ") as error:
-        match_splits(*flat(drawn), complete=True)
-    found = [(t, by_a_stack(each)[1]) for t, each in enumerate(drawn)]
-    tree, stack = next((t, stack) for t, stack in found if stack)
-    assert (error.value.tree, error.value.node) == (tree, stack[0])
+    left = [(t, place) for t, each in enumerate(drawn) for place in by_a_stack(each)[1]]
+    for build in (match_splits, operation_graph):
+        if not left:
+            build(*flat(drawn), complete=True)
+            continue
+        tree, node = left[0]
+        name = Operation(drawn[tree][node]).name
+        with pytest.raises(TreeError, match=f"missing merge for this {name}$") as error:
+            build(*flat(drawn), complete=True)
+        assert (error.value.tree, error.value.node) == (tree, node)
 
 
 def test_sequences_do_not_share_a_stack() -> None:
@@ -92,11 +94,6 @@ def test_a_deep_stack() -> None:
     np.testing.assert_array_equal(found.merge, np.arange(depth, 2 * depth))
 
 
-def test_sizes_that_do_not_add_up() -> None:
-    with pytest.raises(TreeError, match="expected sizes that add up to the 2 operations, got 3"):
-        match_splits([SPLIT, MERGE], [1, 2])
-
-
 def edges_of(batch: TreeBatch) -> list[tuple[int, int, int]]:
     """(dst, flow, src) in the order of the batch's edges."""
     ends = batch.dst, batch.edata["pos"], batch.src
@@ -113,23 +110,12 @@ def test_equals_a_reader_with_a_stack(drawn: Sequences) -> None:
     assert batch.ndata["open"].tolist() == depths
 
 
-def test_what_was_pushed_last_returns_first() -> None:
-    batch = operation_graph(*flat(spelled("RSRSRRMRM")), complete=True)
-    returned = [(src, dst) for dst, flow, src in edges_of(batch) if flow == Flow.RETURN]
-    assert returned == [(4, 7), (2, 9)]
-
-
 def test_mailboxes_hold_the_state_before_what_returns() -> None:
     batch = operation_graph(*flat(spelled("SRM")))
     into_merge = [(flow, src) for dst, flow, src in edges_of(batch) if dst == 3]
     assert into_merge == [(Flow.NEXT, 2), (Flow.RETURN, 1)]
     src, dst = batch.graph.in_edges(3)
     assert src.tolist() == [2, 1]  # DGL's mailboxes are in the order of the edges
-
-
-def test_a_merge_right_after_its_split_hears_it_twice() -> None:
-    batch = operation_graph(*flat(spelled("SM")))
-    assert edges_of(batch) == [(1, 0, 0), (2, 0, 1), (2, 1, 1)]
 
 
 def test_splits_of_earlier_windows_return_from_open() -> None:
@@ -174,11 +160,6 @@ def test_node_fields_and_a_copy_of_the_operations() -> None:
     assert batch.ndata["op"].tolist() == [START, RECUR]
 
 
-def test_no_sequences() -> None:
-    batch = operation_graph([], [])
-    assert (batch.num_trees, batch.num_nodes, len(batch.src)) == (0, 0, 0)
-
-
 def test_names() -> None:
     for operation in Operation:
         assert OPERATIONS.decode([operation]) == [operation.name]
@@ -216,17 +197,6 @@ def test_names() -> None:
 def test_errors(operations: list[int], sizes: list[int], message: str) -> None:
     with pytest.raises(TreeError, match=message):
         operation_graph(operations, sizes)
-
-
-def test_a_split_left_open_is_refused_where_it_may_not() -> None:
-    drawn = flat(spelled("SM", "SSM"))
-    operation_graph(*drawn)
-    message = r"^tree 1, node 1: missing merge for this SPLIT$"
-    with pytest.raises(TreeError, match=message):
-        operation_graph(*drawn, complete=True)
-    message = r"^tree 0, node 1: missing merge for this OPEN$"
-    with pytest.raises(TreeError, match=message):
-        operation_graph(*flat(spelled("O")), complete=True)
 
 
 Nested = list[Union[int, "Nested"]]
@@ -296,17 +266,6 @@ def test_where_recur_alone_has_tokens() -> None:
     forest = inferred_trees(operation_graph(*flat(operations)), recur_only=True)
     assert nested(forest, 0) == [0, [1, 2, [3, 4], 5], 6]
     assert spans(forest).tolist() == [[0, 0, 6], [0, 1, 5], [0, 3, 4]]
-
-
-def test_what_is_left_open_ends_with_the_sequence() -> None:
-    forest = inferred_trees(operation_graph(*flat(spelled("RSRSR", "SM"))))
-    assert spans(forest).tolist() == [[0, 0, 4], [0, 1, 4], [0, 3, 4], [1, 0, 1], [1, 0, 1]]
-
-
-def test_sub_trees_without_tokens_have_no_span() -> None:
-    forest = inferred_trees(operation_graph(*flat(spelled("SM", "OSMR"))), recur_only=True)
-    assert [nested(forest, tree) for tree in (0, 1)] == [[[]], [[[], 0]]]
-    assert spans(forest).tolist() == [[1, 0, 0], [1, 0, 0]]
 
 
 def test_columns_go_with_the_tokens_and_are_drawn() -> None:
