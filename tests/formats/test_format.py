@@ -81,6 +81,7 @@ def test_bytes_that_are_no_text_are_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(TreeError) as caught:
         FORMATS[name].read(path)
     assert str(caught.value).startswith(f"{path}:{text.count(chr(10)) + 1}: ")
+    assert re.search("(?i)utf-8|well-formed XML", str(caught.value))
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +7,9 @@ import pytest
 from hypothesis import given
 
 from dgltrees import TreeError
-from dgltrees.formats import (
-    LRT_OPERATORS,
-    read,
-    write_lrt,
-)
+from dgltrees.formats import LRT_OPERATORS, read, write_lrt
 from tests.formats.lrt_pairs import BAD_LINES, PAIRS, Pair, lines, operators
-from tests.trees.nested import arrays, assert_shape, write
+from tests.trees.nested import arrays, assert_bad, assert_shape, write
 
 
 @given(pairs=PAIRS)
@@ -61,7 +56,4 @@ def test_operators_are_those_of_the_longer_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES)
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
-    path = write(tmp_path, f"=\ta\ta\n{line}\n")
-    with pytest.raises(TreeError, match=re.escape(message)) as caught:
-        read(path, "lrt")
-    assert str(caught.value).startswith(f"{path}:2: ")
+    assert_bad(tmp_path, "lrt", f"=\ta\ta\n{line}\n", 2, message)

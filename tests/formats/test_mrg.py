@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,14 @@ from hypothesis import strategies as st
 from dgltrees import ConfigError, TreeError
 from dgltrees.formats import FORMATS, read
 from dgltrees.trees import Vocabulary
-from tests.trees.nested import names_of, write
+from tests.trees.nested import (
+    Constituent,
+    constituent_rows,
+    constituents,
+    in_brackets,
+    names_of,
+    write,
+)
 
 NEWS = """
 ( (S
@@ -40,31 +46,7 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
     ]
 
 
-LABELS = st.sampled_from(["S", "NP", "NP-SBJ=1", "-NONE-", ","])
-WORDS = st.sampled_from(["a", "NP", "*T*-1", "\xe9t\xe9"])
-TREES = st.recursive(
-    st.tuples(LABELS, WORDS),
-    lambda below: st.tuples(LABELS, st.lists(below, min_size=1, max_size=3)),
-    max_leaves=8,
-)
-
-
-Constituent = tuple[str, Any]  # a label, and a word or the constituents below it
-
-
-def text_of(tree: Constituent, space: str) -> str:
-    label, below = tree
-    if not isinstance(below, str):
-        below = space.join(text_of(child, space) for child in below)
-    return f"({label} {below})"
-
-
-def rows(tree: Constituent) -> list[tuple[str, str | None, int]]:
-    """``(label, word, number of children)`` in preorder."""
-    label, below = tree
-    if isinstance(below, str):
-        return [(label, below, 0)]
-    return [(label, None, len(below)), *(row for child in below for row in rows(child))]
+TREES = constituents(["S", "NP", "NP-SBJ=1", "-NONE-", ","], ["a", "NP", "*T*-1", "\xe9t\xe9"])
 
 
 @given(
@@ -75,11 +57,11 @@ def rows(tree: Constituent) -> list[tuple[str, str | None, int]]:
 def test_reads_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, trees: list[Constituent], space: str, wrap: bool
 ) -> None:
-    texts = [text_of(tree, space) for tree in trees]
+    texts = [in_brackets(tree, space) for tree in trees]
     path = write(tmp_path_factory.mktemp("d"), "\n\n".join(f"( {t})" if wrap else t for t in texts))
     forest = read(path, "mrg").forest
     got = zip(names_of(forest, "label"), names_of(forest, "word"), forest.degree.tolist())
-    assert list(got) == [row for tree in trees for row in rows(tree)]
+    assert list(got) == [row for tree in trees for row in constituent_rows(tree)]
 
 
 def test_files_share_their_vocabularies(tmp_path: Path) -> None:

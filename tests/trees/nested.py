@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
+from dgltrees import TreeError
+from dgltrees.formats import read
 from dgltrees.trees import Forest, LabeledTrees
 
 Tree = str | tuple[Any, ...]
@@ -88,3 +91,40 @@ def write(folder: Path, content: str | bytes) -> Path:
     path = folder / "data.txt"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def assert_bad(folder: Path, form: str, text: str | bytes, line: int, message: str) -> None:
+    """A file with this text is refused, with its name, this line and this message."""
+    path = write(folder, text)
+    with pytest.raises(TreeError) as caught:
+        read(path, form)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert message in str(caught.value)
+
+
+Constituent = tuple[str, Any]  # a label, and a word or the constituents below it
+
+
+def constituents(labels: Sequence[str], words: Sequence[str]) -> st.SearchStrategy[Constituent]:
+    label = st.sampled_from(labels)
+    return st.recursive(
+        st.tuples(label, st.sampled_from(words)),
+        lambda below: st.tuples(label, st.lists(below, min_size=1, max_size=3)),
+        max_leaves=8,
+    )
+
+
+def in_brackets(tree: Constituent, space: str = " ") -> str:
+    label, below = tree
+    if not isinstance(below, str):
+        below = space.join(in_brackets(child, space) for child in below)
+    return f"({label} {below})"
+
+
+def constituent_rows(tree: Constituent) -> list[tuple[str, str | None, int]]:
+    """``(label, word, number of children)`` in preorder."""
+    label, below = tree
+    if isinstance(below, str):
+        return [(label, below, 0)]
+    rows = [row for child in below for row in constituent_rows(child)]
+    return [(label, None, len(below)), *rows]

@@ -71,15 +71,6 @@ def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     assert (tmp_path / rows[0]["name"] / "seed-1" / "run.json").exists()
 
 
-def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Capture) -> None:
-    argv = ["train", "listops-hosvd-c20-r3", "--help", "--model.aggregator"]
-    message = "model.rank of the preset listops-hosvd-c20-r3 has no effect with these settings"
-    with pytest.warns(UserWarning, match=message):
-        assert main([*argv, "sum"]) == 0
-    assert main([*argv, "canonical"]) == 0  # without a warning, which is an error here
-    assert "--model.rank" in capsys.readouterr().out
-
-
 def test_settings_of_other_aggregators_and_tasks_are_refused(
     capsys: Capture, tmp_path: Path
 ) -> None:
@@ -94,9 +85,7 @@ def test_settings_of_other_aggregators_and_tasks_are_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_points_are_compared_by_the_monitored_metric_and_one_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_points_are_compared_by_one_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the cells of both points the paper counts one."""
     cells = [{"cell": "lstm"}, {"cell": "child_sum"}, {"cell": "nti_lstm"}]
     small = {"hidden_size": 3}
@@ -104,9 +93,7 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
         Point(each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
         for each in cells
     ]
-    summary = {
-        "valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority_accuracy": {}}
-    }
+    summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}}}
     monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
     rows = run_points(points[:2], [0], tmp_path)
     assert [row["parameters"] for row in rows] == [3**2, 3**2]
@@ -114,18 +101,10 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     rows = run_points(points, [0], tmp_path / "all")
     assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
     assert {row["parameters_of"] for row in rows} == {THE_CELL}
-    assert all("accuracy" not in row and "majority_accuracy" not in row for row in rows)
-    assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
     (tmp_path / "all" / "lstm").mkdir()
     (tmp_path / "all" / "lstm" / "run.json").touch()
-    rows = run_points(points[1:], [0], tmp_path / "all")  # behind those of other sweeps
-    assert [row["name"] for row in rows] == ["lstm", "child_sum", "nti_lstm"]
-    assert len((tmp_path / "all" / "table.txt").read_text().splitlines()) == 4
     with pytest.raises(ConfigError, match=r"table.json to be compared by loss and"):
         run_points(points[:2], [0], tmp_path / "all")
-    points[0] = Point("lstm", quick("inex"))
-    with pytest.raises(ConfigError, match=r"one metric to compare by, got accuracy and loss"):
-        run_points(points, [0], tmp_path / "new")
 
 
 def test_the_demonstration_takes_no_other_data(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,47 +11,30 @@ from dgltrees import ConfigError, TreeError
 from dgltrees.formats import read
 from dgltrees.papers.nti.data.sst import stream_sst
 from dgltrees.trees import Vocabulary
-from tests.trees.nested import assert_same, write
-
-LABELS = st.sampled_from("01234")
-WORDS = st.sampled_from(["good", "2", "n't", "-LRB-", "caf\xe9", "a\xa0b", "\u96ea"])
-TREES = st.recursive(
-    st.tuples(LABELS, WORDS),
-    lambda below: st.tuples(LABELS, st.lists(below, min_size=1, max_size=3)),
-    max_leaves=8,
+from tests.trees.nested import (
+    Constituent,
+    assert_bad,
+    assert_same,
+    constituent_rows,
+    constituents,
+    in_brackets,
+    names_of,
+    write,
 )
 
-
-Constituent = tuple[str, Any]  # a label, and a word or the constituents below it
-
-
-def text_of(tree: Constituent) -> str:
-    label, below = tree
-    return f"({label} {below if isinstance(below, str) else ' '.join(map(text_of, below))})"
-
-
-def rows(tree: Constituent) -> list[tuple[int, str | None, int]]:
-    """``(label, word, number of children)`` in preorder."""
-    label, below = tree
-    if isinstance(below, str):
-        return [(int(label), below, 0)]
-    return [(int(label), None, len(below)), *(row for child in below for row in rows(child))]
+TREES = constituents("01234", ["good", "2", "n't", "-LRB-", "caf\xe9", "a\xa0b", "\u96ea"])
 
 
 @given(trees=st.lists(TREES, min_size=1, max_size=4))
 def test_reads_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, trees: list[Constituent]
 ) -> None:
-    path = write(tmp_path_factory.mktemp("d"), "\n".join(map(text_of, trees)))
+    path = write(tmp_path_factory.mktemp("d"), "\n".join(map(in_brackets, trees)))
     examples = read(path, "sst")
     forest = examples.forest
-    names = [*forest.vocabs["word"].names, None]
-    got = zip(
-        forest.columns["target"].tolist(),
-        [names[i] for i in forest.columns["word"]],
-        forest.degree.tolist(),
-    )
-    assert list(got) == [row for tree in trees for row in rows(tree)]
+    labels = map(str, forest.columns["target"])
+    got = zip(labels, names_of(forest, "word"), forest.degree.tolist())
+    assert list(got) == [row for tree in trees for row in constituent_rows(tree)]
     assert examples.columns["target"].tolist() == [int(tree[0]) for tree in trees]
 
 
@@ -102,13 +84,7 @@ def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
         ("(2 a) (2 b)", "with 1 part outside all brackets, got 2"),
         ("(2 (2 a)", "expected a ')' for every '(', got 1 left open at the end of the line"),
         ("(2 a))", "expected an opening '(' for every ')'"),
-        (b"(2 caf\xe9)", "expected UTF-8 text, got the byte 0xe9; convert the file to UTF-8"),
     ],
 )
-def test_bad_lines(tmp_path: Path, line: str | bytes, message: str) -> None:
-    data = line if isinstance(line, bytes) else line.encode()
-    path = write(tmp_path, b"(2 a)\n" + data + b"\n(2 a)\n")
-    with pytest.raises(TreeError) as caught:
-        read(path, "sst")
-    assert str(caught.value).startswith(f"{path}:2: ")
-    assert message in str(caught.value)
+def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
+    assert_bad(tmp_path, "sst", f"(2 a)\n{line}\n(2 a)\n", 2, message)

@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees.cells import NTILSTM, NaryTreeLSTM, make_cell
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError
 from dgltrees.formats import read
 from dgltrees.models import TreeEncoder, WordEmbedding
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
@@ -165,14 +165,6 @@ def test_a_table_of_unlike_trees() -> None:
     assert table.pad.tolist()[1] == [True] + [False] * 6
     assert_close(table.states[0, 1:], torch.zeros(6, SIZE))
     assert_close(table.states[1], made.states[1:])
-
-
-def test_sentences_that_cannot_be_read() -> None:
-    encoder = nti(SIZE, width=4)
-    with pytest.raises(TreeError, match="tree 1: expected a sequence of at least one token, got 0"):
-        encoder.encode(sentences([2, 0], SIZE))
-    with pytest.raises(TreeError, match="tree 1: expected at most 4 tokens, got 6"):
-        encoder.encode(sentences([2, 6], SIZE))
 
 
 @pytest.mark.parametrize(

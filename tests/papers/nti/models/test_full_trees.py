@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees import TreeBatch, TreeError, compile_report
-from dgltrees.cells import NTILSTM, ChainerNTILSTM, NaryTreeLSTM, NTIAttention, SelectiveNTILSTM
+from dgltrees.cells import NTILSTM, ChainerNTILSTM, NTIAttention, SelectiveNTILSTM
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.cells.nti_lstm import sparsemax
 from dgltrees.errors import ConfigError
@@ -153,12 +153,6 @@ def test_attentive_nodes_weigh_by_the_query() -> None:
     assert_close(h[2], x[0])
     with pytest.raises(TreeError, match=r"expected a node field 'q' of shape \(N, 2\), got only"):
         run_cell(cell, full_trees([2]), {"x": x})
-
-
-def test_a_tree_lstm_runs_on_full_trees() -> None:
-    batch, cell = full_trees([5, 2], 3), made(NaryTreeLSTM(SIZE, SIZE, 3))
-    x = torch.randn(batch.num_nodes, SIZE).double()
-    assert_close(run_cell(cell, batch, {"x": x}), run_cell(cell, batch, {"x": x}, backend="dgl"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dgltrees import TreeError
 from dgltrees.formats import read
 from dgltrees.trees import Vocabulary
-from tests.trees.nested import Tree, arrays, assert_shape, nested, write
+from tests.trees.nested import Tree, arrays, assert_bad, assert_shape, nested, write
 
 TAGS = ["7", "12", "354"]
 
@@ -66,8 +66,4 @@ BEHIND = "expected a bracket after every label and only there, got "
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
-    path = write(tmp_path, f"1:3($)\n{line}\n")
-    with pytest.raises(TreeError) as caught:
-        read(path, "inex")
-    assert str(caught.value).startswith(f"{path}:2: ")
-    assert message in str(caught.value)
+    assert_bad(tmp_path, "inex", f"1:3($)\n{line}\n", 2, message)
