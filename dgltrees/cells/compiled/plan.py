@@ -67,31 +67,43 @@ class _Nodes(NamedTuple):
     given: Bools | None = None
 
 
-def plan_levels(
-    batch: TreeBatch, shards: int, types: Ints | None = None, slots: Ints | None = None
-) -> LevelPlan:
-    """Plan the levels of a batch, with vectorised code and no loop over nodes.
+def level_plan(
+    batch: TreeBatch,
+    shards: int,
+    rows: int | None = None,
+    types: Ints | None = None,
+    slots: Ints | None = None,
+) -> list[LevelPlan]:
+    """Plan the pieces of a batch, with vectorised code and no loop over nodes; cached with it.
 
     Arguments:
         batch: the graph.
         shards: how many shards of about the same size to cut the trees into.
+        rows: the largest number of nodes of a piece, without its *given* children in earlier
+            pieces; by default all nodes are one piece.
         types: ``(N,)`` the type of each node, from 0; without it all are 0.
         slots: ``(E,)`` the slot of each edge; without it, its place among those of its node.
+
+    Returns:
+        the plan of each piece, which needs only the states of earlier ones.
     """
-    return _planned(_nodes_of(batch, shards, types, slots), shards)
+    return batch.cache.get(
+        ("levels", shards, rows),
+        lambda: _pieces(batch, shards, rows, types, slots),
+        values=[types, slots],
+    )
 
 
-def plan_pieces(
-    batch: TreeBatch, shards: int, rows: int, types: Ints | None = None, slots: Ints | None = None
+def _pieces(
+    batch: TreeBatch, shards: int, rows: int | None, types: Ints | None, slots: Ints | None
 ) -> list[LevelPlan]:
-    """Plan the pieces of a batch, each of about this many rows; a piece needs only earlier states.
-
-    Arguments:
-        batch, shards, types, slots: as of :func:`plan_levels`.
-        rows: the largest number of nodes of a piece, without its *given* children in earlier
-            pieces.
-    """
-    whole = _nodes_of(batch, shards, types, slots)
+    """Return the plan of each piece."""
+    level = _from_own_lowest(levels_of(batch), batch.sizes.numpy())
+    whole = _Nodes(
+        batch.src.numpy(), batch.dst.numpy(), shards_of(batch, shards), level, types, slots
+    )
+    if rows is None:
+        return [_planned(whole, shards)]
     order = np.lexsort((whole.level, whole.shard))
     rank = inverse(order)
     numbers = rank[whole.dst].argsort(kind="stable")
@@ -117,13 +129,6 @@ def plan_pieces(
         plan = _planned(part, int(part.shard[-1]) + 1)
         pieces.append(plan._replace(order=nodes[plan.order], numbers=edges[plan.numbers]))
     return pieces
-
-
-def _nodes_of(batch: TreeBatch, shards: int, types: Ints | None, slots: Ints | None) -> _Nodes:
-    level = _from_own_lowest(levels_of(batch), batch.sizes.numpy())
-    return _Nodes(
-        batch.src.numpy(), batch.dst.numpy(), shards_of(batch, shards), level, types, slots
-    )
 
 
 def _planned(nodes: _Nodes, shards: int) -> LevelPlan:
@@ -193,22 +198,3 @@ def _from_own_lowest(level: Ints, sizes: Ints) -> Ints:
         return level
     lowest: Ints = np.minimum.reduceat(level, starts(sizes))
     return level - lowest.repeat(sizes)
-
-
-def level_plan(
-    batch: TreeBatch,
-    shards: int,
-    rows: int | None = None,
-    types: Ints | None = None,
-    slots: Ints | None = None,
-) -> list[LevelPlan]:
-    """Return :func:`plan_levels`, or :func:`plan_pieces` of ``rows``, cached with the batch."""
-    return batch.cache.get(
-        ("levels", shards, rows),
-        lambda: (
-            [plan_levels(batch, shards, types, slots)]
-            if rows is None
-            else plan_pieces(batch, shards, rows, types, slots)
-        ),
-        values=[types, slots],
-    )

@@ -467,15 +467,15 @@ def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as
 
 
 def test_plan_of_shards() -> None:
-    levels = plan.plan_levels(FOREST.batch(), 2)
+    (levels,) = plan.level_plan(FOREST.batch(), 2)
     assert levels.bounds[:, [0, 1, 3]].tolist() == [[0, 0, 7], [7, 7, 15]]
     assert sorted(levels.order.tolist()) == list(range(15))
     types = np.arange(15) % 3
-    typed = plan.plan_levels(FOREST.batch(), 2, types)
+    (typed,) = plan.level_plan(FOREST.batch(), 2, types=types)
     for first, last, kind in (*typed.levels, *typed.runs):
         assert (types[typed.order[first:last]] == kind).all()
     assert sorted(r for a, b, _ in typed.levels for r in range(a, b)) == list(range(15))
-    pieces = plan.plan_pieces(FOREST.batch(), 2, 4)
+    pieces = plan.level_plan(FOREST.batch(), 2, 4)
     own = [p.order[row] for p in pieces for a, b in p.bounds[:, [1, 3]] for row in range(a, b)]
     assert sorted(own) == list(range(15))
     assert len(pieces) == 4
