@@ -43,14 +43,10 @@ for _name, _names in _OTHERS.items():
     OPERATORS.update(dict.fromkeys(_names.split(), _pointwise(_name)))
 
 
-@rule("add.Tensor", "add.Scalar")
+@rule("add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar")
 def _add(low: Lowering, node: fx.Node, x: Any, y: Any, alpha: float = 1) -> Value:
-    return low.apply("add", x, y if alpha == 1 else low.apply("mul", y, alpha))
-
-
-@rule("sub.Tensor", "sub.Scalar")
-def _sub(low: Lowering, node: fx.Node, x: Any, y: Any, alpha: float = 1) -> Value:
-    return low.apply("sub", x, y if alpha == 1 else low.apply("mul", y, alpha))
+    name = "add" if "add" in str(node.target) else "sub"
+    return low.apply(name, x, y if alpha == 1 else low.apply("mul", y, alpha))
 
 
 @rule("pow.Tensor_Scalar")

@@ -323,8 +323,8 @@ def _shifted(low: Lowering, x: Value, dim: int) -> Value:
     return low.apply("sub", x, low.apply("stop", largest))
 
 
-@rule("var_mean.correction")
-def _var_mean(
+@rule("var_mean.correction", "var.correction", "std_mean.correction", "std.correction")
+def _spread(
     low: Lowering,
     node: fx.Node,
     x: Value,
@@ -332,7 +332,8 @@ def _var_mean(
     *,
     correction: float = 1,
     keepdim: bool = False,
-) -> tuple[Value, Value]:
+) -> Any:
+    """Compute a variance or a standard deviation; also the mean if the name has it."""
     dims = dims or range(len(x.dims))
     count = _count(low, node, dims)
     x = low.stored(x) if isinstance(x.expr, Op) else x
@@ -340,28 +341,12 @@ def _var_mean(
     off = low.apply("sub", x, mean)
     total = low.reduce("sum", low.apply("mul", off, off), dims, keepdim)
     less = low.apply("sub", count, correction)
-    if not keepdim:
-        mean = _squeeze(low, node, mean, list(dims))
-    return low.apply("div", total, less), mean
-
-
-@rule("var.correction")
-def _var(low: Lowering, node: fx.Node, x: Value, dims: Any = None, **options: Any) -> Value:
-    variance: Value = _var_mean(low, node, x, dims, **options)[0]
-    return variance
-
-
-@rule("std.correction")
-def _std(low: Lowering, node: fx.Node, x: Value, dims: Any = None, **options: Any) -> Value:
-    return low.apply("root", _var_mean(low, node, x, dims, **options)[0])
-
-
-@rule("std_mean.correction")
-def _std_mean(
-    low: Lowering, node: fx.Node, x: Value, dims: Any = None, **options: Any
-) -> tuple[Value, Value]:
-    variance, mean = _var_mean(low, node, x, dims, **options)
-    return low.apply("root", variance), mean
+    spread = low.apply("div", total, less)
+    if "std" in str(node.target):
+        spread = low.apply("root", spread)
+    if "_mean" not in str(node.target):
+        return spread
+    return spread, (mean if keepdim else _squeeze(low, node, mean, list(dims)))
 
 
 @rule("linalg_vector_norm.default")
