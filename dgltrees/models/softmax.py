@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivative
+from dgltrees.cells.compiled.workspace import refuse_second_derivative, tables
 from dgltrees.settings import Count
 from dgltrees.trees.segments import blocks
 
@@ -55,7 +55,7 @@ class _SoftmaxNLL(torch.autograd.Function):
     def forward(ctx: Any, h: Tensor, output: Tensor, words: Tensor, rows: int) -> Tensor:
         wide = torch.promote_types(h.dtype, torch.float32)
         Z, nll = (h.new_empty(len(h), dtype=wide) for _ in range(2))
-        space, table = _table(Z, (min(rows, len(h)), len(output)))
+        space, (table,) = tables(Z, [(min(rows, len(h)), len(output))])
         for at in blocks(len(h), rows):
             y = _logits(h[at], output, table)
             gold = y.gather(1, words[at].unsqueeze(1)).squeeze(1)
@@ -73,7 +73,7 @@ class _SoftmaxNLL(torch.autograd.Function):
         outer = (grad / Z).to(h.dtype).unsqueeze(1)  # (P, 1)
         grad = grad.to(h.dtype).unsqueeze(1)
         dh, doutput = torch.empty_like(h), torch.zeros_like(output)
-        _held, table = (None, e) if e is not None else _table(Z, (ctx.rows, len(output)))
+        _held, (table,) = (None, [e]) if e is not None else tables(Z, [(ctx.rows, len(output))])
         for at in blocks(len(h), ctx.rows):
             if e is None:
                 _exponentiate(_logits(h[at], output, table), torch.empty_like(Z[at]))
@@ -83,14 +83,6 @@ class _SoftmaxNLL(torch.autograd.Function):
         dh.addcmul_(output.index_select(0, words), grad, value=-1)
         doutput.index_add_(0, words, h * grad, alpha=-1)
         return dh, doutput, None, None
-
-
-def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Workspace | None, Tensor]:
-    """Return the workspace that holds a table's memory, if there is one, and the table."""
-    if like.device.type != "cpu":
-        return None, like.new_empty(shape)
-    space = Workspace(like, [shape])
-    return space, space.tensors[0]
 
 
 def _logits(h: Tensor, output: Tensor, table: Tensor) -> Tensor:

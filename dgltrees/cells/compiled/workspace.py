@@ -13,7 +13,6 @@ from math import prod
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 MAX_FREE_BLOCKS = 4
@@ -39,18 +38,13 @@ class Workspace:
         self._block = _take(like.dtype, sum(map(prod, shapes)))
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return one uninitialised array per shape, for kernels."""
-        block, stop, arrays = self._block.numpy(), 0, []
-        for shape in self._shapes:
-            start, stop = stop, stop + prod(shape)
-            arrays.append(block[start:stop].reshape(shape))
-        return tuple(arrays)
-
-    @property
     def tensors(self) -> list[Tensor]:
         """Return one uninitialised tensor per shape."""
-        return [torch.from_numpy(array) for array in self.arrays]
+        block, stop, tensors = self._block.numpy(), 0, []
+        for shape in self._shapes:
+            start, stop = stop, stop + prod(shape)
+            tensors.append(torch.from_numpy(block[start:stop].reshape(shape)))
+        return tensors
 
     def __del__(self) -> None:
         if hasattr(self, "_block"):
