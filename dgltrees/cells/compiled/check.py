@@ -16,7 +16,7 @@ from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.cells.compiled.lower import lower
 from dgltrees.cells.compiled.reads import without_effects
 from dgltrees.cells.compiled.run import Machine
-from dgltrees.cells.compiled.trace import Functions, Trace, named, trace_cell, trace_types
+from dgltrees.cells.compiled.trace import Functions, named, trace_cell
 from dgltrees.errors import TreeError
 from dgltrees.traversal import views
 from dgltrees.traversal.functions import BuiltinReduce
@@ -153,34 +153,26 @@ class Work(NamedTuple):
             raise CompileError("its reduce function is a built-in")
         grouped, slotted = self.traversal.group_by is not None, self.traversal.slots is not None
         functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
-        for attempt in self.attempts(functions, types):
+        fields = dense(self.fields)
+        for phases, changes in self.attempts(types):
             try:
                 with without_effects(self.traversal[:3]):
-                    traces = attempt()
+                    traces = trace_cell(replace(functions, **changes), phases, fields, self.edata)
                 return Machine(lower(traces, names_of(self.modules), arity))
             except Exception as error:
                 reason = error
         raise reason
 
-    def attempts(
-        self, functions: Functions, types: Iterable[Phase]
-    ) -> Iterator[Callable[[], Mapping[Phase, Trace]]]:
-        """Yield attempts to trace: for any type, for the only type, or for each type separately."""
-        fields = dense(self.fields)
-
-        def trace(types: int | None, kind: int | None = None) -> dict[Phase, Trace]:
-            leaf, inner = trace_cell(replace(functions, types=types), fields, self.edata)
-            return {Phase("leaf"): leaf, Phase("inner", kind): inner}
-
-        yield lambda: trace(functions.types)
+    def attempts(self, types: Iterable[Phase]) -> Iterator[tuple[Iterable[Phase], dict[str, Any]]]:
+        """Yield phases to trace, and changes of the functions: for any, the only, or each type."""
+        yield [Phase("leaf"), Phase("inner")], {}
         if self.types is None:
             return
         if not self.types.any(where=degrees_of(self.batch) > 0):
-            yield lambda: trace(1, 0)
+            yield [Phase("leaf"), Phase("inner", 0)], {"types": 1}
         phases = self.phases.union(phase for phase in types if phase.kind is not None)
         if len(phases) <= MOST_TYPES and all((phase.kind or 0) >= 0 for phase in phases):
-            field = self.traversal.group_by or ""
-            yield lambda: trace_types(functions, field, phases, fields, self.edata)
+            yield phases, {"types": None, "group_by": self.traversal.group_by}
 
     def run(
         self, machine: Machine, fields: Shared | None = None, noise: Noise = bernoulli

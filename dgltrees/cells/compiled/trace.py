@@ -80,7 +80,8 @@ class Functions:
         arity: the width of each mailbox, if it is the same everywhere.
         slotted: whether some of it may be empty.
         types: how many types are distinguished, 1 or 2; None: no groups.
-        group_by: the field of the types, if all nodes have the same one, ``kind``.
+        group_by: the field of the types, if all nodes have the same one, ``kind``; ``types`` is
+            then None.
     """
 
     message: Callable[[Any], Mapping[str, Tensor]]
@@ -115,33 +116,25 @@ Like = Mapping[str, Tensor]
 """Tensors whose shapes but for the rows, and whose dtypes are those of some fields."""
 
 
-def trace_cell(functions: Functions, ndata: Like, edata: Like) -> tuple[Trace, Trace]:
+def trace_cell(
+    functions: Functions, phases: Iterable[Phase], ndata: Like, edata: Like
+) -> dict[Phase, Trace]:
     """Trace the update of leaves, and message, reduce and update of all other nodes.
+
+    Arguments:
+        functions: the functions.
+        phases: leaves and other nodes, or the types of both.
+        ndata, edata: the fields.
 
     Raises:
         CompileError: the functions cannot be traced, or do other things for other sizes.
     """
-    leaf = _leaf(functions, ndata)
-    return leaf, _inner(functions, ndata, edata, leaf.shapes())
-
-
-def trace_types(
-    functions: Functions, group_by: str, phases: Iterable[Phase], ndata: Like, edata: Like
-) -> dict[Phase, Trace]:
-    """Do the same as :func:`trace_cell` for each type separately.
-
-    Arguments:
-        functions: the functions.
-        group_by: the field of the types.
-        phases: the types of leaves and of other nodes.
-        ndata, edata: the fields.
-    """
     traces: dict[Phase, Trace] = {}
     states: dict[str, tuple[int, ...]] = {}
     for phase in sorted(phases, key=lambda each: (each.rows != "leaf", each.kind)):
-        typed = replace(functions, types=None, group_by=group_by, kind=phase.kind or 0)
+        own = replace(functions, kind=phase.kind or 0)
         leaf = phase.rows == "leaf"
-        trace = _leaf(typed, ndata) if leaf else _inner(typed, ndata, edata, states)
+        trace = _leaf(own, ndata) if leaf else _inner(own, ndata, edata, states)
         states = states or trace.shapes()
         if trace.shapes() != states:
             raise CompileError("its update function returns other fields, or shapes, by type")
