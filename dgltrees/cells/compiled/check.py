@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -182,7 +183,8 @@ class Work(NamedTuple):
 
         def find(key: tuple[Any, ...]) -> Tensor | IndexedRows:
             if key[0] == "param":
-                return parameter(self.modules, key)
+                tensor: Tensor = attrgetter(key[2])(self.modules[key[1]])
+                return tensor
             return (source if key[0] == "field" else self.edata)[key[1]]
 
         slots: Ints | None = None
@@ -300,18 +302,5 @@ def names_of(modules: Sequence[nn.Module]) -> dict[int, tuple[Any, ...]]:
     names: dict[int, tuple[Any, ...]] = {}
     for number, module in enumerate(modules):
         for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-            names.setdefault(id(tensor), ("param", number, *name.split(".")))
+            names.setdefault(id(tensor), ("param", number, name))
     return names
-
-
-def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
-    """Return the parameter or buffer of a key."""
-    _, number, *path, last = key
-    module: Any = modules[number]
-    for name in path:
-        module = module._modules[name]
-    tensor: Tensor | None = module._parameters.get(last)
-    if tensor is None:
-        tensor = module._buffers[last]
-    assert tensor is not None
-    return tensor
