@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -121,9 +120,9 @@ class TreeCell(BaseCell):
         return {**accepted, **options}
 
     @property
-    @abstractmethod
     def aggregators(self) -> tuple[Aggregator, ...]:
         """Return the aggregators of all gates, in the order of the pre-activations."""
+        return tuple(each for each in self._modules.values() if isinstance(each, Aggregator))
 
     def paper_parameter_count(self) -> int | None:
         """Return the number of parameters of the map of one gate, as the paper counts them.

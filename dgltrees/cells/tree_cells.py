@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.cells.tree_cell import TreeCell
@@ -48,11 +47,6 @@ class TreeRNN(TreeCell):
         self.f = self.make_aggregator(1)
         self.leaf = self.make_leaf(1)
         self.norm = self.make_norm(1)
-
-    @property
-    def aggregators(self) -> tuple[Aggregator, ...]:
-        """Return the aggregators of all gates."""
-        return (self.f,)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Compute pre-activations ``a``, ``(n, 1, c)``."""
@@ -128,11 +122,6 @@ class TreeLSTM(TreeCell):
             self.make_norm(1),
         )
 
-    @property
-    def aggregators(self) -> tuple[Aggregator, ...]:
-        """Return the aggregators of all gates."""
-        return (self.f,)
-
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Compute pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, L, c)
@@ -198,11 +187,6 @@ class TreeGRU(TreeCell):
         self.child_gate = self.make_child_gate()
         self.leaf = self.make_leaf(2)
         self.norm, self.norm_r = self.make_norm(2), self.make_norm(1)
-
-    @property
-    def aggregators(self) -> tuple[Aggregator, ...]:
-        """Return the aggregators of all gates."""
-        return (self.f_z, self.f_u)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Compute pre-activations ``a``, and ``k``, the mean of the states of the children."""
