@@ -81,13 +81,11 @@ def slow_order(heads: Sequence[int]) -> list[int]:
 Tree = tuple[int, ...]
 
 
-def trees(words: int, single_root: bool = True) -> Iterator[Tree]:
-    """Every tree: the head of each word, -1 at ROOT."""
+def trees(words: int) -> Iterator[Tree]:
+    """Every tree with one word below ROOT: the head of each word, -1 at ROOT."""
     for heads in itertools.product(range(words + 1), repeat=words):
         tree = (-1, *heads)
-        if not (single_root and heads.count(0) != 1) and all(
-            _reaches(tree, w, 0) for w in range(1, words + 1)
-        ):
+        if heads.count(0) == 1 and all(_reaches(tree, w, 0) for w in range(1, words + 1)):
             yield tree
 
 

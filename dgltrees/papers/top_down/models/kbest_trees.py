@@ -1,5 +1,7 @@
 """The k best dependency trees of a table of arc scores: projective ones, and any.
 
+In every tree exactly one word is below ROOT.
+
 J. Eisner, "Three New Probabilistic Models for Dependency Parsing: An Exploration", COLING 1996.
 L. Huang and D. Chiang, "Better k-best Parsing", IWPT 2005.
 
@@ -27,9 +29,7 @@ Floats = NDArray[np.float64]
 Heads = NDArray[np.int64]
 
 
-def kbest_projective(
-    scores: Tensor, sizes: Tensor, k: int = 1, *, single_root: bool = True
-) -> tuple[Tensor, Tensor]:
+def kbest_projective(scores: Tensor, sizes: Tensor, k: int = 1) -> tuple[Tensor, Tensor]:
     """Return the k projective trees with the highest sums of arc scores; exact.
 
     All spans of one width, of all sentences, are computed at once: O(n) steps, O(n^3 k log k) work.
@@ -41,7 +41,6 @@ def kbest_projective(
             (column); word 0 is ROOT. An arc with -inf is in no tree.
         sizes: ``(B,)`` int64, the number of words of each sentence, 1 to n.
         k: the number of trees.
-        single_root: whether exactly one word is below ROOT; otherwise one or more.
 
     Returns:
         ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond the
@@ -52,7 +51,7 @@ def kbest_projective(
     """
     if k < 1:
         raise ConfigError(f"expected k to be at least 1, got {k}")
-    chart = _fill(scores, _pairs(k, scores.device), k, single_root)
+    chart = _fill(scores, _pairs(k, scores.device), k)
     sizes = sizes.to(scores.device)
     return _trees(chart, sizes), chart.totals[torch.arange(len(sizes), device=sizes.device), sizes]
 
@@ -85,7 +84,7 @@ class _Chart:
     left: Tensor
 
 
-def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
+def _fill(scores: Tensor, pairs: Tensor, k: int) -> _Chart:
     """Fill the chart by width; ``from`` tables are by first word and width, ``to`` by last."""
     B, m = scores.shape[:2]
     values = scores.new_full((6, B, m, m, k), -math.inf)
@@ -95,10 +94,8 @@ def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
     arc, right, left = back
     for w in range(1, m):
         s = m - w  # spans of this width
-        within = right_from[:, :s, :w]
-        if single_root:
-            within = within.clone()
-            within[:, 0, 1:] = -math.inf  # ROOT has no word yet when it gets one
+        within = right_from[:, :s, :w].clone()
+        within[:, 0, 1:] = -math.inf  # ROOT has no word yet when it gets one
         best, arc[:, :s, w] = _best(within, left_to[:, w:, :w].flip(2), pairs, k)
         arc_right_from[:, :s, w] = best + scores.diagonal(-w, 1, 2).unsqueeze(2)
         arc_left_to[:, w:, w] = best + scores.diagonal(w, 1, 2).unsqueeze(2)
@@ -152,9 +149,7 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
     return heads
 
 
-def kbest_arborescences(
-    scores: ArrayLike, k: int = 1, *, single_root: bool = True
-) -> tuple[Heads, Floats]:
+def kbest_arborescences(scores: ArrayLike, k: int = 1) -> tuple[Heads, Floats]:
     """Return the k trees with the highest sums of arc scores; the search is exact.
 
     After each tree, the other trees of its set are split by the first word that has another head
@@ -164,7 +159,6 @@ def kbest_arborescences(
         scores: ``(n + 1, n + 1)``, the score of the arc to word d (row) from head h (column); word
             0 is ROOT. An arc with -inf is in no tree.
         k: the number of trees.
-        single_root: whether exactly one word is below ROOT; otherwise one or more.
 
     Returns:
         ``(K, n + 1)`` the head of each word, best tree first, -1 at ROOT, where K <= k is the
@@ -183,7 +177,7 @@ def kbest_arborescences(
 
     def push(allowed: Floats, first: int) -> None:
         nonlocal pushed
-        heads = maximum_arborescence(allowed, single_root=single_root)
+        heads = maximum_arborescence(allowed)
         if heads is not None:
             total = all_scores[np.arange(1, n), heads[1:]].sum()
             heapq.heappush(queue, (-total, pushed, first, heads, allowed))
@@ -205,11 +199,11 @@ def kbest_arborescences(
     return trees, np.array([total for _, total in best])
 
 
-def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Heads | None:
+def maximum_arborescence(scores: Floats) -> Heads | None:
     """Return the tree with the highest sum of arc scores, or None (Chu-Liu/Edmonds).
 
     Arguments:
-        scores, single_root: see :func:`kbest_arborescences`.
+        scores: see :func:`kbest_arborescences`.
 
     Returns:
         ``(n + 1,)`` the head of each word, -1 at ROOT.
@@ -217,14 +211,11 @@ def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Heads |
     weight = scores.astype(np.float64)
     np.fill_diagonal(weight, -np.inf)
     weight[0] = -np.inf
-    if single_root:  # any tree with one word below ROOT is better now than any with two
-        finite = weight[np.isfinite(weight)]
-        spread = np.ptp(finite) if len(finite) else 0.0
-        weight[:, 0] -= 1.0 + 2.0 * spread * len(weight)
+    finite = weight[np.isfinite(weight)]
+    spread = np.ptp(finite) if len(finite) else 0.0
+    weight[:, 0] -= 1.0 + 2.0 * spread * len(weight)  # one word below ROOT is better than two
     heads = _edmonds(weight)
-    if heads is None or (single_root and (heads == 0).sum() > 1):
-        return None
-    return heads
+    return None if heads is None or (heads == 0).sum() > 1 else heads
 
 
 def _edmonds(weight: Floats) -> Heads | None:
