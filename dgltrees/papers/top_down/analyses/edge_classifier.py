@@ -140,35 +140,23 @@ def load_joint(run: TrainedModel) -> JointTreeLM | TreeLM:
     return JointTreeLM(words, decisions).eval()
 
 
-def joint_loss(run: TrainedModel, test: Files = None, dir: str | None = None) -> float | None:
-    """Return the mean of -log P(S, T) per word of test files, in nats.
+def joint_report(run: TrainedModel, test: Files = None, dir: str | None = None) -> dict[str, float]:
+    """Return ``joint_loss``, the mean of -log P(S, T) per word of test files, for ``evaluate``.
 
-    Without an edge classifier it is None.
+    Without an edge classifier the report is empty; also, with a warning, if it cannot be used.
 
     Arguments:
         run: a run of any task.
         test, dir: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
-
-    Raises:
-        ConfigError: the edge classifier cannot be used, see :func:`load_joint`; or there are no
-            test files.
     """
     if not _has_classifier(run):
-        return None
-    return _mean_loss(run, load_joint(run), run.test_examples(test, dir).forest)
-
-
-def joint_report(run: TrainedModel, test: Files, dir: str | None) -> dict[str, float]:
-    """Return ``joint_loss`` for the report of ``evaluate``, if there is an edge classifier.
-
-    If the edge classifier cannot be used, a warning says so, and ``joint_loss`` is left out.
-    """
+        return {}
     try:
-        joint = joint_loss(run, test, dir)
+        joint, data = load_joint(run), run.test_examples(test, dir)
+        return {"joint_loss": _mean_loss(run, joint, data.forest)}
     except ConfigError as error:
         warnings.warn(f"no joint_loss: {error}", stacklevel=2)
         return {}
-    return {} if joint is None else {"joint_loss": joint}
 
 
 def _mean_loss(run: TrainedModel, model: JointTreeLM | TreeLM, forest: Forest) -> float:

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.cli import main
 from dgltrees.papers.top_down.analyses.edge_classifier import (
-    joint_loss,
+    joint_report,
     load_joint,
     train_edge_classifier,
 )
@@ -78,7 +78,7 @@ def test_the_classifiers_learn_the_trees(copied: Path, state: str) -> None:
         words = data.forest.num_nodes - len(data)
         loss = -float(joint.log_prob(batch).double().sum()) / words
     assert_close(result["joint_loss"], loss, rtol=1e-5, atol=0)
-    assert_close(joint_loss(loaded, str(SENTENCES)), loss, rtol=1e-5, atol=0)
+    assert_close(joint_report(loaded, str(SENTENCES))["joint_loss"], loss, rtol=1e-5, atol=0)
 
 
 def test_evaluate_reports_the_joint_loss(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,14 +136,14 @@ def test_a_run_without_validation_trees(copied: Path) -> None:
     path = copied.parent / "plain"
     train(tree_lm_settings(data=data, training=loop), path, bar=False)
     assert trained(path)["valid"] == {}
-    assert joint_loss(load(path), str(SENTENCES)) is not None
+    assert joint_report(load(path), str(SENTENCES))
 
 
 def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     none = r"missing the edge classifier of .*; train it: dgltrees train-edge-classifier .*"
     with pytest.raises(ConfigError, match=none):
         load_joint(load(copied))
-    assert joint_loss(load(copied)) is None
+    assert joint_report(load(copied)) == {}
     trained(copied)
     with pytest.raises(ConfigError, match=r"model.state='own', now model.state='source'"):
         trained(copied, state="source")
