@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,19 +25,14 @@ from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.words import UNKNOWN, recode
 
 
-class SentenceReader(Protocol):
-    """Reader of sentences, or pairs of them, with every word as spelled in the file."""
-
-    def __call__(
-        self, path: PathLike, settings: Any, rules: WordRules, *, labeled: bool, trees: int
-    ) -> Iterator[LabeledTrees]:
-        """Yield the examples of a file; see :class:`~dgltrees.tasks.task.Reader`."""
-
-
-def sentence_reader(read: SentenceReader) -> Reader:
+def sentence_reader(stream: Callable[..., Iterator[LabeledTrees]], *options: str) -> Reader:
     """Make a task's reader from a function that reads words as spelled in the file.
 
     With a frozen vocabulary the examples are for evaluation, so ``data.supervise`` is ``"root"``.
+
+    Arguments:
+        stream: has the arguments ``path``, ``trees``, ``rules``, ``labeled`` and ``options``.
+        options: names of settings of the data.
     """
 
     def reader(
@@ -47,7 +42,8 @@ def sentence_reader(read: SentenceReader) -> Reader:
         if words.frozen and isinstance(settings, PhraseSettings):
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
-        for data in read(path, settings, rules, labeled=labeled, trees=trees):
+        chosen = {name: getattr(settings, name) for name in options}
+        for data in stream(path, trees, rules=rules, labeled=labeled, **chosen):
             yield replace(data, forest=with_ids(data.forest, settings, words))
 
     return reader

@@ -14,24 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
 from dgltrees.metrics.ranks import rank_within, ranking
 from dgltrees.papers.nti.data.entailment import companions, stream_entailment
-from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.segments import offsets_of
-
-
-def _read_pairs(
-    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
-) -> Iterator[LabeledTrees]:
-    return stream_entailment(path, trees, rules=rules, labeled=labeled)
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ NLI = NLITask(
     "nli",
     SentenceSettings,
     PairModel,
-    {"entailment": sentence_reader(_read_pairs)},
+    {"entailment": sentence_reader(stream_entailment)},
     max_children=1,
     reads=FORMATS["entailment"].description,
 )
@@ -113,17 +105,11 @@ def _questions(data: LabeledTrees) -> NDArray[np.int64]:
     return offsets_of(begins)
 
 
-def _read_questions(
-    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
-) -> Iterator[LabeledTrees]:
-    return stream_wikiqa(path, trees, rules=rules, labeled=labeled)
-
-
 WIKIQA = WikiQATask(
     "wikiqa",
     SentenceSettings,
     QuestionModel,
-    {"wikiqa": sentence_reader(_read_questions)},
+    {"wikiqa": sentence_reader(stream_wikiqa)},
     max_children=1,
     metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
     reads=FORMATS["wikiqa"].description,

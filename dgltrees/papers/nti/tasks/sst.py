@@ -153,22 +153,22 @@ SST = SSTTask(
 )
 
 
-def _read_phrases(
-    path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
+def _stream_phrases(
+    path: PathLike, trees: int, *, rules: WordRules, labeled: bool, binary: bool, supervise: str
 ) -> Iterator[LabeledTrees]:
     first = 0
     for data in stream_sst(path, trees, labeled=labeled):
         forest = data.forest
         target = np.asarray(forest.columns["target"])
-        target = _two_classes(target) if settings.binary else target
+        target = _two_classes(target) if binary else target
         mask = target >= 0 if labeled else forest.parent < 0
-        if settings.supervise == "root":
+        if supervise == "root":
             mask &= forest.parent < 0
         sentence = first + forest.tree_of_node[mask]
         sentences = _cut(_phrases(forest, np.flatnonzero(mask)), sentence, rules, path)
         whole = forest.parent[mask] < 0
         columns = {"target": target[mask].astype(np.int64), SENTENCE: sentence, WHOLE: whole}
-        yield LabeledTrees(sentences, columns, targets=_CLASSES[settings.binary])
+        yield LabeledTrees(sentences, columns, targets=_CLASSES[binary])
         first += len(forest)
 
 
@@ -208,8 +208,8 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLi
 def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
     """Make a reader of sentences without sentiment, each with its line number."""
 
-    def read(
-        path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
+    def stream(
+        path: PathLike, trees: int, *, rules: WordRules, labeled: bool, binary: bool
     ) -> Iterator[LabeledTrees]:
         empty = True
         words = ((rules(sentence, path, line)) for line, sentence in sentences(path))
@@ -219,11 +219,11 @@ def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
             ids = vocab.encode(list(chain.from_iterable(chunk)))
             forest = chains([len(each) for each in chunk], {"word": ids}, {"word": vocab})
             target = {"target": np.full(len(chunk), -1)}
-            yield LabeledTrees(forest, target, targets=_CLASSES[settings.binary])
+            yield LabeledTrees(forest, target, targets=_CLASSES[binary])
         if empty:
             raise empty_file(path, "sentence")
 
-    return sentence_reader(read)
+    return sentence_reader(stream, "binary")
 
 
 def _lines(split: Callable[[str], Sequence[str]], path: PathLike) -> _Sentences:
@@ -273,7 +273,7 @@ SST_PHRASES = PhrasesTask(
     PhraseSettings,
     SentenceModel,
     {
-        "sst": sentence_reader(_read_phrases),
+        "sst": sentence_reader(_stream_phrases, "binary", "supervise"),
         "mrg": _reader(_brackets),
         "conllu": _reader(_conllu),
         "text": _reader(partial(_lines, tokenize)),
