@@ -34,6 +34,7 @@ from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.segments import inverse
+from dgltrees.trees.words import UNKNOWN, recode
 
 
 def _settings(run: TrainedModel) -> SentenceSettings:
@@ -43,14 +44,14 @@ def _settings(run: TrainedModel) -> SentenceSettings:
 
 
 def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> LabeledTrees:
-    """Read the examples of files with a vocabulary of the model's words and all others.
+    """Read the examples of files with a vocabulary of all their words.
 
     Arguments:
         run: a run on plain sentences.
         files: paths, or patterns such as ``data/*.txt``.
 
     Returns:
-        the examples; words that the model does not know have ids after those of the model.
+        the examples.
 
     Raises:
         ConfigError: the run has another task, or a pattern matches no file.
@@ -61,12 +62,12 @@ def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> Lab
     if "supervise" in run.settings.sections["data"]:
         values["supervise"] = "root"  # whole sentences, as in evaluation
     data = run.settings.replace("data", **values).data
-    vocabs = {**run.vocabularies, "word": _all_words(run)}
+    vocabs = {**run.vocabularies, "word": Vocabulary(unknown=UNKNOWN)}
     return load_examples(run.task, data, data_files(data, "test", "--input"), vocabs)
 
 
 def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
-    """Split strings at spaces, with a vocabulary of the model's words and all others.
+    """Split strings at spaces, with a vocabulary of all their words.
 
     Arguments:
         run: a run on plain sentences.
@@ -82,21 +83,7 @@ def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
     parts, words = [text.split() for text in texts], Vocabulary()
     ids = words.encode([word for part in parts for word in part])
     forest = chains([len(part) for part in parts], {"word": ids}, {"word": words})
-    return with_ids(forest, _settings(run), _all_words(run))
-
-
-def _all_words(run: TrainedModel) -> Vocabulary:
-    """Return a vocabulary of the words of the model, to which more can be added."""
-    words = run.vocabularies["word"]
-    return Vocabulary(words.names, unknown=words.unknown)
-
-
-def _with_model_words(run: TrainedModel, forest: Forest) -> Forest:
-    """Replace all words that the model does not know by the unknown word."""
-    words, ids = run.vocabularies["word"], forest.columns["word"]
-    unknown = words.encode([words.unknown or ""])[0]
-    encoded = np.where(ids < len(words), ids, unknown)
-    return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
+    return with_ids(forest, _settings(run), Vocabulary(unknown=UNKNOWN))
 
 
 def _tree_encoder(run: TrainedModel) -> NTIEncoder | PairEncoder:
@@ -115,7 +102,7 @@ def _batches(
 
     Every ``arity`` sentences in succession are in one batch.
     """
-    encoded = _with_model_words(run, forest)
+    encoded = recode(forest, {"word": run.vocabularies["word"]})
     sizes = encoded.sizes.reshape(-1, arity).sum(1)
     for ids in batches_of_similar(sizes, max_nodes=max_nodes):
         trees = (ids[:, None] * arity + np.arange(arity)).ravel()
@@ -218,7 +205,8 @@ def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0
     pair = data.forest.select([2 * example, 2 * example + 1])
     names = pair.vocabs["word"].names
     words = [[names[i] for i in pair.tree(side).columns["word"]] for side in range(2)]
-    premise, hypothesis, weights = _attention(run, _with_model_words(run, pair).batch())
+    known = recode(pair, {"word": run.vocabularies["word"]})
+    premise, hypothesis, weights = _attention(run, known.batch())
     queries = _queries(hypothesis, weights).numpy()
     _check_attention(queries.sum(), files)
     spans = hypothesis.batch.ndata["span"].cpu().numpy()[queries]
@@ -325,8 +313,8 @@ def accuracy_by_padding(
         raise ConfigError(f"expected full trees (model.trees full) at {path}, got {trees}")
     pads = np.maximum(np.asarray(shape.widths) - data.forest.sizes, 0)
     group = pads.reshape(-1, data.arity).sum(1) // step
-    encoded = replace(data, forest=_with_model_words(run, data.forest))
-    correct = run.outputs(encoded)["prediction"] == run.task.targets(data)
+    known = recode(data.forest, {"word": run.vocabularies["word"]})
+    correct = run.outputs(replace(data, forest=known))["prediction"] == run.task.targets(data)
     return [
         {
             "pads": int(g * step),
