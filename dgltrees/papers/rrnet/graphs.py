@@ -22,7 +22,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Flow, Operation
-from dgltrees.trees.order import over_subtrees
+from dgltrees.trees.order import over_subtrees, parents_of_depths
 from dgltrees.trees.segments import Ints, lasts, locate, offsets_of, owner, running_sum, starts
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -301,50 +301,31 @@ def inferred_trees(
         a forest with these columns and ``token``, the index of a leaf's token in its sequence, -1
         at inner nodes. A subtree without tokens is an inner node without children.
     """
-    ops = graph.on_host(graph.ndata["op"]).numpy()
-    inner = _innermost(graph, ops)
-    above = np.append(inner[:1], inner[:-1])  # before the step; not used at START
+    ops, opened = (graph.on_host(graph.ndata[name]).numpy() for name in ("op", "open"))
     is_tree = (ops != Operation.RECUR) & (ops != Operation.MERGE)
     is_token = (ops != Operation.START) & (ops != Operation.OPEN)
     if recur_only:
         is_token = ops == Operation.RECUR
     counts = is_tree.astype(np.int64) + is_token
-    tree_node = starts(counts)  # the node of the sub-tree that a step begins, if it begins one
-    token_node = tree_node + is_tree
-    parent = np.full(counts.sum(), -1)
-    begins, steps = np.flatnonzero(is_tree), np.flatnonzero(is_token)
-    parent[tree_node[begins]] = tree_node[above[begins]]
-    of_token = np.where(ops == Operation.MERGE, above, inner)  # a merge's token ends its sub-tree
-    parent[token_node[steps]] = tree_node[of_token[steps]]
-    roots = tree_node[ops == Operation.START]
-    offsets = np.append(roots, len(parent))
-    sizes = np.diff(offsets)
-    parent -= np.repeat(roots, sizes)
-    parent[roots] = -1
+    first = starts(counts)  # the sub-tree that a step begins is right before its token
+    token_node = (first + is_tree)[is_token]
+    depth = np.empty(counts.sum(), np.int64)
+    depth[first[is_tree]] = opened[is_tree]
+    depth[token_node] = (opened + 1 + (ops == Operation.MERGE))[is_token]  # in what it ends
+    roots = first[ops == Operation.START]
+    up = parents_of_depths(depth, roots, lambda message, _: TreeError(message))
+    offsets = np.append(roots, len(up))
+    parent = np.where(up < 0, -1, up - np.repeat(roots, np.diff(offsets)))
 
     def at_leaves(values: NDArray[np.generic]) -> NDArray[np.generic]:
         column = np.full((len(parent), *values.shape[1:]), -1, values.dtype)
-        column[token_node[steps]] = values[steps]
+        column[token_node] = values[is_token]
         return column
 
     place = running_sum(is_token, graph.sizes.numpy()) - is_token  # tokens before each step
     leaf_columns = {name: at_leaves(graph.on_host(graph.ndata[name]).numpy()) for name in columns}
     leaf_columns["token"] = at_leaves(place)
     return Forest.build(parent, offsets=offsets, columns=leaf_columns, vocabs=vocabs)
-
-
-def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
-    """Return the START, SPLIT or OPEN of the innermost subtree that is open after each step.
-
-    It is the last such node up to the step with the same number of open subtrees after it.
-    """
-    depth = graph.on_host(graph.ndata["open"]).numpy()
-    order = np.lexsort((depth, graph.tree_of_node.cpu().numpy()))  # steps of one level in order
-    begins = (ops != Operation.RECUR) & (ops != Operation.MERGE)
-    last = np.maximum.accumulate(np.where(begins[order], np.arange(len(ops)), 0))
-    inner = np.empty_like(order)
-    inner[order] = order[last]
-    return inner
 
 
 def spans(forest: Forest) -> Ints:
