@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.formats.lines import error_in
-from dgltrees.formats.sentences import check_max_words, too_long
+from dgltrees.formats.sentences import too_long
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.labeled import LabeledTrees
@@ -31,22 +31,12 @@ class WordRules:
     """Rules of a reader for the words of each sentence.
 
     Arguments:
-        lower: convert words to lower case.
         max_words: the largest number of words in a sentence; None for any number.
         truncate: cut longer sentences to ``max_words`` words; otherwise they are an error.
-
-    Raises:
-        ConfigError: ``max_words`` is below 1, or missing with ``truncate``.
     """
 
-    lower: bool = False
     max_words: int | None = None
     truncate: bool = False
-
-    def __post_init__(self) -> None:
-        check_max_words(self.max_words)
-        if self.truncate and self.max_words is None:
-            raise ConfigError("missing max_words with truncate")
 
     def __call__(self, words: Sequence[str], file: PathLike, line: int) -> list[str]:
         """Apply the rules to the words of one sentence.
@@ -56,7 +46,7 @@ class WordRules:
             file, line: the place of the sentence, for errors.
 
         Returns:
-            the words, in lower case and cut by the rules.
+            the words, cut by the rules.
 
         Raises:
             TreeError: with file and line: the sentence has no words, or too many.
@@ -65,8 +55,7 @@ class WordRules:
             raise TreeError(
                 "expected at least one word in a sentence, got none", file=file, line=line
             )
-        words = words[: self.length(len(words), file, line)]
-        return [word.lower() for word in words] if self.lower else list(words)
+        return list(words[: self.length(len(words), file, line)])
 
     def length(self, words: int, file: PathLike, line: int) -> int:
         """Return the number of words of a sentence of ``words`` words after the rules.
