@@ -25,8 +25,9 @@ def train(preset: str, *, out: str, seeds: list[Seed] | None = None, layer: Laye
 
     Prints a line per epoch to standard error: the training loss and a validation metric, with ``*``
     at the best epoch so far. OUT/metrics.jsonl has all metrics of each epoch. OUT/result.json has
-    the best epoch, its metrics and the numbers of parameters; unless standard output is a terminal,
-    it is printed there too. If matplotlib is installed, OUT also has plots: the learning curve, and
+    the epoch whose weights are kept (``best_epoch``; with training.keep last, the last one), its
+    metrics and the numbers of parameters; unless standard output is a terminal, it is printed there
+    too. If matplotlib is installed, OUT also has plots: the learning curve, and
     for custom trees a confusion matrix or a predicted-vs-true plot. The same command resumes a
     stopped run. ``dgltrees train PRESET --help`` lists the settings of a preset.
 

@@ -15,6 +15,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import RecordLayout, complete_layout
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, listed, single, trees_of_records
+from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.columns import name_of
 
@@ -33,9 +34,15 @@ as an array or table with one column."""
 
 
 def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
-    """Complete the layout of nested dictionaries by the first of them; return others unchanged."""
+    """Complete the layout of nested dictionaries by the first of them; return others unchanged.
+
+    If these have no children, all are looked at.
+    """
     trees = listed(X)
-    return complete_layout(layout, map(single, trees[:100])) if is_records(trees) else layout
+    if not is_records(trees):
+        return layout
+    found = complete_layout(layout, map(single, trees[:100]))
+    return found if found.children_key else complete_layout(layout, map(single, trees))
 
 
 def as_examples(X: Trees, layout: RecordLayout, share: bool | None) -> LabeledTrees:
@@ -178,4 +185,4 @@ def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) ->
                 f"expected a target per {unit}, got {len(values)} targets for {len(examples)} "
                 f"{unit}s"
             )
-    return replace(examples, columns=targets)
+    return replace(examples, columns={of_user(name): values for name, values in targets.items()})

@@ -108,7 +108,7 @@ class Format:
         Arguments:
             path: the file.
             layout: the layout.
-            count: the number of records.
+            count: the number of records; a hundred times as many if these have no children.
 
         Returns:
             the layout, unchanged if its fields are set or the records have no lists of objects.
@@ -122,9 +122,13 @@ class Format:
         """
         if self.first_records is None or not in_file(path):
             return layout
-        records = self.first_records(path, count)
-        # in a folder, documents are records only if they surely have trees
-        return complete_layout(layout, records, recursive=os.path.isdir(path))
+        for most in (count, 100 * count):  # more if the first trees are single nodes
+            records = self.first_records(path, most)
+            # in a folder, documents are records only if they surely have trees
+            found = complete_layout(layout, records, recursive=os.path.isdir(path))
+            if found.children_key is not None:
+                break
+        return found
 
     def read(
         self,

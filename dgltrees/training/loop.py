@@ -349,7 +349,7 @@ class Trainer:
         if self.fabric.is_global_zero:
             log_epoch(self.fabric, line)
             seconds = time.perf_counter() - started
-            self.on_epoch(line, self.ready.settings, seconds, state.best_epoch == state.epoch)
+            self.on_epoch(line, self.ready.settings, seconds, is_better)
 
     def _decay(self, epochs: float) -> None:
         """Set the learning rate of the next step, given the (fractional) number of past epochs."""

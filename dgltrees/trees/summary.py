@@ -16,6 +16,7 @@ from dgltrees.trees.words import is_number
 
 _ENOUGH = 20  # the fewest values for a warning that they are all different
 _CODES = 10  # at most this many different numbers may be names
+AS_TEXT = "holds numbers as text"
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ def summarize_column(
     numeric = sum(int(n) for n, text in zip(counts, vocab.names) if n and is_number(text))
     if numeric == count and distinct > _CODES:
         warnings.append(
-            "holds numbers as text, each of which is a name of its own; remove the quotes in the "
-            "file to use them as numbers"
+            f"{AS_TEXT}, each of which is a name of its own; if it is measured, write it without "
+            "quotes"
         )
     elif count > numeric > count / 2:
         warnings.append(

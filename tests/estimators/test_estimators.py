@@ -250,6 +250,13 @@ def test_a_ranker_names_its_arguments() -> None:
         model.fit(X, SECONDS, groups, validation=(X, SECONDS))
 
 
+def test_children_that_only_later_trees_have_and_a_target_with_the_name_line() -> None:
+    leaves = [{"op": "leaf", "v": n} for n in range(100)]
+    trees = leaves + [{"op": "join", "inputs": [leaf]} for leaf in leaves[:20]]
+    model = TreeRegressor(**QUICK).fit(trees, pd.DataFrame({"line": np.arange(120.0) % 7}))
+    assert model.run_.settings.data.children_key == "inputs"
+
+
 def test_nested_dictionaries_and_trees_of_files_are_fitted_alike(tmp_path: Path) -> None:
     """The layout of the dictionaries is inferred, and kept for those to predict."""
     model = TreeRegressor(**QUICK).fit(PLANS, SECONDS)

@@ -150,9 +150,18 @@ def test_patience_ends_training(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("best", 1), ("last", 3)])
-def test_the_best_or_the_last_epoch_is_kept(tmp_path: Path, keep: str, kept: int) -> None:
+def test_the_best_or_the_last_epoch_is_kept(
+    tmp_path: Path, keep: str, kept: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings = quick("classify", lr=1e-30, epochs=3, keep=keep)  # no epoch is better than the first
     assert train(settings, tmp_path / "run")["best_epoch"] == kept
+    text = capsys.readouterr().err
+    assert f"epoch {kept} is {'kept, the last' if keep == 'last' else 'the best'}" in text
+    assert ["*" in line for line in text.splitlines() if " loss " in line][:3] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:

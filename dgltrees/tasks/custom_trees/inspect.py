@@ -30,6 +30,7 @@ from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns, name_of
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.summary import (
+    AS_TEXT,
     ColumnSummary,
     ShapeSummary,
     equal_trees,
@@ -230,6 +231,12 @@ def inspect_trees(
         "" if group is None or target is None else _groups(examples, target, group, features),
         (
             *_tree_warnings(shapes, target, form),
+            *(
+                f"{c.missing:,} of {len(examples):,} examples have no target {target!r}; remove "
+                "them to train"
+                for c in tree_columns
+                if c.name == target and c.missing
+            ),
             *(f"column {each.name!r} {text}" for each in used for text in each.warnings),
             *_leak_warnings(leaks),
             *_split_warnings(examples, [each.name for each in inputs], {target, group}),
@@ -299,7 +306,12 @@ def _proposed(tree_columns: Sequence[ColumnSummary], forest: Forest) -> str | No
     """
     if "target" in forest.columns:
         return "target"
-    useful = [c for c in tree_columns if not c.warnings and c.kind in ("category", "number", "log")]
+    useful = [
+        c
+        for c in tree_columns
+        if c.kind in ("category", "number", "log")
+        and all(text.startswith(AS_TEXT) for text in c.warnings)  # codes of classes
+    ]
     results = [c for c in useful if c.range is not None and _RESULT.search(c.name)]
     names = [c.name for c in results or useful]
     if any(c.name == "target" for c in useful):
@@ -341,7 +353,7 @@ def _split_warnings(
             yield (
                 f"the {count:,} trees have {number:,} different values of {name!r}, and a random "
                 "split puts trees of one value into both training and test; split by GroupKFold of "
-                f"scikit-learn, with groups={name!r}"
+                "scikit-learn, with the values of this column as groups"
             )
 
 

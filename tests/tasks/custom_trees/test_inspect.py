@@ -67,7 +67,7 @@ def test_copies_and_groups_that_a_random_split_separates_are_named() -> None:
     grouped = [{**record, "query_id": n // 6} for n, record in enumerate(records)]
     (text,) = inspect_trees(grouped, target="seconds").warnings
     assert "60 trees have 10 different values of 'query_id'" in text
-    assert text.endswith("groups='query_id'")
+    assert text.endswith("the values of this column as groups")
     assert not inspect_trees(grouped, target="seconds", group="query_id").warnings
     templates = forest.with_columns({**forest.columns, "template": forest.tree_of_node // 6})
     (text,) = inspect_trees(templates).warnings[-1:]  # a column of nodes, as in a node table
@@ -211,6 +211,7 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
             RecordLayout(tree_path="Plan", children_key="Plans"),
         ),
         ([{"name": "a"}], RecordLayout()),
+        ([{"name": "a"}] * 150 + [{"parts": [{"name": "b"}]}], RecordLayout(children_key="parts")),
     ],
 )
 @pytest.mark.filterwarnings("ignore:lists of objects")
@@ -262,6 +263,15 @@ def test_warnings_of_columns(values: Any, warning: str) -> None:
     warnings = summarize_column("x", np.asarray(values)).warnings
     assert (warning is None) == (not warnings)
     assert warning is None or any(warning in each for each in warnings)
+
+
+def test_numbered_classes_are_proposed_and_missing_ones_named() -> None:
+    trees = [{"tree": {"op": "a", "args": [{"op": "b"}]}, "label": f"{n % 12}"} for n in range(48)]
+    del trees[7]["label"]
+    found = inspect_trees(trees)
+    assert found.target == "label"
+    assert found.warnings[0].startswith("1 of 48 examples have no target 'label'")
+    assert "classify" in found.command
 
 
 def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> None:
