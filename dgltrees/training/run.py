@@ -349,13 +349,11 @@ def _train(
 
 
 def _last_line(settings: Settings, result: dict[str, Any], run: RunDirectory | None) -> str:
-    """Return the epoch of the weights, its metrics on test or validation examples, and the files."""
+    """Return the epoch that is kept, its metrics on test or validation examples, and the files."""
     part = "test" if "test" in result else "valid"
     metrics = ", ".join(shown_metrics(result[part], settings, 3))
-    is_last = settings.training.keep == "last"
-    text = (
-        f"dgltrees: epoch {result['best_epoch']} is {'kept, the last' if is_last else 'the best'}"
-    )
+    kept = "kept, the last" if settings.training.keep == "last" else "the best"
+    text = f"dgltrees: epoch {result['best_epoch']} is {kept}"
     text += f": {part} {metrics}" if metrics else ""
     if run is not None:
         text += f"; all results are in {run / 'result.json'}, those of each epoch in metrics.jsonl"
