@@ -174,10 +174,6 @@ class LabeledTrees:
         return self.forest.batch(self._trees(chosen)), columns
 
 
-Contents = str | tuple[int, ...]
-"""``"names"``, ``"texts"``, or the shape of a row of numbers."""
-
-
 def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[LabeledTrees]:
     """Give parts of a data set the same columns and vocabularies, so that they can be joined.
 
@@ -198,15 +194,15 @@ def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[Labe
     """
     forests = [part.forest for part in parts]
     vocabs = _joint_vocabs(forests)
-    node_columns = _columns([_kinds(f.columns, f.vocabs) for f in forests], names)
-    example_columns = _columns([_kinds(part.columns, {}) for part in parts], names)
+    node_columns = _first_columns([(f.columns, f.vocabs) for f in forests], names)
+    example_columns = _first_columns([(part.columns, {}) for part in parts], names)
     return [
         replace(
             part,
             forest=_aligned(part.forest, node_columns, vocabs),
             columns={
-                name: part.columns[name] if name in part.columns else _missing(kind, len(part))
-                for name, kind in example_columns.items()
+                name: part.columns[name] if name in part.columns else _missing(like, len(part))
+                for name, like in example_columns.items()
             },
         )
         for part in parts
@@ -214,14 +210,13 @@ def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[Labe
 
 
 def _aligned(
-    forest: Forest, kinds: Mapping[str, Contents], vocabs: Mapping[str, Vocabulary]
+    forest: Forest, first: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
 ) -> Forest:
     columns = {}
-    for name, kind in kinds.items():
-        if name == SHARED and name not in forest.columns:
-            columns[name] = np.full(forest.num_nodes, -1, np.int32)
-        elif name not in forest.columns:
-            columns[name] = _missing(kind, forest.num_nodes)
+    for name, like in first.items():
+        if name not in forest.columns:
+            are_ids = name in vocabs or name == SHARED
+            columns[name] = _missing(like, forest.num_nodes, are_ids=are_ids)
         elif name in vocabs and forest.vocabs[name] != vocabs[name]:
             ids = vocabs[name].encode(forest.vocabs[name].names)
             columns[name] = np.append(ids, np.int32(-1))[forest.columns[name]]
@@ -230,61 +225,54 @@ def _aligned(
     return forest.with_columns(columns, dict(vocabs))
 
 
-def _kinds(
-    columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
-) -> dict[str, Contents]:
-    return {
-        name: "names"
-        if name in vocabs
-        else "texts"
-        if column.dtype.kind in "OUS"
-        else column.shape[1:]
-        for name, column in columns.items()
-    }
-
-
-def _columns(parts: Sequence[Mapping[str, Contents]], names: Sequence[str]) -> dict[str, Contents]:
-    """Return the columns of all parts by name, in the order of their first occurrence."""
-    kinds: dict[str, Contents] = {}
-    first: dict[str, int] = {}
-    for number, part in enumerate(parts):
-        for name, kind in part.items():
-            if kinds.setdefault(name, kind) != kind:
-                there, here = (names[i] if names else f"part {i}" for i in (first[name], number))
+def _first_columns(
+    parts: Sequence[tuple[Mapping[str, NDArray[Any]], Mapping[str, Vocabulary]]],
+    names: Sequence[str],
+) -> dict[str, NDArray[Any]]:
+    """Return the first column of each name, in the order of the parts, if all hold the same."""
+    first: dict[str, tuple[int, str, NDArray[Any]]] = {}
+    for number, (columns, vocabs) in enumerate(parts):
+        for name, column in columns.items():
+            content = _content(column, name in vocabs)
+            earlier, expected, _ = first.setdefault(name, (number, content, column))
+            if content != expected:
+                there, here = (names[i] if names else f"part {i}" for i in (earlier, number))
                 raise TreeError(
-                    f"expected column {name!r} to hold {_words(kinds[name])}, as in {there}, "
-                    f"got {_words(kind)} in {here}"
+                    f"expected column {name!r} to hold {expected}, as in {there}, got {content} in "
+                    f"{here}"
                 )
-            first.setdefault(name, number)
-    return kinds
+    return {name: column for name, (_, _, column) in first.items()}
 
 
-def _words(kind: Contents) -> str:
-    if isinstance(kind, str):
-        return kind
-    return f"vectors of {' x '.join(map(str, kind))} numbers" if kind else "numbers"
+def _content(column: NDArray[Any], are_ids: bool) -> str:
+    """Describe what a column holds, in words."""
+    if are_ids:
+        return "names"
+    if column.dtype.kind in "OUS":
+        return "texts"
+    sizes = " x ".join(map(str, column.shape[1:]))
+    return f"vectors of {sizes} numbers" if sizes else "numbers"
 
 
-def _missing(kind: Contents, rows: int) -> NDArray[Any]:
-    if kind == "names":
+def _missing(like: NDArray[Any], rows: int, *, are_ids: bool = False) -> NDArray[Any]:
+    """Return a column without any value, for rows like those of another column."""
+    if are_ids:
         return np.full(rows, -1, np.int32)
-    if kind == "texts":
+    if like.dtype.kind in "OUS":
         return np.full(rows, None, object)
-    return np.full((rows, *kind), np.nan, np.float32 if kind else np.float64)
+    shape = like.shape[1:]
+    return np.full((rows, *shape), np.nan, np.float32 if shape else np.float64)
 
 
 def _joint_vocabs(forests: Sequence[Forest]) -> dict[str, Vocabulary]:
     """Return a vocabulary per column of names: that of the first part if all parts share it."""
-    first: dict[str, Vocabulary] = {}
     joint: dict[str, Vocabulary] = {}
     for forest in forests:
         for name, vocab in forest.vocabs.items():
-            if first.setdefault(name, vocab) == vocab:
-                continue
-            if name not in joint:
-                joint[name] = Vocabulary(first[name].names, unknown=first[name].unknown)
-            joint[name].encode(vocab.names)
-    return {**first, **joint}
+            earlier = joint.setdefault(name, vocab)
+            if earlier != vocab:
+                joint[name] = Vocabulary([*earlier.names, *vocab.names], unknown=earlier.unknown)
+    return joint
 
 
 @dataclass(frozen=True)

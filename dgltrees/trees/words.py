@@ -64,19 +64,17 @@ def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = Fa
         TreeError: a column has no vocabulary so far, or a name of it is not in the new vocabulary,
             which is frozen and has no unknown name.
     """
-    columns = dict(forest.columns)
+    tables = {}
     for name, vocab in vocabs.items():
         if name not in forest.vocabs:
             raise TreeError(f"expected a vocabulary {name!r}, got {list(forest.vocabs)}")
-        ids = columns[name]
-        used = np.unique(ids[ids >= 0])
-        new_id = np.full(len(forest.vocabs[name]) + 1, -1, np.int32)  # the last row is that of -1
+        used = np.flatnonzero(forest.name_counts(name))
         names = forest.vocabs[name].decode(used)
         if lower and name == "word":
             names = [word.lower() for word in names]
-        new_id[used] = vocab.encode(names)
-        columns[name] = new_id[ids]
-    return forest.with_columns(columns, {**forest.vocabs, **vocabs})
+        tables[name] = np.full(len(forest.vocabs[name]) + 1, -1, np.int32)
+        tables[name][used] = vocab.encode(names)
+    return forest.renamed(tables, {**forest.vocabs, **vocabs})
 
 
 def is_number(word: str) -> bool:
