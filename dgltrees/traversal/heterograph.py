@@ -15,11 +15,10 @@ from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.by_type import CROSS_REDUCERS, Functions, OfType, no_messages, run_by_type
 from dgltrees.traversal.functions import is_builtin, message_function, reduce_function
-from dgltrees.traversal.levels import Update, run
+from dgltrees.traversal.levels import Update
 from dgltrees.traversal.order import topological_levels, tree_in_errors
-from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import Wrapped
-from dgltrees.traversal.states import Data, check_shape
+from dgltrees.traversal.states import check_shape
 from dgltrees.traversal.views import Name, Nodes
 from dgltrees.traversal.ways import Traversal
 from dgltrees.trees.batch import TreeBatch
@@ -125,11 +124,7 @@ def _compiled(
         data[out] = data[summed]
         return {out: data[out], **update(nodes)}
 
-    def generic(batch: TreeBatch, ndata: Data, edata: Data) -> dict[str, Tensor]:
-        return run(make_schedule(batch), ndata, edata, *functions)
-
-    functions = send, total, both
-    traversal = Traversal(*functions, None, None, None, generic)
+    traversal = Traversal(send, total, both, prepare=None, slots=None, group_by=None)
     return _shortcuts.compiled_traversal(traversal, batch, fields, edata)
 
 

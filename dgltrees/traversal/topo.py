@@ -27,7 +27,6 @@ from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import Schedule, make_schedule
 from dgltrees.traversal.propagate import write
 from dgltrees.traversal.reference import run_dgl
-from dgltrees.traversal.states import Prepare
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import (
     Traversal,
@@ -222,10 +221,8 @@ def prop_nodes_topo(
                 batch,
                 batch.ndata,
                 batch.edata,
-                (message_func, reduce_func, apply_node_func),
+                Traversal(message_func, reduce_func, apply_node_func, None, slots, group_by),
                 backend,
-                group_by=group_by,
-                slots=slots,
                 reverse=reverse,
                 compile=compile,
                 activation_checkpointing=activation_checkpointing,
@@ -290,11 +287,8 @@ def run_cell(
                 batch,
                 fields if second and accepts_indexed(cell) else dense(fields),
                 batch.edata if edata is None else edata,
-                _functions(cell),
+                _traversal_of(cell),
                 backend,
-                group_by=getattr(cell, "group_by", None),
-                slots=getattr(cell, "slots", None),
-                prepare=getattr(cell, "prepare", None),
                 outputs=outputs,
                 compile=compile,
                 activation_checkpointing=activation_checkpointing,
@@ -312,7 +306,7 @@ def as_batch(graph: Graph, *, downward: bool = False) -> TreeBatch:
     return TreeBatch.from_graph(graph)
 
 
-def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
+def _traversal_of(cell: Cell) -> Traversal:
     if isinstance(cell, type):
         raise ConfigError(
             f"expected a cell, got the class {cell.__name__}; write {cell.__name__}(...)"
@@ -324,7 +318,8 @@ def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
             f"{type(cell).__name__} without {' and '.join(missing)}; DGL's apply_node_func is "
             "named update in a cell"
         )
-    return cell.message, cell.reduce, cell.update
+    declared = (getattr(cell, name, None) for name in ("prepare", "slots", "group_by"))
+    return Traversal(cell.message, cell.reduce, cell.update, *declared)
 
 
 def schedule_of(
@@ -361,19 +356,16 @@ def _run(
     batch: TreeBatch,
     ndata: Mapping[str, Tensor | IndexedRows],
     edata: Mapping[str, Tensor],
-    functions: tuple[Message | Any, Reduce | Any, Update | None],
+    traversal: Traversal,
     backend: str,
     *,
-    group_by: str | None = None,
-    slots: int | None = None,
     reverse: bool = False,
-    prepare: Prepare | None = None,
     outputs: Sequence[str] | None = None,
     compile: bool = False,
     activation_checkpointing: bool = False,
     second: Callable[[], dict[str, Tensor] | None] | None = None,
 ) -> dict[str, Tensor]:
-    message, reduce, update = functions
+    message, reduce, update, prepare, slots, group_by = traversal
     check_fields("node", ndata, batch.num_nodes)
     check_fields("edge", edata, len(batch.src))
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
@@ -383,23 +375,17 @@ def _run(
         if prepare is not None:
             fields = {**fields, **call(prepare, fields, batch.num_nodes)}
         if group_by is not None:
-            _groups(fields, group_by, reduce)
-        options: Any = {"reverse": reverse, "group_by": group_by, "slots": slots}
+            group_field(fields, group_by, reduce)
+        declared: Any = {"group_by": group_by, "slots": slots}
         try:
-            return run_dgl(batch, fields, edata, *functions, **options)
+            return run_dgl(batch, fields, edata, *traversal[:3], reverse=reverse, **declared)
         except KeyError:
-            _run(batch, fields, edata, functions, "levels", **options)  # names the function
+            traversal = traversal._replace(prepare=None)
+            _run(batch, fields, edata, traversal, "levels", reverse=reverse)  # names the function
             raise
     three = message_function(message), reduce_function(reduce), update
+    traversal = Traversal(*three, prepare, slots, group_by)
     if compile and update is not None and not (reverse or activation_checkpointing):
-
-        def generic(
-            graph: TreeBatch, fields: Mapping[str, Tensor], edges: Mapping[str, Tensor]
-        ) -> dict[str, Tensor]:
-            group = None if group_by is None else _groups(fields, group_by, reduce)
-            return run(schedule_of(graph, group, edges.get("pos"), slots), fields, edges, *three)
-
-        traversal = Traversal(*three[:2], update, prepare, slots, group_by, generic)
         compiled = _shortcuts.compiled_traversal(traversal, batch, ndata, edata)
         if compiled is None and second is not None:
             compiled = second()
@@ -408,7 +394,7 @@ def _run(
     fields, group = dense(ndata), None
     if group_by is not None:
         prepared = {} if prepare is None or group_by in fields else prepare(fields)
-        group = _groups({**fields, **prepared}, group_by, reduce)
+        group = group_field({**fields, **prepared}, group_by, reduce)
     device = next(iter(fields.values())).device if fields else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     return run(schedule, fields, edata, *three, prepare, outputs, activation_checkpointing)
@@ -421,8 +407,8 @@ def _check_backend(backend: str, activation_checkpointing: bool) -> None:
         raise ConfigError("expected backend 'levels' with activation_checkpointing=True, got 'dgl'")
 
 
-def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
-    """Return the node field by which the nodes of a function are grouped."""
+def group_field(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
+    """Return the node field ``name``, by which the nodes of a function ``reduce`` are grouped."""
     field = fields.get(name)
     if field is None:
         raise TreeError(

@@ -83,22 +83,20 @@ def compiled_states(
 
 
 class Traversal(NamedTuple):
-    """The functions of a traversal for which no fast implementation is registered.
+    """The functions of a traversal, and how it calls them.
 
     Attributes:
-        message, reduce, update, prepare: the functions of a cell.
+        message, reduce, update: the functions, or built-ins of DGL; ``update`` may be None.
+        prepare: that of a cell, or None.
         slots, group_by: its declarations (:class:`~dgltrees.traversal.topo.Cell`).
-        generic: runs the first three over the levels of a graph. Its arguments are the graph, the
-            prepared fields of the nodes, and the fields of the edges.
     """
 
-    message: Callable[..., Any]
-    reduce: Callable[..., Any]
-    update: Callable[..., Any]
+    message: Any
+    reduce: Any
+    update: Any
     prepare: Callable[..., Any] | None
     slots: int | None
     group_by: str | None
-    generic: Callable[[TreeBatch, Mapping[str, Tensor], Mapping[str, Tensor]], dict[str, Tensor]]
 
 
 def dense(ndata: Mapping[str, Tensor | IndexedRows]) -> dict[str, Tensor]:

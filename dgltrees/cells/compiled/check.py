@@ -21,8 +21,10 @@ from dgltrees.cells.compiled.trace import Functions, named, trace_cell
 from dgltrees.errors import TreeError
 from dgltrees.traversal import views
 from dgltrees.traversal.functions import BuiltinReduce
+from dgltrees.traversal.levels import run
 from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.positions import check_positions
+from dgltrees.traversal.topo import group_field, schedule_of
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, dense
 from dgltrees.trees.batch import TreeBatch
@@ -200,7 +202,10 @@ class Work(NamedTuple):
 
     def generic(self, fields: Mapping[str, Tensor]) -> Fields:
         """Compute the states of all nodes by the three functions."""
-        return self.traversal.generic(self.batch, fields, self.edata)
+        message, reduce, update, _, slots, group_by = self.traversal
+        group = None if group_by is None else group_field(fields, group_by, reduce)
+        schedule = schedule_of(self.batch, group, self.edata.get("pos"), slots)
+        return run(schedule, fields, self.edata, message, reduce, update)
 
     def part(self) -> Work:
         """Return the lowest levels of a large batch, which suffice for the comparison."""
