@@ -1,4 +1,4 @@
-"""The contenders of the benchmarks: training steps of one model with different backends."""
+"""The contenders of the benchmarks: training steps of a model with different backends."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ VOCABULARY, CLASSES = 500, 5
 
 
 class Model(nn.Module):
-    """A classifier: embedding, child-sum Tree-LSTM, linear layer on the root.
+    """A classifier: embedding, cell, linear layer on the root.
 
     Arguments:
         hidden: size of embedding and state.
+        cell: constructs the cell from the sizes of its input and its state.
     """
 
-    def __init__(self, hidden: int) -> None:
+    def __init__(self, hidden: int, cell: Callable[[int, int], Any] = ChildSumTreeLSTM) -> None:
         super().__init__()
         torch.manual_seed(0)
         self.embed = nn.Embedding(VOCABULARY, hidden)
-        self.cell = ChildSumTreeLSTM(hidden, hidden)
+        self.cell = cell(hidden, hidden)
         self.out = nn.Linear(hidden, CLASSES)
 
 
@@ -44,19 +45,21 @@ class Contender:
 
     Arguments:
         name: the name of its column in the table.
-        states: computes the states of all nodes of a batch, ``(N, c)``.
+        states: computes the states of the roots of a batch, ``(T, c)``.
     """
 
     name: str
     states: States
 
     def step(self, model: Model, forest: Forest) -> float:
-        """Run one training step, from batching the trees to the update (SGD); return the loss."""
-        batch = forest.batch()
-        h = self.states(model, batch)
-        target = torch.arange(batch.num_trees) % CLASSES
-        roots = h.index_select(0, batch.roots)
-        loss = nn.functional.cross_entropy(model.out(roots), target)
+        """Run one training step, from batching the trees to the update (SGD); return the loss.
+
+        The loss is a Python number, for which all work on the device of the model is waited for.
+        """
+        device = model.out.weight.device
+        batch = forest.batch().to(device)
+        target = torch.arange(batch.num_trees, device=device) % CLASSES
+        loss = nn.functional.cross_entropy(model.out(self.states(model, batch)), target)
         loss.backward()  # type: ignore[no-untyped-call]
         with torch.no_grad():
             for parameter in model.parameters():
@@ -66,16 +69,22 @@ class Contender:
         return loss.item()
 
 
+def root_states(
+    model: Model, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows], **options: Any
+) -> Tensor:
+    """Run backend levels on node data; return the states of the roots, ``(T, c)``."""
+    h = run_cell(model.cell, batch, ndata, outputs=["h"], **options)["h"]
+    return h.index_select(0, batch.roots)
+
+
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     """Run backend levels with compiled code."""
-    x = IndexedRows(model.embed.weight, batch.ndata["token"])
-    return run_cell(model.cell, batch, {"x": x}, outputs=["h"])["h"]
+    return root_states(model, batch, {"x": IndexedRows(model.embed.weight, batch.ndata["token"])})
 
 
 def dense_way(model: Model, batch: TreeBatch) -> Tensor:
     """Run backend levels with compiled code and, as with DGL, a separate input per node."""
-    x = model.embed(batch.ndata["token"])
-    return run_cell(model.cell, batch, {"x": x}, outputs=["h"])["h"]
+    return root_states(model, batch, {"x": model.embed(batch.ndata["token"])})
 
 
 def eager_way(model: Model, batch: TreeBatch) -> Tensor:
@@ -86,8 +95,7 @@ def eager_way(model: Model, batch: TreeBatch) -> Tensor:
 
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
     """Run backend levels with the three functions of the cell, uncompiled."""
-    x = model.embed(batch.ndata["token"])
-    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], compile=False)["h"]
+    return root_states(model, batch, {"x": model.embed(batch.ndata["token"])}, compile=False)
 
 
 class TutorialCell:
@@ -128,7 +136,7 @@ def _tutorial(propagate: Callable[..., None]) -> States:
             warnings.simplefilter("ignore")  # DGL warns of every frontier without edges
             propagate(graph, *functions, apply_node_func=cell.apply)
         h: Tensor = graph.ndata["h"]
-        return h
+        return h.index_select(0, batch.roots)
 
     return states
 

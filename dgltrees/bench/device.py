@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,75 +14,51 @@ from torch import Tensor, nn
 
 from dgltrees._dgl import dgl
 from dgltrees.bench.cases import Case, operations, random_binary
-from dgltrees.bench.contenders import CLASSES, VOCABULARY, Model, States, dgl_way, fused_way
+from dgltrees.bench.contenders import (
+    VOCABULARY,
+    Contender,
+    Model,
+    dgl_way,
+    fused_way,
+    root_states,
+)
 from dgltrees.cells import TreeLSTM
 from dgltrees.errors import ConfigError
-from dgltrees.traversal import run_cell
 from dgltrees.trees import Forest, TreeBatch
 
 SIZES = (64, 256, 1024, 4096)
 """The numbers of trees in a batch."""
 
 
-class _TreeClassifier(nn.Module):
-    """The child-sum Tree-LSTM of the other benchmarks, with one backend."""
-
-    def __init__(self, hidden: int, states: States) -> None:
-        super().__init__()
-        self.model, self.states = Model(hidden), states
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        logits: Tensor = self.model.out(self.states(self.model, batch)[batch.roots])
-        return logits
+def _listops(model: Model, batch: TreeBatch) -> Tensor:
+    """Run backend levels, with the operators of the nodes as a second input."""
+    x = model.embed(batch.ndata["token"])
+    return root_states(model, batch, {"x": x, "op": batch.ndata["op"]})
 
 
-class _ListOps(nn.Module):
-    """An HOSVD Tree-LSTM with c = 20 and r = 3 whose operators have 2 to 5 arguments."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.embed = nn.Embedding(VOCABULARY, 20)
-        self.cell = TreeLSTM(20, 20, max_children=5, operators=4, aggregator="hosvd", rank=3)
-        self.out = nn.Linear(20, CLASSES)
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        ndata = {"x": self.embed(batch.ndata["token"]), "op": batch.ndata["op"]}
-        h = run_cell(self.cell, batch, ndata, outputs=["h"])["h"]
-        logits: Tensor = self.out(h[batch.roots])
-        return logits
+def _sequences(model: Model, batch: TreeBatch) -> Tensor:
+    """Run torch's LSTM over as many tokens as the trees have nodes, in sequences of one length."""
+    length = batch.num_nodes // batch.num_trees
+    token = batch.ndata["token"][: length * batch.num_trees].view(batch.num_trees, length)
+    h: Tensor = model.cell(model.embed(token))[0]
+    return h[:, -1]
 
 
-class _Sequences(nn.Module):
-    """torch's LSTM over as many tokens as the trees have nodes, in sequences of one length."""
-
-    def __init__(self, hidden: int) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.embed = nn.Embedding(VOCABULARY, hidden)
-        self.lstm = nn.LSTM(hidden, hidden, batch_first=True)
-        self.out = nn.Linear(hidden, CLASSES)
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        length = batch.num_nodes // batch.num_trees
-        token = batch.ndata["token"][: length * batch.num_trees].view(batch.num_trees, length)
-        logits: Tensor = self.out(self.lstm(self.embed(token))[0][:, -1])
-        return logits
+_HOSVD = partial(TreeLSTM, max_children=5, operators=4, aggregator="hosvd", rank=3)
+"""A cell whose operators have 2 to 5 arguments."""
 
 
 @dataclass(frozen=True)
-class DeviceContender:
+class DeviceContender(Contender):
     """A model and its training trees.
 
     Arguments:
-        name: the name in the table.
         make: constructs the model, given the hidden size.
         tree: samples one tree, as the parent of each node.
         cpu_only: whether it runs only on the CPU.
     """
 
-    name: str
-    make: Callable[[int], nn.Module]
+    make: Callable[[int], Model] = Model
     tree: Callable[[np.random.Generator], list[int]] = random_binary
     cpu_only: bool = False
 
@@ -94,14 +71,14 @@ class DeviceContender:
 
 
 DEVICE_CONTENDERS = (
-    DeviceContender("torch.nn.LSTM", _Sequences),
-    DeviceContender("child-sum", lambda hidden: _TreeClassifier(hidden, fused_way)),
-    DeviceContender("HOSVD, c = 20", lambda hidden: _ListOps(), operations),
-    *(
-        [DeviceContender("child-sum, dgl", lambda h: _TreeClassifier(h, dgl_way), cpu_only=True)]
-        if dgl is not None
-        else []
+    DeviceContender(
+        "torch.nn.LSTM",
+        _sequences,
+        lambda hidden: Model(hidden, partial(nn.LSTM, batch_first=True)),
     ),
+    DeviceContender("child-sum", fused_way),
+    DeviceContender("HOSVD, c = 20", _listops, lambda hidden: Model(20, _HOSVD), operations),
+    *([] if dgl is None else [DeviceContender("child-sum, dgl", dgl_way, cpu_only=True)]),
 )
 
 
@@ -153,32 +130,14 @@ def device_rows(
             if each.cpu_only and device.type != "cpu":
                 continue
             forest, model = each.forest(trees), each.make(hidden).to(device)
-            optimizer = torch.optim.SGD(model.parameters(), 0.1)
-            times = [_step(model, optimizer, forest, device) for _ in range(rounds + 3)]
+            times = []
+            for _ in range(rounds + 3):
+                start = time.perf_counter()
+                each.step(model, forest)
+                times.append(time.perf_counter() - start)
             rates[each.name] = forest.num_nodes / statistics.median(times[3:])
         rows.append(DeviceRow(name, trees, rates))
     return rows
-
-
-def _step(
-    model: nn.Module, optimizer: torch.optim.Optimizer, forest: Forest, device: torch.device
-) -> float:
-    """Return the seconds of one training step, including the work queued on the device."""
-    _wait(device)
-    start = time.perf_counter()
-    batch = forest.batch().to(device)
-    target = torch.arange(batch.num_trees, device=device) % CLASSES
-    loss: Tensor = nn.functional.cross_entropy(model(batch), target)
-    optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    _wait(device)
-    return time.perf_counter() - start
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def device_table(rows: Sequence[DeviceRow]) -> str:

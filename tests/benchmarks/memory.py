@@ -16,15 +16,14 @@ import torch
 from torch import Tensor
 
 from dgltrees.bench.cases import CASES
-from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model
-from dgltrees.traversal import run_cell
+from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model, root_states
 from dgltrees.trees import TreeBatch
 
 
 def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the three functions and checkpoints."""
     x = model.embed(batch.ndata["token"])
-    return run_cell(model.cell, batch, {"x": x}, outputs=["h"], activation_checkpointing=True)["h"]
+    return root_states(model, batch, {"x": x}, activation_checkpointing=True)
 
 
 MEASURED: Mapping[str, Contender] = {

@@ -28,7 +28,8 @@ def torch_geometric() -> Contender:
     """A message passing layer, run once a level."""
 
     def states(model: Model, batch: TreeBatch) -> Tensor:
-        return pyg.run_cell(model.cell, batch, {"x": model.embed(batch.ndata["token"])})["h"]
+        h = pyg.run_cell(model.cell, batch, {"x": model.embed(batch.ndata["token"])})["h"]
+        return h[batch.roots]
 
     return Contender(f"torch_geometric {version('torch_geometric')}", states)
 

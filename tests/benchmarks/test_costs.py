@@ -24,7 +24,7 @@ def measure(benchmark: BenchmarkFixture, case: Case, contender: Contender, narro
     batch = forest.batch()
 
     def step() -> None:
-        contender.states(model, batch)[batch.roots].sum().backward()
+        contender.states(model, batch).sum().backward()
 
     benchmark.extra_info.update(kind="chain", contender=contender.name, narrow=narrow)
     levels = int(forest.depths.max()) + 1
