@@ -278,40 +278,29 @@ class Trainer:
     ) -> tuple[Tensor, int]:
         """Update the model on a batch; return the total loss before it, and the number of rows.
 
+        Each loss is multiplied by the weight of its row, if rows have weights.
+
         Arguments:
             ids: the examples of all processes.
             mine: those of this process.
             batch, targets: the trees and targets of these.
             counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
-        task, fabric = self.task, self.fabric
-        count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
+        task, fabric, examples = self.task, self.fabric, self.splits.train
+        count = max(1, int(self.labeled[task.rows(examples, ids)].sum()))
+        with fabric.autocast():
+            rollout = task.rollout(self.plain, batch.to(fabric.device))
+        losses = task.losses(self.model, rollout, targets.to(fabric.device))
+        if self.weights is not None:
+            losses = losses * torch.from_numpy(self.weights[task.rows(examples, mine)]).to(losses)
+        loss = losses.sum()
         # Data parallel training takes the mean of the processes' gradients: undo its division.
         weight = float(counts) * fabric.world_size
         if self.settings.loss_reduction == "mean":
             weight /= task.loss_denominator(len(ids), count)
-        targets = targets.to(fabric.device)
-        with fabric.autocast():
-            rollout = task.rollout(self.plain, batch.to(fabric.device))
-        rows = None
-        if self.weights is not None:
-            rows = torch.from_numpy(self.weights[task.rows(self.splits.train, mine)])
-        loss = self._update(rollout, targets, weight, rows) * float(counts)
-        return total(fabric, loss.double()), count
-
-    def _update(
-        self, rollout: Any, targets: Tensor, weight: float, of_rows: Tensor | None
-    ) -> Tensor:
-        """Update with the gradient of ``weight`` times the sum of losses, and return the sum.
-
-        Each loss is multiplied by the weight of its row, if rows have weights.
-        """
-        fabric = self.fabric
-        losses = self.task.losses(self.model, rollout, targets)
-        losses = losses.sum() if of_rows is None else (losses * of_rows.to(losses)).sum()
-        loss = losses * weight
         self.optimizer.zero_grad()
-        fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.parameters))
+        part = loss * weight
+        fabric.backward(part if fabric.world_size == 1 else part + _touch(self.parameters))
         _fill_gradients(self.parameters)
         bound = self.settings.max_grad_norm
         if bound is not None:
@@ -319,7 +308,7 @@ class Trainer:
                 self.model, self.optimizer, max_norm=bound, error_if_nonfinite=False
             )
         self.optimizer.step()
-        return losses.detach()
+        return total(fabric, (loss.detach() * float(counts)).double()), count
 
     def _finish_epoch(self, started: float) -> None:
         state, self._announces = self.progress, False  # the line of the epoch says it
@@ -327,7 +316,7 @@ class Trainer:
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
-            value = _monitored(report, self.monitor, self.task, self.settings.monitor)
+            value = self._monitored(report)
             value = value if self.monitor.higher_is_better else -value
             if not all(math.isfinite(report.get(name, 0.0)) for name in self._finite):
                 value = -math.inf  # it cannot be the best epoch
@@ -350,6 +339,24 @@ class Trainer:
             log_epoch(self.fabric, line)
             seconds = time.perf_counter() - started
             self.on_epoch(line, self.ready.settings, seconds, is_better)
+
+    def _monitored(self, report: dict[str, Any]) -> float:
+        """Return the value in a report that determines the best epoch."""
+        name, chosen = self.monitor.name, self.settings.monitor
+        if name in report:
+            return float(report[name])
+        names = [metric.name for metric in self.task.metrics if metric.name in report]
+        if chosen is not None:
+            raise ConfigError(
+                f"expected training.monitor to be {' or '.join(names)}, the metrics of this model "
+                f"on these data, got {chosen!r}"
+            )
+        cure = f"set training.monitor to {' or '.join(names)}" if names else "correct the task"
+        numbers = [key for key, value in report.items() if isinstance(value, float)]
+        raise ConfigError(
+            f"expected the task {self.task.name} to report its first metric {name!r} on these "
+            f"data, got {', '.join(numbers)}; {nearest(name, numbers, cure)}"
+        )
 
     def _decay(self, epochs: float) -> None:
         """Set the learning rate of the next step, given the (fractional) number of past epochs."""
@@ -412,27 +419,6 @@ class Trainer:
         if self.run is not None:
             state = self.plain, self.plain_optimizer, self.progress
             save_checkpoint(self.run, self.fabric, *state)
-
-
-def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str | None) -> float:
-    """Return the value in a report that determines the best epoch.
-
-    ``chosen`` is the setting ``training.monitor``, None for the task's first metric.
-    """
-    if monitor.name in report:
-        return float(report[monitor.name])
-    names = [metric.name for metric in task.metrics if metric.name in report]
-    cure = f"set training.monitor to {' or '.join(names)}" if names else "correct the task"
-    if chosen is not None:
-        raise ConfigError(
-            f"expected training.monitor to be {' or '.join(names)}, the metrics of this model on "
-            f"these data, got {chosen!r}"
-        )
-    numbers = [name for name, value in report.items() if isinstance(value, float)]
-    raise ConfigError(
-        f"expected the task {task.name} to report its first metric {monitor.name!r} on these "
-        f"data, got {', '.join(numbers)}; {nearest(monitor.name, numbers, cure)}"
-    )
 
 
 def _fill_gradients(parameters: Sequence[nn.Parameter]) -> None:
