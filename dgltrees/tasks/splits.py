@@ -84,46 +84,12 @@ def load_examples(
                     [task.read(*arguments)] if folder is None else task.stream(*arguments)
                 )
                 for data in read:
-                    _check_children(data.forest, max_children, path)
+                    check_children(data.forest, max_children, path)
                     names = data.schema
                     yield data
 
     data = LabeledTrees.concat([*parts()]) if folder is None else examples_on_disk(parts(), folder)
     return data if vocabs is not None else task.in_class_order(data, settings)
-
-
-def stream_unlabeled(
-    task: Task,
-    settings: DataSettings,
-    path: PathLike,
-    vocabs: Mapping[str, Vocabulary],
-    max_children: int | None = None,
-    *,
-    file_format: str | None = None,
-    trees: int = 10_000,
-) -> Iterator[LabeledTrees]:
-    """Yield the examples of a file for a trained model, without labels, ``trees`` at a time.
-
-    Arguments:
-        task: the task.
-        settings: settings of the data.
-        path: the file, standard input, or lines in memory.
-        vocabs: the vocabularies of the training examples.
-        max_children: largest number of children that the model supports.
-        file_format: format of the file; default: inferred from the file.
-        trees: number of examples per part.
-
-    Raises:
-        ConfigError: the task does not support the format.
-        TreeError: see :func:`load_examples`.
-    """
-    file_format = file_format or task.format_of(path)
-    with named_task(task, path):
-        for data in task.stream(
-            path, settings, vocabs, file_format=file_format, labeled=False, trees=trees
-        ):
-            _check_children(data.forest, max_children, path)
-            yield data
 
 
 @contextmanager
@@ -143,7 +109,8 @@ def most_children(data: LabeledTrees) -> int:
     return int(data.forest.pos.max(initial=0)) + 1
 
 
-def _check_children(forest: Forest, most: int | None, path: PathLike) -> None:
+def check_children(forest: Forest, most: int | None, path: PathLike) -> None:
+    """Raise TreeError if a node has more children than a model supports; None is any number."""
     if most is None:
         return
     children = np.flatnonzero(forest.pos >= most)

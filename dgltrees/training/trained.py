@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
@@ -30,7 +31,7 @@ from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.settings import Files
-from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
+from dgltrees.tasks.splits import check_children, load_examples, load_splits, named_task
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.device import OneDevice, one_device, usable_cores
 from dgltrees.training.evaluation import run_model
@@ -251,16 +252,18 @@ class TrainedModel:
             return iter([(None, source)])
         if isinstance(source, (LabeledTrees, Forest, TreePairs)) or is_records(source):
             return iter([(None, self.examples(cast(Trees, source), labeled=False))])
-        task, data = self.task, self.settings.data
-        return (
-            (path, part)
-            for path in self.files(cast(Paths, source))
-            for part in stream_unlabeled(
-                *(task, data, path, self.vocabularies, self.max_children),
-                file_format=file_format,
-                trees=batch,
-            )
-        )
+
+        def of_file(path: PathLike) -> Iterator[tuple[PathLike, LabeledTrees]]:
+            task, data = self.task, self.settings.data
+            form, names = file_format or task.format_of(path), self.vocabularies
+            with named_task(task, path):
+                for part in task.stream(
+                    path, data, names, file_format=form, labeled=False, trees=batch
+                ):
+                    check_children(part.forest, self.max_children, path)
+                    yield path, part
+
+        return chain.from_iterable(map(of_file, self.files(cast(Paths, source))))
 
     def examples(self, trees: Trees, *, labeled: bool = True) -> LabeledTrees:
         """Return trees encoded for the model, with the columns of the training trees.

@@ -14,7 +14,7 @@ from torch import nn
 from dgltrees._files import Lines, PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
-from dgltrees.tasks.splits import load_examples, stream_unlabeled
+from dgltrees.tasks.splits import load_examples, named_task
 from dgltrees.tasks.task import Task
 from dgltrees.trees import LabeledTrees
 from tests.installed import installed_tasks
@@ -77,10 +77,10 @@ def predict(
     file_format: str | None = None,
     trees: int = 10_000,
 ) -> list[dict[str, Any]]:
-    parts = stream_unlabeled(
-        *(task, settings, path, train.schema), file_format=file_format, trees=trees
-    )
-    lines = [line for data in parts for line in task.predictions(data, run(model, task, data))]
+    options = {"file_format": file_format or task.format_of(path), "trees": trees}
+    with named_task(task, path):
+        parts = task.stream(path, settings, train.schema, labeled=False, **options)
+        lines = [line for data in parts for line in task.predictions(data, run(model, task, data))]
     return [{k: v for k, v in line.items() if k not in task.numbered} for line in lines]
 
 

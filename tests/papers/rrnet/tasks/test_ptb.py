@@ -18,7 +18,7 @@ from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.tasks import ptb
 from dgltrees.papers.rrnet.tasks.ptb import PTB
 from dgltrees.settings.layers import Settings
-from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
+from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.trained import load
@@ -92,7 +92,8 @@ def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> N
     trees = tmp_path / "trees.mrg"
     trees.write_text("".join(f"( (S (NP (DT {w})) (VP (VB is))) )\n" for w in "abcde"))
     for file, lines in ((path, len(data)), (trees, 5)):
-        parts = list(stream_unlabeled(PTB, PTB.data(), file, data.schema, trees=2))
+        options = {"file_format": PTB.format_of(file), "labeled": False, "trees": 2}
+        parts = list(PTB.stream(file, PTB.data(), data.schema, **options))
         assert [len(part) for part in parts] == [2] * (lines // 2) + [1] * (lines % 2)
         predicted = [line for d in parts for line in PTB.predictions(d, run(model, PTB, d))]
         assert len(predicted) == lines
