@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 
 import torch
@@ -25,6 +25,8 @@ def outside_checkpoints() -> AbstractContextManager[None]:
     A checkpointed segment saves no tensors and is recomputed. Tensors that several levels share are
     computed once, by the first segment that needs them, and must not be recomputed with it.
     """
+    if getattr(torch._C, "_are_functorch_transforms_active", bool)():  # they have no such hooks
+        return nullcontext()
     return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
 

@@ -340,16 +340,17 @@ def schedule_of(
     Returns:
         the schedule.
     """
-    values = [
-        None if tensor is None else batch.on_host(tensor).numpy()
-        for tensor in (group, pos if slots else None)
-    ]
-    return batch.cache.get(
-        ("schedule", slots, reverse),
-        lambda: make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse),
-        values=values,
-        device=device,
-    )
+    with torch._C._DisableFuncTorch():  # whose tensors have no data for numpy
+        values = [
+            None if tensor is None else batch.on_host(tensor).numpy()
+            for tensor in (group, pos if slots else None)
+        ]
+        return batch.cache.get(
+            ("schedule", slots, reverse),
+            lambda: make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse),
+            values=values,
+            device=device,
+        )
 
 
 def _run(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules import module as of_all_modules
 
@@ -75,7 +76,7 @@ def compiled_states(
         the states, each ``(N, ...)``; None if the class has no fast implementation that applies.
     """
     way = way_of(cell)
-    if way is None:
+    if way is None or watched():
         return None
     states: dict[str, Tensor] | None
     states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
@@ -121,6 +122,12 @@ def goes_second(cell: object) -> bool:
     """Return whether the general compiler is tried before the implementation of a cell's class."""
     entry = _WAYS.get(type(cell))
     return entry is not None and entry.second
+
+
+def watched() -> bool:
+    """Return whether a transform of torch.func or a mode intercepts calls, which it would miss."""
+    private = ("_are_functorch_transforms_active", "_len_torch_dispatch_stack")
+    return any(bool(getattr(torch._C, name, bool)()) for name in private)
 
 
 def hooked(modules: Iterable[nn.Module]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
@@ -197,6 +198,14 @@ class TreeBatch:
         data = ({name: _array(t) for name, t in d.items()} for d in (self.ndata, self.edata))
         return _unpickle, (structure, *data, self.depth, self.etype_names)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> TreeBatch:
+        """Copy the data; tensors with a history are detached."""
+        ndata, edata = (
+            {name: deepcopy(t if t.is_leaf else t.detach(), memo) for name, t in data.items()}
+            for data in (self.ndata, self.edata)
+        )
+        return self._like(ndata, edata)
+
     @property
     def num_trees(self) -> int:
         """The number of trees."""
@@ -228,7 +237,7 @@ class TreeBatch:
         with torch.inference_mode(False):  # training may need it later
             return owner(self.sizes).to(self.device, non_blocking=True)
 
-    @cached_property
+    @property
     def graph(self) -> DGLGraph:
         """The batch as a DGL graph on the CPU, which shares the node and edge tensors on the CPU.
 
@@ -241,13 +250,28 @@ class TreeBatch:
                 f"expected tensors on the CPU, where DGL's graph is, got {self.device}; use "
                 'batch.to("cpu")'
             )
+        graph = self._built[0]
+        self.refresh_graph()
+        return graph
+
+    @cached_property
+    def _built(self) -> tuple[DGLGraph, dict[str, Tensor], dict[str, Tensor]]:
+        """The DGL graph, and the node and edge tensors that were put into it."""
         graph = need_dgl("TreeBatch.graph").graph((self.src, self.dst), num_nodes=self.num_nodes)
         graph.set_batch_num_nodes(self.sizes)
         tree_of_edge = owner(self.sizes)[self.dst]
         graph.set_batch_num_edges(torch.bincount(tree_of_edge, minlength=self.num_trees))
-        graph.ndata.update(self.ndata)
-        graph.edata.update(self.edata)
-        return graph
+        return graph, {}, {}
+
+    def refresh_graph(self) -> None:
+        """Put tensors that are new here into :attr:`graph`, if that was already built."""
+        if "_built" in self.__dict__ and self.device.type == "cpu":
+            graph, *shared = self._built
+            pairs = (self.ndata, graph.ndata), (self.edata, graph.edata)
+            for (here, there), put in zip(pairs, shared):
+                new = {name: t for name, t in here.items() if put.get(name) is not t}
+                there.update(new)
+                put.update(new)
 
     def heterograph(self, by: Literal["type"] | None = None) -> DGLGraph:
         """Make a DGL graph with named edge types, ``("node", NAME, "node")``.
@@ -278,13 +302,8 @@ class TreeBatch:
                 f'expected by="type" or no argument, got {by!r}; '
                 "forest.heterograph(etype=...) names edges by a column"
             )
-        now = self.with_data(self.ndata)  # the graph of this batch may have earlier data
+        now = self.with_data(self.ndata)  # the graph of this batch may have other data
         return to_heterograph(now.graph, self.etype_names, single=by == "type")
-
-    def refresh_graph(self) -> None:
-        """Copy the node tensors to :attr:`graph`, if that was already built."""
-        if "graph" in self.__dict__ and self.device.type == "cpu":
-            self.graph.ndata.update(self.ndata)
 
     def _like(self, ndata: Mapping[str, Tensor], edata: Mapping[str, Tensor]) -> TreeBatch:
         """Return a batch with the same structure and cache, and other data."""
@@ -384,8 +403,12 @@ class TreeBatch:
         )
 
 
-def _array(tensor: Tensor) -> NDArray[Any]:
-    return np.asarray(tensor.detach().cpu().numpy())
+def _array(tensor: Tensor) -> Any:
+    plain = tensor.detach().cpu()
+    try:
+        return np.asarray(plain.numpy())
+    except TypeError:  # numpy has no bfloat16
+        return plain
 
 
 def _unpickle(
@@ -400,8 +423,8 @@ def _unpickle(
         src,
         dst,
         sizes,
-        ndata={name: torch.from_numpy(array) for name, array in ndata.items()},
-        edata={name: torch.from_numpy(array) for name, array in edata.items()},
+        ndata={name: torch.as_tensor(array) for name, array in ndata.items()},
+        edata={name: torch.as_tensor(array) for name, array in edata.items()},
         depth=depth,
         etype_names=etype_names,
     )

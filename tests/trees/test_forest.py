@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +86,19 @@ def test_reversed_batches_turn_the_edges_and_keep_the_roots() -> None:
     assert torch.equal(turned.roots, batch.roots)
     assert torch.equal(turned.to("cpu").roots, batch.roots)
     assert torch.equal(turned.reversed().src, batch.src)
+
+
+def test_copies_of_a_batch_have_its_dtypes_and_learn() -> None:
+    batch = random_forest(np.random.default_rng(1), 3, 8, 2).batch().reversed()
+    batch.ndata["x"] = torch.randn(batch.num_nodes, dtype=torch.bfloat16, requires_grad=True)
+    batch.ndata["h"] = batch.ndata["x"] * 2
+    one, two = pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch)
+    for again in (one, two):
+        assert torch.equal(again.ndata["x"], batch.ndata["x"])
+        assert torch.equal(again.ndata["h"], batch.ndata["h"])
+        assert torch.equal(again.roots, batch.roots)
+    assert two.ndata["x"].requires_grad
+    assert two.ndata["x"] is not batch.ndata["x"]
 
 
 def test_a_batch_is_pickled_without_its_cache() -> None:

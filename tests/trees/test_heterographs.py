@@ -122,6 +122,14 @@ def test_data_of_a_batch_whose_graph_was_made_before() -> None:
     assert not batch.graph.ndata
     batch.ndata["h"] = torch.ones(3)
     assert list(batch.heterograph().ndata) == ["h"]
+    graph = batch.graph
+    assert graph.ndata["h"] is batch.ndata["h"]
+    graph.ndata["y"] = graph.ndata["h"] = torch.zeros(3)  # as DGL's functions write
+    batch.edata["e"] = torch.ones(2)
+    assert batch.graph.ndata["h"].tolist() == batch.graph.ndata["y"].tolist() == [0.0] * 3
+    assert batch.graph.edata["e"].tolist() == [1.0] * 2
+    batch.ndata["h"] = torch.full((3,), 2.0)
+    assert batch.graph.ndata["h"].tolist() == [2.0] * 3
 
 
 def hetero(**types: Any) -> Any:

@@ -285,6 +285,12 @@ def modules_of(functions: Sequence[Callable[..., Any]]) -> list[nn.Module]:
     return list(found.values())
 
 
+def attributes_of(functions: Sequence[Callable[..., Any]]) -> tuple[str, ...]:
+    """Return the names of the attributes that hold modules, in the order of the keys' numbers."""
+    held = [_attributes(each) for function in functions for each in _held(function)]
+    return tuple(n for each in held for n, v in each.items() if isinstance(v, nn.Module))
+
+
 def _held(function: Callable[..., Any]) -> Iterator[Any]:
     """Yield the object of a method, and the values that a function closes over."""
     if isinstance(function, MethodType):

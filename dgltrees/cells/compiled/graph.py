@@ -80,7 +80,7 @@ def graph_of(
     table[aten._trilinear.default] = _bilinear
     options: dict[str, Any] = {"decomposition_table": table, "_allow_non_fake_inputs": True}
     places = _Places()
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places, traced():
+    with mode, torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places, traced():
         module = make_fx(call, **options)(ids, *tensors)
         if any(map(_writes, module.graph.nodes)):
             module = make_fx(torch.func.functionalize(call), **options)(ids, *tensors)

@@ -8,19 +8,24 @@ them up again.
 
 from __future__ import annotations
 
+import ctypes
 import dis
 import io
 import logging
+import operator
 import random
 import sys
 import threading
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from functools import cache, partial
+from contextvars import ContextVar
+from functools import _lru_cache_wrapper, cache, partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TextIO
+from weakref import ProxyType
 
 import numpy as np
 import torch
@@ -46,7 +51,11 @@ _DYNAMIC = frozenset(
 """Names by which code may read any attribute."""
 _OUTSIDE = {"os", "time", "datetime", "random", "logging", "subprocess", "secrets", "uuid"}
 """Modules whose functions read or change what no walk can see."""
-_STATEFUL = (io.IOBase, logging.Logger, random.Random, np.random.Generator, np.random.RandomState)
+_STATEFUL = (
+    *(io.IOBase, logging.Logger, random.Random, np.random.Generator, np.random.RandomState),
+    *(ContextVar, array, bytearray, memoryview, ctypes.Array, ctypes.Structure),
+    *(ctypes._SimpleCData, operator.attrgetter, operator.methodcaller, ProxyType),
+)
 _UNREAD = frozenset(
     [
         *("__init__", "__new__", "__init_subclass__", "__class_getitem__", "__repr__", "__doc__"),
@@ -58,6 +67,11 @@ _UNREAD = frozenset(
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, slice)
 _LARGEST = 2**12
 """The most numbers of an array that are compared."""
+_UNSEEN = {
+    *("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled"),
+    *("register_hook", "requires_grad", "requires_grad_", "retain_grad", "grad_fn"),
+}
+"""Names by which code changes or reads what autograd does, which a trace does not show."""
 _EFFECTS = ("open", "input", "exec", "eval", "__import__")
 """Built-in functions that a trace cannot show."""
 
@@ -209,6 +223,7 @@ class _Walk:
         self._cells: list[tuple[CellType, Callable[[], Any]]] = []
         self._functions: list[tuple[FunctionType, Any]] = []
         self._tensors: list[tuple[Tensor, Any]] = []
+        self._caches: list[tuple[Any, int]] = []
 
     def visit(self, path: str, value: Any) -> None:
         """Note a value, and the values that can be reached from it."""
@@ -253,7 +268,14 @@ class _Walk:
                 self.visit(f"{path}[{number}]", each)
         elif isinstance(value, Mapping):
             self._visit_table(f"{path}.", value, lambda name: True)
+        elif isinstance(value, _lru_cache_wrapper):
+            self._caches.append((value, value.cache_info().currsize))
+            self._visit_object(path, value)
+        elif isinstance(value, weakref.ref):
+            self.visit(f"{path}()", value())
         elif isinstance(value, type):
+            if issubclass(value, torch.autograd.Function):
+                self.reason = self.reason or f"it calls {path}, whose backward no trace shows"
             self.parts.append((path, _Same(value)))
             self._visit_class(path, value)
         elif isinstance(value, ModuleType):
@@ -272,6 +294,11 @@ class _Walk:
         called = [name for name in _EFFECTS if name in names - function.__globals__.keys()]
         if called:
             self.reason = self.reason or f"it calls {called[0]}{_line_of(called[0], [code])}"
+        if unseen := sorted(_UNSEEN & _names(code)):
+            self.reason = self.reason or f"it uses {unseen[0]}{_line_of(unseen[0], [code])}"
+        for module in _imported(code):
+            self.reason = self.reason or f"it imports {module}{_line_of(module, [code])}"
+        self._visit_table(f"{path}.", vars(function), self.names.__contains__)
         self.codes[code] = None
         self._functions.append((function, _state(function)))
         self.parts.append((path, code))
@@ -376,6 +403,7 @@ class _Walk:
             elif isinstance(values, (set, deque)):
                 add = values.update if isinstance(values, set) else values.extend
                 undo += [values.clear, partial(add, before)]
+        undo += [partial(_forget, cache, size) for cache, size in self._caches]
         undo += [partial(setattr, cell, "cell_contents", held()) for cell, held in self._cells]
         return undo
 
@@ -394,6 +422,12 @@ def _line_of(name: str, codes: Iterable[CodeType]) -> str:
             if step.argval == name and (not found or step.opname.startswith("STORE")):
                 found = f" ({code.co_filename}, line {line})"
     return found
+
+
+def _forget(cache: Any, size: int) -> None:
+    """Clear a function's results if there are new ones, which may be tensors of a trace."""
+    if cache.cache_info().currsize != size:
+        cache.cache_clear()
 
 
 def _restore(table: dict[Any, Any], before: Mapping[Any, Any], whole: bool) -> None:
@@ -461,6 +495,15 @@ def _names(code: CodeType) -> frozenset[str]:
             names.add(each)
     own = code.co_filename.startswith(_PACKAGE)
     return frozenset(names - _DYNAMIC if own else names)
+
+
+@cache
+def _imported(code: CodeType) -> tuple[str, ...]:
+    """Return the modules that some code imports, whose variables no walk can see."""
+    names = [s.argval for s in dis.get_instructions(code) if s.opname == "IMPORT_NAME"]
+    for each in code.co_consts:
+        names += _imported(each) if isinstance(each, CodeType) else ()
+    return tuple(name for name in names if _is_own(name) or name.partition(".")[0] in _OUTSIDE)
 
 
 @cache

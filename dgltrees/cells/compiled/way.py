@@ -24,6 +24,7 @@ from dgltrees.cells.compiled.check import (
     Outcome,
     Shared,
     Work,
+    attributes_of,
     degrees_of,
     modules_of,
 )
@@ -35,7 +36,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.states import outside_checkpoints
 from dgltrees.traversal.views import IndexedRows
-from dgltrees.traversal.ways import Traversal, goes_second, hooked, way_of
+from dgltrees.traversal.ways import Traversal, goes_second, hooked, watched, way_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import Ints
 
@@ -64,7 +65,7 @@ def compiled_traversal(
     floats = [t for t in rows.values() if t.is_floating_point()]
     if not floats or not len(batch.src) or not compiles(floats[0]) or autocasts("cpu"):
         return None
-    if _watched() or any(type(t) not in (Tensor, nn.Parameter) for t in rows.values()):
+    if watched() or any(type(t) not in (Tensor, nn.Parameter) for t in rows.values()):
         return None
     lasting = torch.is_grad_enabled() or decided()
     if batch.num_nodes < (SMALLEST if lasting else ALONE):
@@ -73,7 +74,10 @@ def compiled_traversal(
     try:
         modules = modules_of(three)
         versions = _versions_of(modules, three)
-        key = _reads_of(modules, three).key, _signature(rows), _signature(edata), traversal.group_by
+        key = (
+            *(_reads_of(modules, three).key, attributes_of(three)),
+            *(_signature(rows), _signature(edata), traversal.group_by),
+        )
     except (CompileError, TypeError):
         return None
     if hooked(modules):
@@ -169,12 +173,6 @@ def _arities(traversal: Traversal, batch: TreeBatch) -> list[int | None]:
     inner = degrees[degrees > 0]
     same = len(inner) > 0 and inner.min() == inner.max() <= WIDEST
     return [None, int(inner[0])] if same else [None]
-
-
-def _watched() -> bool:
-    """Return whether a transform of torch.func or a mode intercepts calls, which it would miss."""
-    private = ("_are_functorch_transforms_active", "_len_torch_dispatch_stack")
-    return any(bool(getattr(torch._C, name, bool)()) for name in private)
 
 
 def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import random
 import re
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -37,6 +39,7 @@ sys.modules["helpers_of_a_user"] = HELPERS
 SCALE, NOT_A_NUMBER, SCALES, BY_NAME = 1.0, 0.0, [1.0, 2.0], {"a": 1.0}
 ARRAY, WEIGHT = np.array([1.0, 2.0]), torch.tensor(2.0, dtype=torch.float64)
 COUNTER = {"calls": 0}
+MODE = ContextVar("MODE", default=1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +60,13 @@ def factor() -> float:
 
 def other_factor() -> float:
     return 3.0
+
+
+def with_attribute(h: Tensor) -> Tensor:
+    return h * with_attribute.scale  # type: ignore[attr-defined]
+
+
+with_attribute.scale = 1.0  # type: ignore[attr-defined]
 
 
 def with_default(h: Tensor, scale: float = 1.0, *, shift: float = 0.0) -> Tensor:
@@ -113,6 +123,7 @@ class Reading(Cell, Mixin):
         self.tied = nn.Linear(4, 4)
         self.tied.weight = self.layers[1].weight
         self.part = partial(with_default, scale=1.0)
+        self.weak = weakref.ref(self.scaled)
         self.register_buffer("buffer", torch.tensor(1.0))
         self.unread: Any = 0
         self.drop = nn.Dropout(0.5)
@@ -171,6 +182,14 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
     "dict": (lambda c, h: h * c.names["a"], lambda c: c.names.update(a=3.0)),
     "deque": (lambda c, h: h * c.queue[0], lambda c: c.queue.rotate()),
     "namespace": (lambda c, h: h * c.options.scale, lambda c: setattr(c.options, "scale", 2.0)),
+    "weak reference": (
+        lambda c, h: h * c.weak().scale,
+        lambda c: setattr(c.scaled, "scale", 2.0),
+    ),
+    "attribute of a function": (
+        lambda c, h: with_attribute(h),
+        lambda c: setattr(with_attribute, "scale", 2.0),
+    ),
     "getattr": (lambda c, h: h * getattr(c, "num" + "ber"), lambda c: setattr(c, "number", 2.0)),
     "vars": (lambda c, h: h * vars(c)["number"], lambda c: setattr(c, "number", 2.0)),
     "class attribute": (lambda c, h: h * c.scale, _set_class),
@@ -226,6 +245,7 @@ def test_a_change_between_batches_changes_compiled_code(
     monkeypatch.setattr(with_default, "__defaults__", (1.0,))
     monkeypatch.setattr(with_default, "__kwdefaults__", {"shift": 0.0})
     monkeypatch.setattr(sys.modules[__name__], "factor", factor)
+    monkeypatch.setattr(with_attribute, "scale", 1.0)
     monkeypatch.setattr(Mixin, "scales", [1.0, 2.0])
     kind = type("Own", (Reading,), {"scale": 1.0})
     cell = kind(read).double()
@@ -259,6 +279,28 @@ def test_functions_of_one_code_are_different() -> None:
 
     for scale in (1.0, 2.0, 1.0):
         assert_close(result(scale), result(scale, compile=False))
+
+
+def test_modules_of_a_plain_object_may_be_replaced_in_another_order() -> None:
+    class Plain:
+        def __init__(self) -> None:
+            self.W, self.U, self.V = (nn.Linear(3, 3).double() for _ in range(3))
+
+        def message(self, edges: Any) -> dict[str, Tensor]:
+            return {"m": edges.src["h"]}
+
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+            h = nodes.mailbox["m"]
+            return {"b": self.U(h.sum(1)) + 2 * self.V(h.mean(1))}
+
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
+            return {"h": torch.tanh(self.W(nodes.data["x"]) + nodes.data.get("b", 0.0))}
+
+    cell: Any = Plain()
+    states(cell)
+    del cell.U
+    cell.U = nn.Linear(3, 3).double()
+    assert_close(states(cell), states(cell, compile=False))
 
 
 def test_what_no_function_reads_is_not_traced_again() -> None:
@@ -309,6 +351,29 @@ def _opened(cell: Any, h: Tensor) -> Tensor:
         return h * len(file.readline())
 
 
+def _imports(cell: Any, h: Tensor) -> Tensor:
+    from helpers_of_a_user import scale
+
+    return h * scale
+
+
+class _Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor) -> Tensor:
+        return h.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad.clamp(-0.1, 0.1)
+
+
+def _clips(cell: Any, h: Tensor) -> Tensor:
+    h = h * 2
+    if h.requires_grad:
+        h.register_hook(lambda grad: grad.clamp(-0.1, 0.1))
+    return h
+
+
 EFFECTS: dict[str, tuple[Callable[[Any, Tensor], Tensor], str]] = {
     "counter": (_counted, r"it changes self.number \(.*test_reads.py, line \d+\)"),
     "global counter": (_counted_globally, r"it changes COUNTER.calls"),
@@ -323,6 +388,10 @@ EFFECTS: dict[str, tuple[Callable[[Any, Tensor], Tensor], str]] = {
     "random": (lambda c, h: h * random.random(), "it uses the module random"),
     "file": (_opened, r"it calls open \(.*test_reads.py, line \d+\)"),
     "item": (lambda c, h: h * c.buffer.item(), r"Python reads the values of a tensor \(.*line"),
+    "context": (lambda c, h: h * MODE.get(), "it reads MODE, whose state"),
+    "import": (_imports, r"it imports helpers_of_a_user \(.*line"),
+    "backward": (lambda c, h: _Clipped.apply(h), "it calls _Clipped, whose backward"),
+    "hook": (_clips, r"it uses register_hook \(.*line"),
     "float": (lambda c, h: h * float(WEIGHT), r"Python reads the values of a tensor \(.*line"),
 }
 
