@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.walk import forest_of_nodes
+from dgltrees.trees.builders.walk import NodeLists, forest_of_nodes
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 
 def from_xml(
@@ -48,35 +48,38 @@ def from_xml(
         >>> forest.vocabs["label"].names, forest.vocabs["value"].names
         (['plan', 'scan'], ['users'])
     """
-    return forest_of_nodes(
-        (_Reader(attributes, file, tree).read(each) for tree, each in enumerate(documents)),
-        lambda node: node.children,
-        {"label": lambda node: node.label, "value": lambda node: _text(node.texts)},
+    check_vocabs(vocabs or {}, ("label", "value"))
+    reader = _Reader(attributes, file)
+    for document in documents:
+        reader.read(document)
+    return reader.lists.named(
+        {
+            "label": reader.labels,
+            "value": [" ".join("".join(pieces).split()) or None for pieces in reader.texts],
+        },
         vocabs,
-        file=file,
     )
 
 
-class _Node(NamedTuple):
-    """An element, or an attribute or a piece of text as a node, with the pieces of its text."""
-
-    label: str
-    texts: list[str]
-    children: list[_Node]
-
-
 class _Reader:
-    """Handlers of the parser expat, which make the nodes of a document.
+    """Handlers of the parser expat, which append the nodes of all documents to ``lists``.
 
     Attributes:
-        open: the document and its elements without their end tag so far, outermost first.
+        lists: the nodes of all documents.
+        labels, texts: the tag of each node, and the pieces of its text.
+        open: the elements without their end tag so far, outermost first.
+        children: the number of children of each open element so far, after that of the document.
     """
 
-    def __init__(self, attributes: bool, file: PathLike | None, tree: int) -> None:
-        self.attributes, self.file, self.tree = attributes, file, tree
-        self.open = [_Node("", [], [])]
+    def __init__(self, attributes: bool, file: PathLike | None) -> None:
+        self.attributes, self.file = attributes, file
+        self.lists = NodeLists(file=file)
+        self.labels: list[str] = []
+        self.texts: list[list[str]] = []
 
-    def read(self, document: str | bytes) -> _Node:
+    def read(self, document: str | bytes) -> None:
+        self.open: list[int] = []
+        self.children = [0]
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self.start
@@ -93,26 +96,39 @@ class _Reader:
             raise
         except (LookupError, ValueError) as error:
             self.fail(f"expected an encoding that Python's expat reads, got: {error}")
-        return self.open[0].children[0]
+        self.lists.offsets.append(len(self.labels))
 
     def fail(self, message: str) -> NoReturn:
-        line = self.parser.CurrentLineNumber
-        raise TreeError(message, file=self.file, line=line, tree=self.tree) from None
+        raise TreeError(
+            message,
+            file=self.file,
+            line=self.parser.CurrentLineNumber,
+            tree=len(self.lists.offsets) - 1,
+        ) from None
+
+    def add(self, label: str, texts: list[str]) -> None:
+        lists, is_root = self.lists, not self.open
+        lists.parent.append(-1 if is_root else self.open[-1] - lists.offsets[-1])
+        lists.pos.append(self.children[-1])
+        lists.depth.append(len(self.open))
+        self.children[-1] += 1
+        self.labels.append(label)
+        self.texts.append(texts)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        node = _Node(tag, [], [])
+        self.add(tag, [])
+        self.open.append(len(self.labels) - 1)
+        self.children.append(0)
         if self.attributes:
-            node.children.extend(
-                _Node(f"@{name}", [value], []) for name, value in attributes.items()
-            )
-        self.open[-1].children.append(node)
-        self.open.append(node)
+            for name, value in attributes.items():
+                self.add(f"@{name}", [value])
 
     def end(self, _: str) -> None:
         self.open.pop()
+        self.children.pop()
 
     def text(self, text: str) -> None:
-        self.open[-1].texts.append(text)
+        self.texts[self.open[-1]].append(text)
 
     def entity(self, name: str, *_: Any) -> NoReturn:
         self.fail(
@@ -132,6 +148,13 @@ class _Reader:
             f"expected only the predefined entities of XML, got &{name};; replace the entities by "
             "their text"
         )
+
+
+class _Piece(NamedTuple):
+    """A node that is not an element: an attribute, or text."""
+
+    label: str
+    value: str
 
 
 def from_elements(
@@ -166,36 +189,38 @@ def from_elements(
     """
 
     def children_of(node: Any) -> list[Any]:
-        if isinstance(node, _Node):
+        if isinstance(node, _Piece):
             return []
         children: list[Any] = []
         if attributes:
-            children += [_Node(f"@{name}", [value], []) for name, value in node.attrib.items()]
+            children += [_Piece(f"@{name}", _text(value)) for name, value in node.attrib.items()]
         for part in _content(node):
             if not isinstance(part, str):
                 children.append(part)
             elif text_nodes and part.strip():
-                children.append(_Node("#text", [part], []))
+                children.append(_Piece("#text", _text(part)))
         return children
 
     def value_of(node: Any) -> str | None:
-        if isinstance(node, _Node):
-            return _text(node.texts)
-        return None if text_nodes else _text(p for p in _content(node) if isinstance(p, str))
+        if isinstance(node, _Piece):
+            return node.value or None
+        if text_nodes:
+            return None
+        return _text("".join(part for part in _content(node) if isinstance(part, str))) or None
 
     return forest_of_nodes(
         (root.getroot() if hasattr(root, "getroot") else root for root in roots),
         children_of,
         {
-            "label": lambda node: node.label if isinstance(node, _Node) else str(node.tag),
+            "label": lambda node: node.label if isinstance(node, _Piece) else str(node.tag),
             "value": value_of,
         },
         vocabs,
     )
 
 
-def _text(pieces: Iterable[str]) -> str | None:
-    return " ".join("".join(pieces).split()) or None
+def _text(value: str) -> str:
+    return " ".join(value.split())
 
 
 def _content(element: Any) -> Iterator[Any]:
