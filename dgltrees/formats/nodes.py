@@ -209,7 +209,7 @@ class _Nodes:
             ids, parent_ids = nodes, parents
             if nodes.dtype.kind != parents.dtype.kind:  # numbers and texts
                 ids, parent_ids = (np.array([*map(str, each)], object) for each in (ids, parents))
-        up, first = parents_of_ids(tree.tolist(), ids.tolist(), parent_ids.tolist())
+        up, first = parents_of_ids(tree, ids.tolist(), parent_ids.tolist())
         self._refuse(
             first != np.arange(len(first)),
             batch,

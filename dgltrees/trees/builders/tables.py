@@ -14,18 +14,18 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import RowError, typed_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import cycle_of, depths, parents_of_depths
-from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of
+from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of, run_offsets
 from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
 def parents_of_ids(
-    trees: Sequence[Hashable], ids: Sequence[Hashable], parent_ids: Sequence[Hashable]
+    tree: Ints, ids: Sequence[Hashable], parent_ids: Sequence[Hashable]
 ) -> tuple[Ints, Ints]:
     """Find the row of each row's parent, and the first row of each id.
 
     Arguments:
-        trees: ``(N,)`` the name or number of each row's tree; ids are unique within it.
+        tree: ``(N,)`` the number of each row's tree; ids are unique within it.
         ids: ``(N,)`` the id of each row.
         parent_ids: ``(N,)`` the id of its parent.
 
@@ -33,10 +33,19 @@ def parents_of_ids(
         two arrays ``(N,)``: the parents, -1 where no row of the tree has the id; and the first row
         of the tree with the id of each row, which is the row itself unless the id occurs twice.
     """
-    rows: dict[tuple[Hashable, Hashable], int] = {}
-    first = np.fromiter(map(rows.setdefault, zip(trees, ids), itertools.count()), np.int64)
-    parents = map(rows.get, zip(trees, parent_ids), itertools.repeat(-1))
-    return np.fromiter(parents, np.int64), first
+    codes = dict(zip(dict.fromkeys(ids), itertools.count()))
+    code = np.fromiter(map(codes.__getitem__, ids), np.int64, len(ids))
+    parent_code = np.fromiter(map(codes.get, parent_ids, itertools.repeat(-1)), np.int64, len(ids))
+    keys = tree * len(codes) + code
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    runs = run_offsets(keys)
+    first = np.empty_like(order)
+    first[order] = order[runs[:-1]].repeat(np.diff(runs))
+    wanted = tree * len(codes) + parent_code
+    place = np.minimum(keys.searchsorted(wanted), len(keys) - 1)
+    known = (parent_code >= 0) & (keys[place] == wanted)
+    return np.where(known, order[place], -1), first
 
 
 def roots_of_rows(parent: Ints, error: RowError) -> Ints:
@@ -188,8 +197,6 @@ def from_table(
             )
     if not table[first]:
         raise TreeError("expected at least one row, got an empty table")
-    for role, name in used.items():
-        _check_keys(table[name], name, optional=role == "parent")
     if depth is None:
         parents = _parents(table, id, parent, tree)
     else:
@@ -217,19 +224,26 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
-def _check_keys(values: Sequence[Any], name: str, *, optional: bool) -> None:
-    """Raise TreeError if an id, a tree or a depth is not hashable, or missing but not optional."""
-    for row, value in enumerate(values):
-        if type(value).__hash__ is None:
+def _check_present(table: Mapping[str, Sequence[Any]], name: str) -> None:
+    if None in table[name]:
+        raise _error(f"missing value of {name!r}", table[name].index(None))
+
+
+def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
+    unhashable = {each for each in set(map(type, table[name])) if each.__hash__ is None}
+    for row, value in enumerate(table[name] if unhashable else ()):
+        if type(value) in unhashable:
             raise _error(f"expected a hashable value as {name!r}, got {value!r}", row)
-        if value is None and not optional:
-            raise _error(f"missing value of {name!r}", row)
 
 
 def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: str | None) -> Ints:
     """Return the row of each row's parent, ``(N,)``; -1 at roots."""
     ids, parent_ids = table[node], table[parent]
     trees = [0] * len(ids) if tree is None else table[tree]
+    for name in [node] if tree is None else [tree, node]:
+        _check_hashable(table, name)
+        _check_present(table, name)
+    _check_hashable(table, parent)
     for row, name in enumerate(parent_ids):
         if isinstance(name, (float, np.floating)) and abs(name) >= 2**53:
             raise _error(
@@ -237,7 +251,8 @@ def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: s
                 "rounded; read the ids as text, or as Int64 of pandas",
                 row,
             )
-    parents, first = parents_of_ids(trees, ids, parent_ids)
+    number = dict(zip(dict.fromkeys(trees), itertools.count()))
+    parents, first = parents_of_ids(np.array([number[name] for name in trees]), ids, parent_ids)
     for row in np.flatnonzero(first != np.arange(len(first)))[:1].tolist():
         raise _error(
             f"expected every {node!r} once, got {ids[row]!r} of row {first[row]} again", row
@@ -255,6 +270,9 @@ def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: s
 
 def _parents_by_depth(table: Mapping[str, Sequence[Any]], depth: str, tree: str | None) -> Ints:
     """Return the row of each row's parent, ``(N,)``; -1 at roots."""
+    for name in [depth] if tree is None else [tree, depth]:
+        _check_hashable(table, name)
+        _check_present(table, name)
     for row, value in enumerate(table[depth]):
         if not isinstance(value, (int, float, np.number)) or value != int(value):
             raise _error(f"expected an integer as {depth!r}, got {value!r}", row)
