@@ -57,21 +57,11 @@ class Grammar:
     def items(
         self, data: bytes, path: PathLike, first_line: int, *, labeled: bool = True
     ) -> tuple[Brackets, Bools]:
-        """Return the ``M`` items of some lines, and a mask ``(M,)`` of the labels of lines."""
-        items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
-        field = self.fields_of(items, labeled=labeled)
-        return items, field == (-2 if self.label is None else self.label)
+        """Return the ``M`` items of some lines, and a mask ``(M,)`` of the labels of lines.
 
-    def fields_of(self, items: Brackets, *, labeled: bool = True) -> Ints:
-        """Return the field of each item in its line, from 0, ``(M,)``; -1 inside a bracket.
-
-        Arguments:
-            items: the ``M`` items of a string.
-            labeled: whether every line must have its label.
-
-        Raises:
-            TreeError: a line has more or fewer fields; the error names file and line.
+        With ``labeled``, every line must have its label; for errors see :meth:`lines`.
         """
+        items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
         outside = np.flatnonzero(items.depth == 0)
         line = np.searchsorted(items.ends, items.start[outside])
         count = np.bincount(line, minlength=len(items.ends))
@@ -88,10 +78,10 @@ class Grammar:
                 file=items.file,
                 line=items.first_line + row,
             )
-        field = np.full(len(items.depth), -1)
-        place = within(count[count > 0])
-        field[outside] = place + (unlabeled[line] & (place >= (self.label or 0)))
-        return field
+        is_label = np.zeros(len(items.depth), np.bool_)
+        if self.label is not None:
+            is_label[outside] = (within(count[count > 0]) == self.label) & ~unlabeled[line]
+        return items, is_label
 
 
 def find_operators(items: Brackets, what: str) -> Bools:
@@ -132,12 +122,10 @@ def labels_of_lines(items: Brackets, is_label: Bools, numbers: NDArray[np.intege
         is_label: ``(M,)`` mask of labels, outside all brackets, at most one per line.
         numbers: ``(M,)`` the number of each label.
     """
-    outside = np.flatnonzero(items.depth == 0)
-    line = np.searchsorted(items.ends, items.start[outside])
-    example = np.cumsum(np.diff(line, prepend=-1) > 0) - 1
-    labels = np.full(int(example[-1]) + 1 if len(example) else 0, -1, np.int64)
-    chosen = is_label[outside]
-    labels[example[chosen]] = numbers[outside[chosen]]
+    lines = np.unique(np.searchsorted(items.ends, items.start[items.depth == 0]))
+    labels = np.full(len(lines), -1, np.int64)
+    line = np.searchsorted(items.ends, items.start[is_label])
+    labels[np.searchsorted(lines, line)] = numbers[is_label]
     return labels
 
 

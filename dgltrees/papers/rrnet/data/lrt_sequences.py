@@ -18,6 +18,7 @@ from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Bools
 from dgltrees.trees.vocabulary import Vocabulary
 
 LRT_TOKENS = (*LRT_WORDS, "(", ")")
@@ -38,20 +39,19 @@ def stream_lrt_sequences(
     """
     for data, line in line_chunks(path, trees):
         items, is_relation = LRT_GRAMMAR.items(data, path, line, labeled=labeled)
-        yield replace(parse_lrt(items, is_relation), forest=_sequences(data, items))
+        yield replace(parse_lrt(items, is_relation), forest=_sequences(data, items, is_relation))
 
 
-def _sequences(data: bytes, items: Brackets) -> Forest:
+def _sequences(data: bytes, items: Brackets, is_relation: Bools) -> Forest:
     """Return the tokens of all sentences of ``data``, whose ``items`` have been checked."""
-    field = LRT_GRAMMAR.fields_of(items, labeled=False)
-    relation = field == 0
     ids = [LRT_WORDS.get(name, -1) for name in items.names]  # -1 for relations
     word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1
     closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
-    start = np.concatenate([items.start[~relation], closing])
+    start = np.concatenate([items.start[~is_relation], closing])
     order = np.argsort(start, kind="stable")
-    tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
-    first = np.searchsorted(start[order], items.start[field > 0])
+    tokens = np.append(word[~is_relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
+    begins = (items.depth == 0) & ~is_relation
+    first = np.searchsorted(start[order], items.start[begins])
     return chains(
         np.diff(np.append(first, len(tokens))),
         {"word": tokens, "op": _OPERATION[tokens]},
