@@ -17,7 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.folders import stream_folder
 from dgltrees.formats.format import Format, RecordLayout
-from dgltrees.formats.lines import open_bytes
+from dgltrees.formats.lines import at_least_one, open_bytes
 from dgltrees.trees.builders.code import from_python, parse_python
 from dgltrees.trees.builders.markup import from_xml
 from dgltrees.trees.builders.nested import from_json
@@ -114,7 +114,6 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
     Raises:
         TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """
-    empty = True
     folder = Path(path).is_dir()
     if folder:
         parts = stream_folder(
@@ -122,12 +121,9 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
         )
     else:
         parts = _stream(path, trees)
-    for part in parts:
-        empty = False
-        yield part
-    if empty:
-        line = None if folder else 1
-        raise TreeError("expected Python source with a function, got none", file=path, line=line)
+    line = None if folder else 1
+    none = TreeError("expected Python source with a function, got none", file=path, line=line)
+    return at_least_one(parts, none)
 
 
 def _stream(path: PathLike, trees: int) -> Iterator[LabeledTrees]:

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, BinaryIO, TypeVar, cast
 
 from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file
@@ -91,12 +91,29 @@ def empty_file(path: PathLike, what: str = "tree", line: int | None = 1) -> Tree
     return TreeError(f"expected at least one {what}, got an empty file", file=path, line=line)
 
 
+def at_least_one(items: Iterable[T], error: TreeError) -> Iterator[T]:
+    """Iterate over items; raise the error if there is none."""
+    empty = True
+    for item in items:
+        empty = False
+        yield item
+    if empty:
+        raise error
+
+
 def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
     """Iterate over lines with numbers from 1, without line ends; TreeError if one is not UTF-8."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             check_utf8(line, path, number)
             yield number, line.decode("utf-8").rstrip("\r\n")
+
+
+def between_blank(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Group successive lines between blank lines, each line with its number."""
+    for filled, block in groupby(lines, lambda numbered: bool(numbered[1].strip())):
+        if filled:
+            yield list(block)
 
 
 def not_utf8(path: PathLike, error: UnicodeDecodeError) -> TreeError:

@@ -13,7 +13,15 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import LineError, chunks, empty_file, files_of, numbered_lines
+from dgltrees.formats.lines import (
+    LineError,
+    at_least_one,
+    between_blank,
+    chunks,
+    empty_file,
+    files_of,
+    numbered_lines,
+)
 from dgltrees.trees.builders.sentences import from_heads
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
@@ -56,18 +64,7 @@ def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
     Raises:
         TreeError: a line is not UTF-8, or all lines are blank; the error names file and line.
     """
-    block: list[tuple[int, str]] = []
-    empty = True
-    for number, line in numbered_lines(path):
-        if line.strip():
-            block.append((number, line))
-        elif block:
-            yield block
-            block, empty = [], False
-    if block:
-        yield block
-    elif empty:
-        raise empty_file(path)
+    return at_least_one(between_blank(numbered_lines(path)), empty_file(path))
 
 
 def head_of(text: str, line: int, error: LineError) -> int:

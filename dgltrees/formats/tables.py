@@ -17,7 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_arrow
 from dgltrees.formats.format import TABLES, Format, RecordLayout
-from dgltrees.formats.lines import chunks, empty_file, error_in, not_utf8, open_bytes
+from dgltrees.formats.lines import at_least_one, chunks, empty_file, error_in, not_utf8, open_bytes
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import ID, ColumnTypes, FileColumn, shown
 from dgltrees.trees.labeled import LabeledTrees
@@ -108,13 +108,7 @@ class Table:
         if twice is not None:
             raise self.error(f"expected every column once, got {twice!r} twice", self.header_line)
         batches = self._text_batches(rows) if self.is_text else self._arrow_batches(rows)
-        empty = True
-        for batch in batches:
-            empty = False
-            yield batch
-        if empty:
-            line = self.header_line if self.is_text else None
-            raise empty_file(self.path, line=line)
+        yield from at_least_one(batches, empty_file(self.path, line=self.header_line))
 
     def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, FileColumn]:
         """Convert columns of a batch to their types; columns without values so far are left out.

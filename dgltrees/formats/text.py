@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import empty_file, open_bytes
+from dgltrees.formats.lines import at_least_one, between_blank, empty_file, open_bytes
 from dgltrees.formats.sentences import Sentence
 
 _SPACES = dict.fromkeys([*range(32), 127], " ")
@@ -37,13 +37,9 @@ def sentences_of_lines(
             line.
         ConfigError: the encoding does not exist.
     """
-    empty = True
-    for number, line in _lines(path, encoding):
-        if words := split(line):
-            empty = False
-            yield _sentence(words, number)
-    if empty:
-        raise empty_file(path, "sentence")
+    lines = ((split(line), number) for number, line in _lines(path, encoding))
+    sentences = (_sentence(words, number) for words, number in lines if words)
+    return at_least_one(sentences, empty_file(path, "sentence"))
 
 
 def sentences_of_text(
@@ -67,33 +63,18 @@ def sentences_of_text(
         TreeError: see :func:`sentences_of_lines`.
         ConfigError: the encoding does not exist, or spaCy is not installed.
     """
-    empty, header = True, 0 if after is None else _line_with(after, path, encoding)
+    header = 0 if after is None else _line_with(after, path, encoding)
     lines = ((number, line) for number, line in _lines(path, encoding) if number > header)
-    for number, paragraph in _paragraphs(lines):
-        for words in split_sentences(paragraph):
-            empty = False
-            yield _sentence(words, number)
-    if empty:
-        raise empty_file(path, "sentence")
+    sentences = (
+        _sentence(words, paragraph[0][0])
+        for paragraph in between_blank(lines)
+        for words in split_sentences(" ".join(line.strip() for _, line in paragraph))
+    )
+    yield from at_least_one(sentences, empty_file(path, "sentence"))
 
 
 def _sentence(words: list[str], line: int) -> Sentence:
     return Sentence(words, [], {}, [line] * len(words), line, {})
-
-
-def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Join each paragraph to one line, with the number of its first line."""
-    paragraph: list[str] = []
-    first = 0
-    for number, line in lines:
-        if line.strip():
-            first = first if paragraph else number
-            paragraph.append(line.strip())
-        elif paragraph:
-            yield first, " ".join(paragraph)
-            paragraph = []
-    if paragraph:
-        yield first, " ".join(paragraph)
 
 
 def _line_with(string: str, path: PathLike, encoding: str) -> int:

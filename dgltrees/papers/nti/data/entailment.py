@@ -18,7 +18,14 @@ from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format
-from dgltrees.formats.lines import LineError, chunks, empty_file, error_in, numbered_lines
+from dgltrees.formats.lines import (
+    LineError,
+    at_least_one,
+    chunks,
+    empty_file,
+    error_in,
+    numbered_lines,
+)
 from dgltrees.formats.text import tokenize
 from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.trees.labeled import LabeledTrees
@@ -70,12 +77,9 @@ def stream_entailment(
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
     pairs = _pairs(path, labeled)
     pairs = _labeled(pairs, path) if labeled else pairs
-    empty = True
-    for chunk in chunks((pair.cut(rules, path) for pair in pairs), trees):
-        empty = False
+    pairs = at_least_one((pair.cut(rules, path) for pair in pairs), empty_file(path, "pair"))
+    for chunk in chunks(pairs, trees):
         yield pair_examples(chunk, words, classes, path, labeled=labeled, brackets=True)
-    if empty:
-        raise empty_file(path, "pair")
 
 
 def _pairs(path: PathLike, labeled: bool) -> Iterator[Pair]:

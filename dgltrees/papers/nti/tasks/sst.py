@@ -22,7 +22,7 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, tokenize
 from dgltrees.formats.conllu import conllu_sentences
-from dgltrees.formats.lines import chunks, empty_file, numbered_lines
+from dgltrees.formats.lines import at_least_one, chunks, empty_file, numbered_lines
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
@@ -211,17 +211,13 @@ def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
     def stream(
         path: PathLike, trees: int, *, rules: WordRules, labeled: bool, binary: bool
     ) -> Iterator[LabeledTrees]:
-        empty = True
         words = ((rules(sentence, path, line)) for line, sentence in sentences(path))
-        for chunk in chunks(words, trees):
-            empty = False
+        for chunk in chunks(at_least_one(words, empty_file(path, "sentence")), trees):
             vocab = Vocabulary()
             ids = vocab.encode(list(chain.from_iterable(chunk)))
             forest = chains([len(each) for each in chunk], {"word": ids}, {"word": vocab})
             target = {"target": np.full(len(chunk), -1)}
             yield LabeledTrees(forest, target, targets=_CLASSES[binary])
-        if empty:
-            raise empty_file(path, "sentence")
 
     return sentence_reader(stream, "binary")
 

@@ -19,7 +19,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, format_by_suffix, sentences_of_lines
 from dgltrees.formats.conllu import conllu_sentences
-from dgltrees.formats.lines import chunks
+from dgltrees.formats.lines import at_least_one, chunks
 from dgltrees.formats.sentences import Sentence, leave_out_long, sentence_forest, too_long
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
 from dgltrees.settings import Count
@@ -160,14 +160,12 @@ def _short(forests: Iterator[Forest], max_nodes: int | None, path: PathLike) -> 
         for tree, size in enumerate(forest.sizes.tolist())
     )
     short = leave_out_long(rows, itemgetter(3), max_nodes, file=path, unit="nodes")
-    empty = True
+    short = at_least_one(short, too_long(max_nodes, file=path, unit="nodes"))
     for _, group in groupby(short, itemgetter(0)):
-        chosen, empty = list(group), False
+        chosen = list(group)
         forest = chosen[0][1]
         whole = len(chosen) == len(forest)
         yield forest if whole else forest.select([tree for _, _, tree, _ in chosen])
-    if empty:
-        raise too_long(max_nodes, file=path, unit="nodes")
 
 
 PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
