@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.format import RecordLayout, complete_layout
+from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import gather
-from dgltrees.formats.records import is_records, listed, single, trees_of_records
+from dgltrees.formats.records import is_records, layout_of, listed, single, trees_of_records
 from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.columns import name_of
@@ -34,15 +34,9 @@ as an array or table with one column."""
 
 
 def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
-    """Complete the layout of nested dictionaries by the first of them; return others unchanged.
-
-    If these have no children, all are looked at.
-    """
+    """Complete the layout of nested dictionaries; return that of other trees unchanged."""
     trees = listed(X)
-    if not is_records(trees):
-        return layout
-    found = complete_layout(layout, map(single, trees[:100]))
-    return found if found.children_key else complete_layout(layout, map(single, trees))
+    return layout_of(layout, [*map(single, trees)]) if is_records(trees) else layout
 
 
 def as_examples(X: Trees, layout: RecordLayout, share: bool | None) -> LabeledTrees:

@@ -63,6 +63,12 @@ def is_records(trees: Any) -> bool:
     return some and isinstance(single(trees[0]), dict)
 
 
+def layout_of(layout: RecordLayout, records: Sequence[Any]) -> RecordLayout:
+    """Complete a layout by the first records, or by all if these have no children."""
+    found = complete_layout(layout, records[:100])
+    return found if found.children_key else complete_layout(layout, records)
+
+
 def trees_of_records(
     records: Sequence[Any], layout: RecordLayout, share: bool | None = None
 ) -> tuple[LabeledTrees, RecordLayout]:
@@ -166,7 +172,7 @@ class Records:
         if outer is not None and is_root and outer not in first:
             layout = replace(layout, tree_path=None)
         elif self._in_memory or layout.children_key is None:  # a file has been looked at
-            layout = complete_layout(layout, records[:100])
+            layout = layout_of(layout, records)
         self.layout = replace(layout, children_key=layout.children_key or CHILDREN)
         self._is_complete = True
 

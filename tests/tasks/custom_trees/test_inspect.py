@@ -221,6 +221,8 @@ def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: Recor
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert FORMATS["jsonl"].complete_layout(path, RecordLayout()) == layout
     assert inspect_trees(path).layout == layout
+    in_memory = replace(layout, children_key=layout.children_key or "children")
+    assert inspect_trees(records).layout == in_memory
     trees = read(path)
     assert repr(trees) == repr(read(path, layout=layout))
     for key in ("tree_path", "children_key"):
