@@ -245,7 +245,7 @@ def _first_columns(
 
 
 def _content(column: NDArray[Any], are_ids: bool) -> str:
-    """Describe what a column holds, in words."""
+    """Describe as text what a column holds."""
     if are_ids:
         return "names"
     if column.dtype.kind in "OUS":
