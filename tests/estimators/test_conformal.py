@@ -16,8 +16,7 @@ from dgltrees import TreeClassifier, TreeRegressor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators import conformal
 from dgltrees.estimators.conformal import class_sets, intervals
-from tests.estimators.plans import PLANS, SPEED, TINY
-from tests.estimators.plans import SECONDS as POSITIVE
+from tests.estimators.plans import PLANS, SECONDS, SPEED, TINY
 
 COVERAGES = ("0.5", "0.8", "0.9", "0.95")
 
@@ -96,12 +95,12 @@ def test_a_wrong_coverage_is_one_line(coverage: float, message: str) -> None:
             function(np.zeros(shape), errors, folds, coverage)
 
 
-SECONDS = np.array([0.0, *POSITIVE[1:]])
+TIMES = np.array([0.0, *SECONDS[1:]])
 
 
 @pytest.fixture(scope="module")
 def regressor() -> TreeRegressor:
-    targets = np.stack([SECONDS, SECONDS[::-1]], 1)
+    targets = np.stack([TIMES, TIMES[::-1]], 1)
     return TreeRegressor(log_target=True, ensemble=3, **TINY).fit(PLANS, targets)
 
 
@@ -113,11 +112,11 @@ def classifier() -> TreeClassifier:
 def test_an_interval_of_logarithms_is_in_the_unit_of_each_target(
     regressor: TreeRegressor, tmp_path: Path
 ) -> None:
-    zero = SECONDS[1:].min() / 2
+    zero = TIMES[1:].min() / 2
     members = np.stack([member.predict(PLANS[:9]) for member in regressor.members_])
     found = regressor.predict_interval(PLANS[:9], 0.8)
     assert found.shape == (9, 2, 2)
-    for k, y in enumerate((SECONDS, SECONDS[::-1])):
+    for k, y in enumerate((TIMES, TIMES[::-1])):
         factors = np.log(np.where(y == 0, zero, y) / regressor.out_of_fold_[:, k])
         values = intervals(np.log(members[:, :, k]).T, abs(factors), regressor.folds_, 0.8)
         expected = np.exp(values)
@@ -164,7 +163,7 @@ def test_intervals_need_an_ensemble_that_is_fitted(
         TreeRegressor(ensemble=3).predict_interval(PLANS)
     with pytest.raises(ConfigError, match="missing ensemble for predict_set; write ensemble=5 and"):
         TreeClassifier(**TINY).fit(PLANS, SPEED).predict_set(PLANS)
-    flags = np.stack([SPEED == "slow", SECONDS > 1], 1)
+    flags = np.stack([SPEED == "slow", TIMES > 1], 1)
     with pytest.raises(ConfigError, match="expected one class per tree for predict_set, got sever"):
         TreeClassifier(ensemble=3, **TINY).fit(PLANS, flags).predict_set(PLANS)
     for predict in (regressor.predict_interval, classifier.predict_set):
