@@ -35,7 +35,9 @@ def constituents(tree: Any) -> list[Any]:
 def test_phrases_are_the_words_below_each_node(
     tmp_path_factory: pytest.TempPathFactory, trees: list[Any]
 ) -> None:
-    forest = read(write(tmp_path_factory.mktemp("d"), "\n".join(map(in_brackets, trees))), "sst").forest
+    forest = read(
+        write(tmp_path_factory.mktemp("d"), "\n".join(map(in_brackets, trees))), "sst"
+    ).forest
     found = phrases(forest, np.arange(forest.num_nodes))
     names = [found.vocabs["word"].decode(p) for p in np.split(found.columns["word"], found.offsets)]
     assert names[1:-1] == [words_below(node) for tree in trees for node in constituents(tree)]
