@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Union, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dgltrees import _shortcuts
 from dgltrees.errors import ConfigError, TreeError
@@ -34,7 +34,6 @@ from dgltrees.traversal.ways import (
     compiled_states,
     dense,
     goes_second,
-    hooked,
 )
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
@@ -279,7 +278,6 @@ def run_cell(
     check_fields("node", fields, batch.num_nodes)
     with tree_in_errors(batch):
         own = compile and backend == "levels" and edata is None and not activation_checkpointing
-        own = own and not (isinstance(cell, nn.Module) and hooked([cell]))
         second = own and goes_second(cell)
         states = compiled_states(cell, batch, fields) if own and not second else None
         if states is None:

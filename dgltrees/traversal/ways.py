@@ -76,7 +76,7 @@ def compiled_states(
         the states, each ``(N, ...)``; None if the class has no fast implementation that applies.
     """
     way = way_of(cell)
-    if way is None or watched():
+    if way is None or watched() or (isinstance(cell, nn.Module) and hooked([cell])):
         return None
     states: dict[str, Tensor] | None
     states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
