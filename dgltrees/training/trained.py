@@ -403,7 +403,7 @@ class TrainedModel:
     def predict_texts(
         self, texts: Iterable[str], *, file_format: str | None = None
     ) -> list[dict[str, Any]]:
-        """Return predictions for strings, such as sentences, expressions or trees in brackets.
+        """Return a prediction for each string, such as a sentence, expression or tree in brackets.
 
         ``model.predict_texts(["a fine film", "what a bore"])``
 
@@ -412,9 +412,20 @@ class TrainedModel:
             file_format: see :meth:`predict`.
 
         Raises:
-            ConfigError, TreeError: see :meth:`predict`.
+            ConfigError: see :meth:`predict`; or ``texts`` is one string.
+            TreeError: see :meth:`predict`; or a string is blank or has several lines, so that not
+                every string has one prediction.
         """
-        return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
+        if isinstance(texts, str):
+            raise ConfigError(f"expected a list of texts, got the string {texts[:40]!r}")
+        texts = list(texts)
+        lines = list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
+        if len(lines) != len(texts):
+            raise TreeError(
+                f"expected {len(texts)} texts of one line with words, got {len(lines)} "
+                "predictions; leave blank texts out, and line breaks within texts"
+            )
+        return lines
 
     @property
     def predicts_nodes(self) -> bool:

@@ -158,7 +158,8 @@ def _check_heads(
         word = int(first[tree] + np.flatnonzero(heads[first[tree] :] == 0)[1])
         raise error(
             f"expected one word with the head 0, got a second of {roots[tree]} roots; "
-            "allow several with single_root=False, for language models --data.single_root false",
+            "allow several with single_root=False, and train language models with "
+            "--data.single_root false",
             word,
         )
 

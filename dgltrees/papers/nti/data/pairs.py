@@ -38,7 +38,7 @@ class WordRules:
     max_words: int | None = None
     truncate: bool = False
 
-    def __call__(self, words: Sequence[str], file: PathLike, line: int) -> list[str]:
+    def __call__(self, words: Sequence[str], file: PathLike, line: int | None) -> list[str]:
         """Apply the rules to the words of one sentence.
 
         Arguments:
@@ -57,7 +57,7 @@ class WordRules:
             )
         return list(words[: self.length(len(words), file, line)])
 
-    def length(self, words: int, file: PathLike, line: int) -> int:
+    def length(self, words: int, file: PathLike, line: int | None) -> int:
         """Return the number of words of a sentence of ``words`` words after the rules.
 
         Raises:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ def stream_wikiqa(
     The first line of the official file names the fields ``QuestionID``, ``Question``,
     ``SentenceID``, ``Sentence`` and ``Label``; :func:`~dgltrees.formats.tokenize` splits its text
     into words. All other files have lines ``question TAB sentence TAB 0/1`` with spaces between
-    words, and successive equal questions are one question.
+    words; successive lines with the same question belong together.
 
     Node columns: ``word``; ``shared``, whether the word also occurs in the other sentence of the
     pair, regardless of case. Example columns: ``target``, 1 for an answer; ``question``, the number
@@ -64,14 +65,14 @@ def stream_wikiqa(
 
     Raises:
         TreeError: with file and line: the file is not UTF-8, a line has a wrong number of fields, a
-            sentence is empty or too long, a label is not 0 or 1, or a word is not in a frozen
-            vocabulary; or the file is empty.
+            sentence is empty or too long, a label is not 0 or 1, a question begins a second time,
+            or a word is not in a frozen vocabulary; or the file is empty.
         ConfigError: ``trees`` is below 1, or the official file needs spaCy, which is missing.
     """
     check_chunk_size(trees)
     words = vocabs_for(vocabs, "word")["word"]
     first = 0
-    for questions in _whole_questions(_rows(path, rules, labeled), trees):
+    for questions in _whole_questions(_rows(path, rules, labeled), trees, error_in(path)):
         yield _examples(questions, first, words, path, labeled)
         first += len(questions)
     if not first:
@@ -109,19 +110,29 @@ def _row(
     if not names:
         question, sentence, label = fields
         pair = Pair(line, label.strip(), question.split(), sentence.split())
-        return _Row(question, None, pair)
+        return _Row(" ".join(pair.left), None, pair)
     values = {_FIELDS[-1]: "", **dict(zip(names, fields))}
     question_id, question, sentence_id, sentence, label = (values[field] for field in _FIELDS)
     pair = Pair(line, label.strip(), tokenize(question), tokenize(sentence))
     return _Row(question_id, sentence_id, pair)
 
 
-def _whole_questions(rows: Iterator[_Row], least: int) -> Iterator[list[list[_Row]]]:
+def _whole_questions(
+    rows: Iterator[_Row], least: int, error: LineError
+) -> Iterator[list[list[_Row]]]:
     """Yield lists of questions with at least ``least`` rows together; the last may have fewer."""
     questions: list[list[_Row]] = []
+    seen: set[str] = set()
     size = 0
-    for _, group in groupby(rows, key=lambda row: row.question):
+    for name, group in groupby(rows, key=attrgetter("question")):
         questions.append(list(group))
+        if name in seen:
+            raise error(
+                f"expected all sentences of a question together, got {name!r} again; sort the "
+                "file by question",
+                questions[-1][0].pair.line,
+            )
+        seen.add(name)
         size += len(questions[-1])
         if size >= least:
             yield questions

@@ -69,7 +69,7 @@ class WordNodesModel(HeadSettings, TreeModel):
         return Classifier(encoder, EveryNode(), head)
 
 
-_Sentences = Iterator[tuple[int, Sequence[str]]]
+_Sentences = Iterator[tuple[int | None, Sequence[str]]]
 """The line number of each sentence, and its words."""
 
 _NEUTRAL = 2
@@ -211,13 +211,16 @@ def _reader(sentences: Callable[[PathLike], _Sentences]) -> Reader:
     def stream(
         path: PathLike, trees: int, *, rules: WordRules, labeled: bool, binary: bool
     ) -> Iterator[LabeledTrees]:
-        words = ((rules(sentence, path, line)) for line, sentence in sentences(path))
+        words = ((line, rules(sentence, path, line)) for line, sentence in sentences(path))
         for chunk in chunks(at_least_one(words, empty_file(path, "sentence")), trees):
+            lines, texts = zip(*chunk)
             vocab = Vocabulary()
-            ids = vocab.encode(list(chain.from_iterable(chunk)))
-            forest = chains([len(each) for each in chunk], {"word": ids}, {"word": vocab})
-            target = {"target": np.full(len(chunk), -1)}
-            yield LabeledTrees(forest, target, targets=_CLASSES[binary])
+            ids = vocab.encode(list(chain.from_iterable(texts)))
+            forest = chains([len(each) for each in texts], {"word": ids}, {"word": vocab})
+            columns = {"target": np.full(len(chunk), -1)}
+            if lines[0] is not None:
+                columns["line"] = np.array(lines)
+            yield LabeledTrees(forest, columns, targets=_CLASSES[binary])
 
     return sentence_reader(stream, "binary")
 
@@ -235,7 +238,7 @@ def _brackets(path: PathLike) -> _Sentences:
         names = np.array(data.forest.vocabs["word"].names, object)
         for tree in data.forest:
             ids = tree.columns["word"]
-            yield 0, names[ids[ids >= 0]].tolist()
+            yield None, names[ids[ids >= 0]].tolist()
 
 
 WHOLE = "whole"

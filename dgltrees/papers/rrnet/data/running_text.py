@@ -7,7 +7,7 @@ Mikolov, Karafiát, Burget, Černocký and Khudanpur, "Recurrent neural network 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -33,8 +33,8 @@ def stream_running_text(
 ) -> Iterator[LabeledTrees]:
     """Yield the lines of a file as chains of words, ``trees`` lines at a time.
 
-    Words are separated by spaces; the word ``<eos>`` follows the last one of a line. Lines without
-    words are skipped. Node column: ``word``. There are no example columns.
+    Words are separated by spaces; the word ``<eos>`` follows the last one of a line, unless the
+    line has it. Lines without words are skipped. Node column: ``word``. Example column: ``line``.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
@@ -49,10 +49,15 @@ def stream_running_text(
         TreeError: with file and line: a line is not UTF-8; or the file has no words.
     """
     words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
-    lines = ([*sentence.words, END] for sentence in sentences_of_lines(path))
-    for chunk in chunks(lines, trees):
-        ids = words.encode(list(chain.from_iterable(chunk)))
-        yield LabeledTrees(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))
+    for chunk in chunks(sentences_of_lines(path), trees):
+        lines = [_ended(sentence.words) for sentence in chunk]
+        ids = words.encode(list(chain.from_iterable(lines)))
+        forest = chains([len(line) for line in lines], {"word": ids}, {"word": words})
+        yield LabeledTrees(forest, {"line": np.array([each.line for each in chunk])})
+
+
+def _ended(words: Sequence[str]) -> list[str]:
+    return [*words, *[END] * (words[-1] != END)]
 
 
 def stream_running_trees(

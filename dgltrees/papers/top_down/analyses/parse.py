@@ -177,7 +177,7 @@ def _comments(batch: Sequence[Sentence], trees: KBest) -> list[dict[str, object]
     bounds = trees.offsets.tolist()
     for sentence, first, stop in zip(batch, bounds, bounds[1:]):
         name = sentence.comments.get("sent_id")
-        identity: dict[str, object] = {} if name is None else {"sent_id": name}
+        identity = {"line": sentence.line} if name is None else {"sent_id": name}
         for tree in range(first, stop):
             score = f"{trees.score[tree]:.6f}"
             comments.append({**identity, "analysis": tree - first + 1, "score": score})

@@ -192,7 +192,7 @@ def sample(
         dependency_forest(Forest.concat([part.forest for part in parts])),
         comments,
         [_title(comment) for comment in comments],
-        _has_heads(run),
+        LABEL in run.vocabularies,
     )
 
 
@@ -204,10 +204,3 @@ def _comments(part: SampledTrees) -> Iterator[dict[str, object]]:
 
 def _title(comment: dict[str, object]) -> str:
     return f"log P = {comment['joint_log_prob']:.2f}" + (", cut" if "cut" in comment else "")
-
-
-def _has_heads(run: TrainedModel) -> bool:
-    """Return whether the model was trained on dependency trees."""
-    files = run.settings.data.train or []
-    names = [files] if isinstance(files, str) else files
-    return LABEL in run.vocabularies or any(name.endswith(".conllu") for name in names)

@@ -25,7 +25,7 @@ from dgltrees.papers.top_down.models.biaffine import BiaffineParser
 from dgltrees.papers.top_down.models.language_model import LanguageModel
 from dgltrees.papers.top_down.models.ngram import NGram
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.reading import TreeLMSettings
+from dgltrees.papers.top_down.tasks.reading import LABEL, TreeLMSettings
 from dgltrees.papers.top_down.tasks.tree_lm import Objective
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.device import OneDevice
@@ -113,7 +113,7 @@ def log_probs(
         The log-probabilities, in nats.
 
     Raises:
-        ConfigError: the model is not a language model.
+        ConfigError: the model is not a language model, or learned from other trees than these.
         TreeError: the forest has no such column, or is not a dependency forest.
     """
     model = model or language_model(run)
@@ -124,6 +124,11 @@ def log_probs(
 def _known_words(run: TrainedModel, forest: Forest) -> Forest:
     """Return the trees with the words of a language model's vocabulary, and no other column."""
     lower = language_model_settings(run).lower
+    if LABEL not in run.vocabularies:
+        raise ConfigError(
+            "expected a language model of dependency trees, got one that learned from other trees "
+            f"({run.settings.data.train}); train one on CoNLL-U"
+        )
     coded = recode(forest, {"word": run.vocabularies["word"]}, lower=lower)
     return Forest(
         coded.parent,

@@ -81,8 +81,8 @@ def stream_trees(
         path: the file or folder.
         settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
             ``label`` for saved forests without heads.
-        vocabs: the vocabularies ``word`` and, to read labels, ``deprel``; by default new ones with
-            an unknown name.
+        vocabs: the vocabularies ``word`` and, for dependencies, ``deprel``; by default new ones
+            with an unknown name.
         trees: trees per forest; of a saved forest all.
 
     Yields:
@@ -90,33 +90,36 @@ def stream_trees(
 
     Raises:
         TreeError: the file does not have the format of its name, all its trees are too large, or
-            they are no dependency trees although the vocabularies have dependency labels.
+            its trees are dependency trees and those of the vocabularies are not, or the reverse.
     """
+    expected = None if vocabs is None else LABEL in vocabs
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
     columns = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
     names = ("lower", "max_words", "single_root")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    if os.path.isdir(path):
-        saved = Forest.load(path)
-        if _has_root_words(saved):
+    form = format_by_suffix(path)
+    saved = Forest.load(path) if os.path.isdir(path) else None
+    has_heads = form != "mrg" if saved is None else _has_root_words(saved)
+    if expected not in (None, has_heads):
+        kinds = ("other trees", "dependency trees (CoNLL-U, CoNLL-X or .dp)")
+        raise TreeError(
+            f"expected {kinds[bool(expected)]}, as in training, got {kinds[has_heads]}", file=path
+        )
+    if saved is not None:
+        if has_heads:
             forests = iter([_saved(saved, columns, settings.lower, path)])
             return _short(forests, settings.max_words, path)
         ordered, column = iter([saved]), settings.label
-    elif format_by_suffix(path) == "mrg":
+    elif form == "mrg":
         read = FORMATS["mrg"].chunks(path, trees)
         ordered, column = (constituents(d.forest, lower=settings.lower) for d in read), "label"
-    elif format_by_suffix(path) == "dp":
+    elif form == "dp":
         stream = FORMATS["dp"].chunks(path, trees, vocabs={"word": columns["word"]}, **options)
         return (_labeled(data.forest, columns) for data in stream)
     else:
         stream = FORMATS["conllu"].chunks(path, trees, vocabs=columns, **options)
         return (_labeled(data.forest, columns) for data in stream)
-    if len(columns.get(LABEL, ())) > 1:  # more than the unknown one
-        raise TreeError(
-            "expected dependency trees (CoNLL-U, CoNLL-X or .dp), as in training, got other trees",
-            file=path,
-        )
     branching = partial(right_branching, column=column, vocab=vocabs["word"], file=path)
     return _short(map(branching, ordered), settings.max_words, path)
 
@@ -241,7 +244,8 @@ def _unlabeled(
         named = {**forest.vocabs, "deprel": Vocabulary()}
         forest = replace(forest, columns=columns, vocabs=named)
         read = _examples(forest, vocabs, lower=settings.lower).forest
-        yield LabeledTrees(replace(read, columns={**read.columns, "head": none}))
+        read = replace(read, columns={**read.columns, "head": none})
+        yield LabeledTrees(read, {"line": np.array([each.line for each in chunk])})
 
 
 def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> LabeledTrees:

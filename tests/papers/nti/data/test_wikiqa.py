@@ -12,15 +12,15 @@ from dgltrees.trees import LabeledTrees
 from tests.trees.nested import assert_same, write
 
 HEAD = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
-TEXT = "who is it ?\tIt is Ada .\t1\nwho is it ?\tno\t0\nwhy ?\tno\t0\nwho is it ?\ta\t0\n"
+TEXT = "who is it ?\tIt is Ada .\t1\nwho  is it ? \tno\t0\nwhy ?\tno\t0\nhow ?\ta\t0\n"
 
 
 def test_a_file_of_plain_lines(tmp_path: Path) -> None:
     data = read(write(tmp_path, TEXT), "wikiqa")
-    assert data.columns["question"].tolist() == [0, 0, 1, 2]  # equal ones only where they follow
+    assert data.columns["question"].tolist() == [0, 0, 1, 2]  # spaces do not matter
     assert data.columns["sentence"].tolist() == [0, 1, 0, 0]
     assert data.columns["target"].tolist() == [1, 0, 0, 0]
-    assert data.forest.sizes.tolist() == [4, 4, 4, 1, 2, 1, 4, 1]
+    assert data.forest.sizes.tolist() == [4, 4, 4, 1, 2, 1, 2, 1]
     shared = data.forest.columns["shared"][:8].tolist()
     assert shared == [False, True, True, False, True, True, False, False]  # is it, It is
 
@@ -59,6 +59,7 @@ def test_a_question_is_in_one_chunk(tmp_path: Path, size: int) -> None:
         ("q\t \t0\n", 1, "at least one word in a sentence"),
         ("QuestionID\tQuestion\n", 1, "expected the fields QuestionID, Question, SentenceID"),
         (HEAD + "Q1\twhy\tD1\n", 2, "expected 7 fields, got 3"),
+        ("q\ts\t0\nr\ts\t0\nq \tt\t1\n", 3, "all sentences of a question together, got 'q' again"),
         ("q\ts t u v\t0\n", 1, "at most 3 words, got 4"),
     ],
 )

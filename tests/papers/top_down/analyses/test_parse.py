@@ -77,8 +77,19 @@ def test_sentences_need_no_heads(parser: TrainedModel, tmp_path: Path) -> None:
     assert len(answers) == 5
     assert list(parser.predict(bare)) == answers
     lines = [" ".join(sentence.words) for sentence in read_sentences(bare, "conllu")]
+    for number, answer in enumerate(answers, 1):
+        answer["line"] = number
     assert parser.predict_texts(lines, file_format="lines") == answers
-    assert [line["example"] for line in parser.predict_texts(["So it was.", "No!"])] == [0, 1]
+    (tmp_path / "a.txt").write_text("So it was.\n \nNo!\n")
+    assert [(each["example"], each["line"]) for each in parser.predict(tmp_path / "a.txt")] == [
+        (0, 1),
+        (1, 3),
+    ]
+    for texts in (["So it was.", "", "No!"], ["So it\nwas."]):
+        with pytest.raises(TreeError, match=f"expected {len(texts)} texts of one line .* 2 pred"):
+            parser.predict_texts(texts)
+    with pytest.raises(ConfigError, match="a list of texts, got the string 'No!'"):
+        parser.predict_texts("No!")
     with pytest.raises(TreeError, match="as a head, got '_'"):
         parser.read(bare)
 

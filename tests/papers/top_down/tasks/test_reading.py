@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import TreeError
+from dgltrees import ConfigError, TreeError
 from dgltrees.cli import main
 from dgltrees.formats import read
+from dgltrees.papers.top_down.analyses.scoring import log_probs
 from dgltrees.papers.top_down.graphs import generation_forest
 from dgltrees.papers.top_down.tasks.reading import with_spelling, word_ending, word_shape
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM
@@ -59,6 +60,12 @@ def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:
         data = {"train": str(tmp_path / name), "valid": str(tmp_path / name)}
         result = train(tree_lm_settings(data=data), tmp_path / f"run-{name}", bar=False)
         assert result["valid"]["words"] == (11 if name == "a.mrg" else 5)
+    run = load(tmp_path / "run-taxonomy")
+    with pytest.raises(TreeError, match=r"expected other trees, as in training, got dependency"):
+        run.evaluate(str(SENTENCES))
+    trees = TREE_LM.read(SENTENCES, TREE_LM.data(), None).forest
+    with pytest.raises(ConfigError, match="that learned from other trees .*taxonomy.*; train one"):
+        log_probs(run, trees)
 
 
 def test_trees_are_read_some_at_a_time(tmp_path: Path) -> None:
@@ -107,7 +114,7 @@ def test_several_roots_where_they_are_asked_for(tmp_path: Path) -> None:
     path.write_text(
         "".join(f"{i}\t{w}\t_\t_\t_\t_\t0\tx\t_\t_\n" for i, w in ((1, "a"), (2, "b"))) + "\n"
     )
-    with pytest.raises(TreeError, match=r"a\.conll:2: .* models --data\.single_root false"):
+    with pytest.raises(TreeError, match=r"a\.conll:2: .* models with --data\.single_root false"):
         TREE_LM.read(path, TREE_LM.data(), None)
     read = TREE_LM.read(path, TREE_LM.data(single_root=False), None).forest
     assert read.vocabs["etype"].decode(read.pos[1:]) == ["RIGHT", "NX-RIGHT"]
