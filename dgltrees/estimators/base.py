@@ -395,6 +395,14 @@ class TreeEstimator(SavedEstimator):
         named = targets if names is None else named_targets(targets, names)
         return with_targets(self._trees(X, layout), named)
 
+    def _in_order(self, y: ArrayLike) -> ArrayLike:
+        """Return several targets in the order of training, by the names of a table's columns."""
+        names = self._fitted().vocabularies.targets
+        if len(names) < 2 or not hasattr(y, "columns"):
+            return y
+        named = named_targets(target_columns(y), names)
+        return np.stack([named[name] for name in names], 1)
+
     def _train(
         self,
         raw: LabeledTrees,
@@ -607,7 +615,8 @@ class TreeEstimator(SavedEstimator):
             options: ``groups``, for a ranker.
 
         Returns:
-            the metrics by name; see :mod:`dgltrees.metrics`.
+            the metrics by name; see :mod:`dgltrees.metrics`. The ``loss`` of training is that of
+            one network; ensembles and blends have none.
 
         Raises:
             TreeError: see :meth:`fit`.

@@ -145,6 +145,10 @@ class Blend(TrainedModel):
             weights=self.shares,
         )
 
+    def report(self, data: LabeledTrees) -> dict[str, Any]:
+        """Return the metrics of the predictions, without the loss, which only a network has."""
+        return {name: value for name, value in super().report(data).items() if name != "loss"}
+
     def explain(self, source: Any, example: int = 0, **options: Any) -> Any:
         """Explain the prediction of the network, without the other models."""
         data = _without_table(source) if isinstance(source, LabeledTrees) else source

@@ -170,7 +170,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         Returns:
             the accuracy, from 0 to 1; :meth:`evaluate` returns other metrics too.
         """
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, self._in_order(y), sample_weight))
 
     def predict(self, X: Trees) -> NDArray[Any]:
         """Return the most likely class of each tree.

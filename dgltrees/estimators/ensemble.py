@@ -141,8 +141,9 @@ class Ensemble:
         return stream_raw(path, data, self.vocabularies, **options)
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
-        """Return the metrics of the predictions; the loss is the mean of the members' losses."""
-        return self.task.report(data[0], self.outputs(data), self.metadata["majority"])
+        """Return the metrics of the predictions, without the loss, which only a network has."""
+        report = self.task.report(data[0], self.outputs(data), self.metadata["majority"])
+        return {name: value for name, value in report.items() if name != "loss"}
 
     def encode(self, data: Sequence[LabeledTrees]) -> NDArray[np.float32]:
         """Raise ConfigError: the vectors of different networks have no mean."""

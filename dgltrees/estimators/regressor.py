@@ -80,7 +80,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         Returns:
             R2, at most 1.
         """
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, self._in_order(y), sample_weight))
 
     def predict(self, X: Trees) -> NDArray[np.float64]:
         """Return the predicted numbers, in the unit of the targets.

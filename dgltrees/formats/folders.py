@@ -177,14 +177,17 @@ def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
 
 def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:
     """Read the trees of a folder; each file uses the fields of the layout that its format uses."""
-    read = {"names": None}  # of labels.csv
+    read = {"categorical_columns": None}  # of labels.csv
 
     def stream_of(file: Path) -> Callable[[Path, int], Iterator[LabeledTrees]] | None:
         if file.name == "forest.json":  # in the folder of a saved forest
             return lambda _, trees: stream_forest(file.parent, trees)
         if format_by_suffix(file) is None:
             return None
-        form = FORMATS[guess_format(file, layout)]
+        name = guess_format(file, layout)
+        if name == "json-records" and layout.children_key is None and not layout.paths:
+            name = "json"  # most documents of the folder have no trees
+        form = FORMATS[name]
         read.update(dict.fromkeys(form.layout))
         part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)

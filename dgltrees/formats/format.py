@@ -220,7 +220,7 @@ def complete_layout(
     Arguments:
         layout: the layout.
         records: records, which are read only if fields are not set.
-        recursive: whether only lists count whose objects have the same key.
+        recursive: see :func:`~dgltrees.trees.builders.objects.nested_lists`.
 
     Returns:
         the layout, unchanged if its fields are set or the records have no lists of objects.

@@ -152,6 +152,7 @@ class Records:
         columns_of = self.nodes.of_objects(nodes, line_of, without=[(children,)])
         arrays, vocabs = as_node_columns(columns_of)
         self._warn_of_lists(vocabs)
+        self._warn_of_objects(arrays)
         forest = lists.walked(arrays, vocabs)
         beside = dict(columns or {})
         if self.layout.paths:
@@ -187,6 +188,24 @@ class Records:
             warnings.warn(
                 f"lists of objects under {', '.join(map(repr, lists))} are read as strings; the "
                 f"key of the children is {self.layout.children_key!r}",
+                stacklevel=2,
+            )
+
+    def _warn_of_objects(self, columns: Mapping[str, Any]) -> None:
+        """Warn of objects with the members of nodes, which may be meant as children."""
+        members: dict[str, set[str]] = {}
+        for name in columns:
+            key, _, member = name.rpartition(".")
+            members.setdefault(key, set()).add(member)
+        own = members.pop("", set())
+        alike = [
+            key for key, of in members.items() if "." not in key and 2 * len(of & own) >= len(of)
+        ]
+        if alike:
+            warnings.warn(
+                f"objects under {', '.join(map(repr, alike))} have the members of nodes, and are "
+                "read as columns; if they are children, use Forest.from_objects, whose argument "
+                "children takes several keys or a function",
                 stacklevel=2,
             )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -27,6 +29,8 @@ MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N")
 """Contents of text cells that mean a missing value."""
 
 LineOf = Callable[[int], int]
+_CODE = re.compile(r"^[+-]?0\d+", re.MULTILINE)
+"""A number with leading zeros, such as a postcode."""
 _ESTIMATE = "Estimated Cardinality"
 """The key of a number that DuckDB writes as a string."""
 _OF_JSON: set[type] = {str, int, float, bool, type(None), list, dict}
@@ -49,6 +53,7 @@ class ColumnTypes:
         self._unit = "tree" if path is None else "line"
         # what a column holds, and its first value with the line
         self._kinds: dict[str, tuple[str, int, Any]] = {}
+        self._reported: set[str] = set()
 
     def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> FileColumn | None:
         """Convert text cells to a column; None if no value has occurred so far.
@@ -70,6 +75,7 @@ class ColumnTypes:
             self._kinds[name] = kind, line_of(first), cells[first]
         if self._kinds[name][0] == "names":
             return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
+        self._warn_of_codes(name, cells)
         if is_plain("".join(cells)):
             with suppress(ValueError, OverflowError):
                 return np.array(list(map(int, cells)), np.int64)
@@ -80,6 +86,16 @@ class ColumnTypes:
             if number is None and cells[i] not in MISSING_CELLS:
                 raise self._conflict(name, line_of(i), shown(cells[i]))
         return np.array(numbers, np.float64)
+
+    def _warn_of_codes(self, name: str, cells: Sequence[str]) -> None:
+        code = None if name in self._reported else _CODE.search("\n".join(cells))
+        if code:
+            self._reported.add(name)
+            warnings.warn(
+                f"column {name!r} is read as numbers, {code[0]} as {int(code[0])}; if it holds "
+                f"names, name it in {called('data.categorical_columns')}",
+                stacklevel=2,
+            )
 
     def of_objects(
         self,

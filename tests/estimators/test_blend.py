@@ -77,6 +77,7 @@ def test_a_blend_is_the_weighted_mean_of_its_models(
     assert model.score(PLANS, y) == pytest.approx(
         model.evaluate(PLANS, y)["accuracy" if is_class else "r2"]
     )
+    assert "loss" not in model.evaluate(PLANS, y)  # the other models have none
     assert f"whose weight in the blend is {shares[0]:.2f}" in model.explain(PLANS, 3).text
 
     model.save(tmp_path / "model")

@@ -181,6 +181,7 @@ def test_targets_of_another_name_are_in_the_order_of_training() -> None:
         one.evaluate(trees, table)
     two = clone(model).fit(trees, table)
     assert two.evaluate(trees, table[["b", "time"]]) == two.evaluate(trees, table.to_numpy())
+    assert two.score(trees, table[["b", "time"]]) == two.score(trees, table)
     with pytest.raises(TreeError, match="the targets of training, time, b, got time, c"):
         two.evaluate(trees, table.rename(columns={"b": "c"}))
 
@@ -553,7 +554,9 @@ def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
 
 def test_single_nodes_are_no_trees() -> None:
     single = Forest.from_objects([{"x": 1}] * 4, columns=["x"])
-    with pytest.raises(TreeError, match="got one node in each; pass trees whose nodes have c"):
+    with pytest.raises(
+        TreeError, match="got one node in each; pass trees whose nodes have lists of c"
+    ):
         TreeRegressor(**QUICK).fit(single, [1, 2, 3, 4])
 
 

@@ -105,6 +105,20 @@ def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
         FORMATS["folder"].read(tmp_path, layout=replace(layout, node_id=None))
 
 
+def test_documents_are_records_if_most_of_them_have_trees(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.json").write_text('{"v": [1, {"x": 2}]}')
+    (tmp_path / "plan.json").write_text('{"plan": {"kids": [{"kids": [{"x": 1}]}]}}')
+    read = FORMATS["folder"].read(tmp_path)
+    assert read.forest.sizes.tolist() == [5, 5, 5, 7]
+    for number in range(2):
+        (tmp_path / f"{number}.json").unlink()
+    with pytest.raises(
+        TreeError, match=r"2.json:1: expected the root under 'plan', got the keys v"
+    ):
+        FORMATS["folder"].read(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

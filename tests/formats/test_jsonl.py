@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dgltrees import TreeError
 from dgltrees.formats import FORMATS, RecordLayout, guess_format, read, write_jsonl
 from dgltrees.formats.lines import gather
+from dgltrees.formats.records import trees_of_records
 from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of, write
 
@@ -166,6 +167,14 @@ def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
     path.write_text('{"a": {"op": 1, "Plans": [{}]}, "b": {"op": 2, "Plans": [{}, {}]}}\n')
     with pytest.warns(UserWarning, match="under 'a.Plans' are read as strings; the roots are unde"):
         assert read(path, "jsonl", layout=RecordLayout(tree_path="b")).forest.num_nodes == 3
+
+
+def test_objects_that_may_be_children_are_said() -> None:
+    leaf, author = {"op": "one", "value": 1}, {"name": "Ada"}
+    node = {"op": "add", "left": leaf, "right": leaf, "author": author}
+    with pytest.warns(UserWarning, match="objects under 'left', 'right' have the members of nodes"):
+        trees, _ = trees_of_records([{"op": "all", "children": [node]}], RecordLayout())
+    assert "left.value" in trees.forest.columns
 
 
 def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:

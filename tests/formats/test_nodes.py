@@ -163,6 +163,9 @@ def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
         {"categorical_columns": ["x"]},
     ):
         assert names_of(read(path, "nodes", **options).forest, "x") == ["1", "x"]
+    path = write(tmp_path, HEAD + "a,1,,0.5\nb,1,,0\nc,1,,-007\n")
+    with pytest.warns(UserWarning, match="column 'x' is read as numbers, -007 as -7; if it holds"):
+        assert read(path, "nodes").forest.columns["x"].tolist() == [0.5, 0, -7]
 
 
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:

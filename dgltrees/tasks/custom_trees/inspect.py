@@ -302,7 +302,7 @@ def _proposed(tree_columns: Sequence[ColumnSummary], forest: Forest) -> str | No
     """Return the column that is most likely a target.
 
     It is ``target``, the last number with the name of a result, such as Execution Time, or the last
-    column with information, in this order.
+    column with information, in this order; columns without missing values come first.
     """
     if "target" in forest.columns:
         return "target"
@@ -313,7 +313,8 @@ def _proposed(tree_columns: Sequence[ColumnSummary], forest: Forest) -> str | No
         and all(text.startswith(AS_TEXT) for text in c.warnings)  # codes of classes
     ]
     results = [c for c in useful if c.range is not None and _RESULT.search(c.name)]
-    names = [c.name for c in results or useful]
+    complete = [c for c in results or useful if not c.missing]  # as training needs it
+    names = [c.name for c in complete or results or useful]
     if any(c.name == "target" for c in useful):
         return "target"
     return names[-1] if names else None

@@ -20,7 +20,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.values import of_user
 from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
-from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
+from dgltrees.tasks.custom_trees.settings import ClassesData, CustomTreesData, NumbersData, RankData
 from dgltrees.tasks.pretrained import pretrained_reader
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
@@ -67,6 +67,8 @@ def stream_raw(
     any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
+    if name in _OF_CELLS and isinstance(settings, ClassesData):
+        any_values += target_names(settings)  # 1.1 and 1.10 are two classes
     if name in _OF_CELLS and isinstance(names, Schema):
         any_values += _texts(names, settings)
     if any_values and "categorical_columns" in form.layout:
@@ -79,7 +81,7 @@ def stream_raw(
 def _texts(schema: Schema, settings: CustomTreesData) -> list[str]:
     """Return the columns with other names in training than numbers have.
 
-    A column of text cells is one of numbers if they all look like numbers, as ``01`` does.
+    A column of text cells is one of numbers if they all look like numbers.
     """
     of_column = {each.name: each.name for each in schema.inputs if each.named}
     targets = target_names(settings)
@@ -269,7 +271,10 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
             "a record to its root"
         )
         if in_memory:
-            cure = "pass trees whose nodes have children"
+            cure = (
+                "pass trees whose nodes have lists of children, or name the keys of the children, "
+                'such as Forest.from_objects(trees, ["left", "right"])'
+            )
         raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
@@ -366,7 +371,7 @@ def target_values(
     values: NDArray[Any] = np.asarray(beside)
     if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
         return _names_of_ids(values, raw.targets)
-    return values
+    return _one_per_row(values, name)
 
 
 def node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
@@ -376,8 +381,15 @@ def node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
     values: NDArray[Any] = np.asarray(forest.columns[name])[rows]
     if name in forest.vocabs:
         return _names_of_ids(values, forest.vocabs[name])
+    return _one_per_row(values, name)
+
+
+def _one_per_row(values: NDArray[Any], name: str) -> NDArray[Any]:
     if values.ndim > 1:
-        raise TreeError(f"expected one value per row in the target {name!r}, got vectors")
+        raise TreeError(
+            f"expected one value per row in the target {name!r}, got vectors of {values.shape[1]} "
+            "numbers; write them as several targets"
+        )
     return values
 
 

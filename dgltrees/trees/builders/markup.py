@@ -165,7 +165,8 @@ def from_elements(
 ) -> Forest:
     """Build a forest from parsed XML elements: one tree each, nodes in preorder.
 
-    The result is that of :func:`~dgltrees.trees.builders.from_xml` for the text of the elements.
+    The result is that of :func:`~dgltrees.trees.builders.from_xml` for the text of the elements,
+    except for namespaces: these libraries replace a prefix by the namespace, ``{http://...}name``.
 
     Arguments:
         roots: elements or trees of ``xml.etree.ElementTree`` or lxml.

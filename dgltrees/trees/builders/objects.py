@@ -220,7 +220,8 @@ def nested_lists(
         records: the records.
         paths: the paths of the roots to consider; default: all of at most 8 keys.
         children: the key of the children to consider; default: all.
-        recursive: whether only lists count whose objects have the same key.
+        recursive: whether only lists count whose objects have the same key, at a place that at
+            least half of the records have.
 
     Returns:
         the path from a record to its root, with dots between keys, and the key of the children;
@@ -232,6 +233,8 @@ def nested_lists(
     """
     nodes: Counter[tuple[str, str]] = Counter()
     repeated: set[tuple[str, str]] = set()
+    having: Counter[str] = Counter()  # the number of records with an object at a place
+    total = 0
     most_keys = max([_MOST_KEYS, *(path.count(".") + 1 for path in paths)])
     for record in records:
         stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
@@ -242,6 +245,7 @@ def nested_lists(
                 continue
             visited.add((place, id(value)))
             path = ".".join(place)
+            having[path] += 1
             for key, member in value.items():
                 if isinstance(member, (list, tuple)):
                     if children in (None, key) and (not paths or path in paths):
@@ -252,7 +256,12 @@ def nested_lists(
                     member = member[0] if len(member) == 1 else None  # a list of one root
                 if isinstance(member, Mapping) and "." not in key and len(place) < most_keys:
                     stack.append(((*place, key), member))
-    found = [each for each, count in nodes.items() if count and (each in repeated or not recursive)]
+        total += 1
+    found = [
+        each
+        for each, count in nodes.items()
+        if count and (not recursive or (each in repeated and 2 * having[each[0]] >= total))
+    ]
     if not found:
         return None
     depths = {each: each[0].count(".") + bool(each[0]) for each in found}

@@ -269,6 +269,8 @@ def test_warnings_of_columns(values: Any, warning: str) -> None:
 
 def test_numbered_classes_are_proposed_and_missing_ones_named() -> None:
     trees = [{"tree": {"op": "a", "args": [{"op": "b"}]}, "label": f"{n % 12}"} for n in range(48)]
+    some = [{**each, "more": "xyz"[n % 3]} if n % 2 else each for n, each in enumerate(trees)]
+    assert inspect_trees(some).target == "label"  # training needs the target of each tree
     del trees[7]["label"]
     found = inspect_trees(trees)
     assert found.target == "label"

@@ -158,6 +158,10 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         *("regress", {"target": "speed"}, lambda rs: rs),
         "plans.jsonl:1: tree 0: expected a number as the target 'speed', got '(fast|slow)'",
     ),
+    "target of vectors": (
+        *("regress", {"target": "v"}, lambda rs: [{**r, "v": [1, 2]} for r in rs]),
+        "expected one value per row in the target 'v', got vectors of 2 numbers",
+    ),
     "one class": (
         *("classify", {"target": "speed"}, lambda rs: [{**r, "speed": "fast"} for r in rs]),
         "expected at least two classes in the target 'speed', got one class, fast",
