@@ -20,7 +20,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.values import of_user
 from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
-from dgltrees.tasks.custom_trees.settings import ClassesData, CustomTreesData, NumbersData, RankData
+from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
 from dgltrees.tasks.pretrained import pretrained_reader
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
@@ -67,8 +67,6 @@ def stream_raw(
     any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
     name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
-    if name in _OF_CELLS and isinstance(settings, ClassesData):
-        any_values += target_names(settings)  # 1.1 and 1.10 are two classes
     if name in _OF_CELLS and isinstance(names, Schema):
         any_values += _texts(names, settings)
     if any_values and "categorical_columns" in form.layout:
@@ -81,7 +79,7 @@ def stream_raw(
 def _texts(schema: Schema, settings: CustomTreesData) -> list[str]:
     """Return the columns with other names in training than numbers have.
 
-    A column of text cells is one of numbers if they all look like numbers.
+    A column of text cells is one of numbers if they all look like numbers, as ``01`` does.
     """
     of_column = {each.name: each.name for each in schema.inputs if each.named}
     targets = target_names(settings)

@@ -123,10 +123,11 @@ def test_names_of_training_are_names_where_all_look_like_numbers(tmp_path: Path)
         assert run.vocabularies["code"].decode(read.forest.columns["code"][::2]) == codes
         assert read.targets.decode(read.columns["target"]) == codes
     numbers = _nodes(tmp_path / "numbers.csv", ["01", "1", "1.10", "1.1"] * 4)
-    with pytest.warns(UserWarning, match="column 'code' is read as numbers, 01 as 1"):
-        train(quick("classify", {**data, "train": numbers}, epochs=1), tmp_path / "numbers")
-    classes = load(tmp_path / "numbers").vocabularies["target"].names
-    assert [*classes] == ["01", "1", "1.1", "1.10"]  # classes are names in any case
+    for columns, classes in ([], ["1", "1.1"]), (["class"], ["01", "1", "1.1", "1.10"]):
+        some = {**data, "train": numbers, "categorical_columns": columns}
+        with pytest.warns(UserWarning, match="is read as numbers, 01 as 1"):
+            train(quick("classify", some, epochs=1), tmp_path / str(len(columns)))
+        assert [*load(tmp_path / str(len(columns))).vocabularies["target"].names] == classes
     other = {**data, "train": _nodes(tmp_path / "c.csv", names[::-1] * 4)}
     train(quick("classify", other, epochs=1), tmp_path / "other")
     with pytest.raises(ConfigError, match="those of another with other names of 'code'"):
