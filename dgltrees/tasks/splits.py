@@ -62,8 +62,10 @@ def load_examples(
     paths: list[Path],
     vocabs: Mapping[str, Vocabulary] | None = None,
     max_children: int | None = None,
+    *,
+    labeled: bool = True,
 ) -> LabeledTrees:
-    """Return the examples of all ``paths``, read with the same vocabularies.
+    """Return the examples of all ``paths``, read with the same vocabularies; see ``Task.stream``.
 
     If the settings name a folder for the trees, these are stored there and not in memory.
 
@@ -81,7 +83,9 @@ def load_examples(
             with named_task(task, path):
                 arguments = path, settings, names
                 read: Iterable[LabeledTrees] = (
-                    [task.read(*arguments)] if folder is None else task.stream(*arguments)
+                    [task.read(*arguments, labeled=labeled)]
+                    if folder is None
+                    else task.stream(*arguments, labeled=labeled)
                 )
                 for data in read:
                     check_children(data.forest, max_children, path)

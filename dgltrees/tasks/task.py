@@ -210,9 +210,11 @@ class Task:
         """
         return {}
 
-    def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> LabeledTrees:
-        """Return all labeled examples of a file; see :meth:`stream`."""
-        return gather(self.stream(path, settings, vocabs))
+    def read(
+        self, path: PathLike, settings: Any, vocabs: Names = None, *, labeled: bool = True
+    ) -> LabeledTrees:
+        """Return all examples of a file; see :meth:`stream`."""
+        return gather(self.stream(path, settings, vocabs, labeled=labeled))
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
         """Build the model of these settings, by the method ``build`` of the class ``model``.

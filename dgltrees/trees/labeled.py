@@ -283,7 +283,7 @@ class TreePairs:
         first, second: forests with the same number of trees.
 
     Raises:
-        TreeError: the numbers of trees differ.
+        TreeError: they are no forests, or have different numbers of trees.
 
     Example:
         >>> forest = Forest.build([-1, -1, 0], offsets=[0, 1, 3])
@@ -296,6 +296,11 @@ class TreePairs:
     second: Forest
 
     def __post_init__(self) -> None:
+        for trees in (self.first, self.second):
+            if not isinstance(trees, Forest):
+                raise TreeError(
+                    f"expected forests, got a {type(trees).__name__}; Forest.from_objects makes one"
+                )
         if len(self.first) != len(self.second):
             raise TreeError(
                 f"expected {len(self.first)} second trees, one per first tree, got "

@@ -130,6 +130,8 @@ def test_pairs_are_a_sequence() -> None:
 def test_what_cannot_be_paired() -> None:
     with pytest.raises(TreeError, match="expected 3 second trees, one per first tree, got 2"):
         TreePairs(forest_of("a", "b", "c"), forest_of("a", "b"))
+    with pytest.raises(TreeError, match="expected forests, got a list; Forest.from_objects makes"):
+        TreePairs([{"n": 1}], [{"n": 2}])  # type: ignore[arg-type]
     numbers = Forest.from_objects([{"n": 1}], columns=["n"])
     with pytest.raises(TreeError, match="column 'n' to hold names, as in first, got numbers in se"):
         TreePairs(forest_of("a"), numbers).examples()

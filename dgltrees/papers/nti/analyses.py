@@ -43,12 +43,15 @@ def _settings(run: TrainedModel) -> SentenceSettings:
     return cast(SentenceSettings, run.settings.data)
 
 
-def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> LabeledTrees:
+def examples_with_all_words(
+    run: TrainedModel, files: Sequence[PathLike], *, labeled: bool = False
+) -> LabeledTrees:
     """Read the examples of files with a vocabulary of all their words.
 
     Arguments:
         run: a run on plain sentences.
         files: paths, or patterns such as ``data/*.txt``.
+        labeled: whether every example must have its label; the same examples are predicted if not.
 
     Returns:
         the examples.
@@ -63,7 +66,8 @@ def examples_with_all_words(run: TrainedModel, files: Sequence[PathLike]) -> Lab
         values["supervise"] = "root"  # whole sentences, as in evaluation
     data = run.settings.replace("data", **values).data
     vocabs = {**run.vocabularies, "word": Vocabulary(unknown=UNKNOWN)}
-    return load_examples(run.task, data, data_files(data, "test", "--input"), vocabs)
+    paths = data_files(data, "test", "--input")
+    return load_examples(run.task, data, paths, vocabs, labeled=labeled)
 
 
 def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
@@ -306,7 +310,7 @@ def accuracy_by_padding(
     if step < 1:
         raise ConfigError(f"expected a step of at least 1, got {step}")
     encoder = _tree_encoder(run)
-    data = examples_with_all_words(run, files)
+    data = examples_with_all_words(run, files, labeled=True)
     shape = full_shape(encoder.make_trees(data.forest.sizes))
     if shape is None:
         trees, path = run.settings.model["trees"], run.directory.path

@@ -61,11 +61,11 @@ def stream_raw(
         ConfigError: the format is unknown, or does not use the layout of the training files.
         TreeError: the file breaks a rule of its format.
     """
-    if names is not None and names["target"].frozen and file_format is None:
-        _check_format(path, settings)
+    name = file_format or settings.format or guess_format(path, settings)
+    if names is not None and names["target"].frozen:
+        _check_format(name, path, settings)
     read = {each.name for each in names.inputs} if isinstance(names, Schema) else set()
     any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
-    name = file_format or settings.format or guess_format(path, settings)
     form = get_format(name, "data.format")
     if name in _OF_CELLS and isinstance(names, Schema):
         any_values += _texts(names, settings)
@@ -102,13 +102,12 @@ def _names_number(name: str) -> bool:
         return False
 
 
-def _check_format(path: PathLike, settings: CustomTreesData) -> None:
+def _check_format(name: str, path: PathLike, settings: CustomTreesData) -> None:
     """Check that a file for a trained model can be read with the layout of the training files.
 
     Raises:
         ConfigError: the format of the file does not use the layout of the training files.
     """
-    name = settings.format or guess_format(path, settings)
     train = [settings.train] if isinstance(settings.train, str) else settings.train or []
     trained = next(filter(None, map(format_by_suffix, train)), None)
     try:

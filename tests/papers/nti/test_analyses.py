@@ -90,6 +90,20 @@ def test_a_map_has_the_words_and_the_phrases(
     assert found.phrases[:3] == ["a", "child", "runs"]  # in matching, leaves attend too
 
 
+def test_a_pair_without_a_label_has_the_number_of_its_prediction(
+    node_run: TrainedModel, tmp_path: Path
+) -> None:
+    first, second, *_ = DEV.read_text().splitlines()
+    _, pair = first.split("\t", 1)
+    path, alone = tmp_path / "pairs.txt", tmp_path / "alone.txt"
+    path.write_text(f"-\t{pair}\n{second}\n")
+    for number, line in enumerate((first, second)):
+        alone.write_text(f"{line}\n")
+        expected, found = attention_map(node_run, [alone]), attention_map(node_run, [path], number)
+        assert found.words == expected.words
+        assert_close(found.weights, expected.weights)
+
+
 def test_a_map_is_drawn(
     matching_run: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
