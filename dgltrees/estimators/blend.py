@@ -146,8 +146,8 @@ class Blend(TrainedModel):
         )
 
     def report(self, data: LabeledTrees) -> dict[str, Any]:
-        """Return the metrics of the predictions, without the loss, which only a network has."""
-        return {name: value for name, value in super().report(data).items() if name != "loss"}
+        """Return the metrics of the predictions, without the loss."""
+        return without_loss(super().report(data))
 
     def explain(self, source: Any, example: int = 0, **options: Any) -> Any:
         """Explain the prediction of the network, without the other models."""
@@ -340,6 +340,11 @@ def blend_weights(
 def predicts_logarithms(settings: Settings) -> bool:
     """Return whether a model predicts the logarithms of its targets."""
     return bool(settings.model.get("log_target"))
+
+
+def without_loss(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metrics without the loss, which a single network has, and a mean of models has not."""
+    return {name: value for name, value in report.items() if name != "loss"}
 
 
 def mean_outputs(

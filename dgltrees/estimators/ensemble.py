@@ -25,6 +25,7 @@ from dgltrees.estimators.blend import (
     blend_members,
     mean_outputs,
     predicts_logarithms,
+    without_loss,
 )
 from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import gather
@@ -141,9 +142,9 @@ class Ensemble:
         return stream_raw(path, data, self.vocabularies, **options)
 
     def report(self, data: Sequence[LabeledTrees]) -> dict[str, Any]:
-        """Return the metrics of the predictions, without the loss, which only a network has."""
+        """Return the metrics of the predictions, without the loss."""
         report = self.task.report(data[0], self.outputs(data), self.metadata["majority"])
-        return {name: value for name, value in report.items() if name != "loss"}
+        return without_loss(report)
 
     def encode(self, data: Sequence[LabeledTrees]) -> NDArray[np.float32]:
         """Raise ConfigError: the vectors of different networks have no mean."""

@@ -198,12 +198,12 @@ class Records:
             key, _, member = name.rpartition(".")
             members.setdefault(key, set()).add(member)
         own = members.pop("", set())
-        alike = [
+        keys = [
             key for key, of in members.items() if "." not in key and 2 * len(of & own) >= len(of)
         ]
-        if alike:
+        if keys:
             warnings.warn(
-                f"objects under {', '.join(map(repr, alike))} have the members of nodes, and are "
+                f"objects under {', '.join(map(repr, keys))} have the members of nodes, and are "
                 "read as columns; if they are children, use Forest.from_objects, whose argument "
                 "children takes several keys or a function",
                 stacklevel=2,

@@ -75,8 +75,9 @@ class ColumnTypes:
             self._kinds[name] = kind, line_of(first), cells[first]
         if self._kinds[name][0] == "names":
             return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
-        self._warn_of_codes(name, cells)
-        if is_plain("".join(cells)):
+        text = "\n".join(cells)
+        self._warn_of_codes(name, text)
+        if is_plain(text):
             with suppress(ValueError, OverflowError):
                 return np.array(list(map(int, cells)), np.int64)
             with suppress(ValueError):
@@ -87,8 +88,8 @@ class ColumnTypes:
                 raise self._conflict(name, line_of(i), shown(cells[i]))
         return np.array(numbers, np.float64)
 
-    def _warn_of_codes(self, name: str, cells: Sequence[str]) -> None:
-        code = None if name in self._reported else _CODE.search("\n".join(cells))
+    def _warn_of_codes(self, name: str, text: str) -> None:
+        code = None if name in self._reported else _CODE.search(text)
         if code:
             self._reported.add(name)
             warnings.warn(
