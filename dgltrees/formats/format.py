@@ -125,7 +125,8 @@ class Format:
         for most in (count, 100 * count):  # more if the first trees are single nodes
             records = self.first_records(path, most)
             # in a folder, documents are records only if they surely have trees
-            found = complete_layout(layout, records, recursive=os.path.isdir(path))
+            folder = os.path.isdir(path)
+            found = complete_layout(layout, records, recursive=folder, common=folder)
             if found.children_key is not None:
                 break
         return found
@@ -213,14 +214,18 @@ single node does not have."""
 
 
 def complete_layout(
-    layout: RecordLayout, records: Iterable[Any], *, recursive: bool = False
+    layout: RecordLayout,
+    records: Iterable[Any],
+    *,
+    recursive: bool = False,
+    common: bool = False,
 ) -> RecordLayout:
     """Infer the fields of a layout that are not set from records of JSON.
 
     Arguments:
         layout: the layout.
         records: records, which are read only if fields are not set.
-        recursive: see :func:`~dgltrees.trees.builders.objects.nested_lists`.
+        recursive, common: see :func:`~dgltrees.trees.builders.objects.nested_lists`.
 
     Returns:
         the layout, unchanged if its fields are set or the records have no lists of objects.
@@ -228,7 +233,9 @@ def complete_layout(
     if layout.children_key is not None and layout.paths:
         return layout
     some = list(records)
-    found = nested_lists(some, layout.paths, layout.children_key, recursive=recursive)
+    found = nested_lists(
+        some, layout.paths, layout.children_key, recursive=recursive, common=common
+    )
     if found is None and {*layout.paths} <= {_PLAN} and layout.children_key in (None, _PLANS):
         roots = [each.get(_PLAN) for each in some if isinstance(each, Mapping)]
         if any(isinstance(root, Mapping) and _OF_PLANS in root for root in roots):

@@ -213,6 +213,7 @@ def nested_lists(
     children: str | None = None,
     *,
     recursive: bool = False,
+    common: bool = False,
 ) -> tuple[str, str] | None:
     """Find the trees in records of JSON: the place with the most objects in lists under one key.
 
@@ -220,8 +221,8 @@ def nested_lists(
         records: the records.
         paths: the paths of the roots to consider; default: all of at most 8 keys.
         children: the key of the children to consider; default: all.
-        recursive: whether only lists count whose objects have the same key, at a place that at
-            least half of the records have.
+        recursive: whether only lists count whose objects have the same key.
+        common: whether only places count that at least half of the records have.
 
     Returns:
         the path from a record to its root, with dots between keys, and the key of the children;
@@ -260,7 +261,9 @@ def nested_lists(
     found = [
         each
         for each, count in nodes.items()
-        if count and (not recursive or (each in repeated and 2 * having[each[0]] >= total))
+        if count
+        and (each in repeated or not recursive)
+        and (2 * having[each[0]] >= total or not common)
     ]
     if not found:
         return None
