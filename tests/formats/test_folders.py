@@ -117,6 +117,10 @@ def test_documents_are_records_if_most_of_them_have_trees(tmp_path: Path) -> Non
         TreeError, match=r"2.json:1: expected the root under 'plan', got the keys v"
     ):
         FORMATS["folder"].read(tmp_path)
+    (tmp_path / "one.json").write_text(
+        f"[{{}}, {{}}, {{}}, {(tmp_path / 'plan.json').read_text()}]"
+    )
+    assert guess_format(tmp_path / "one.json") == "json-records"  # in one file they are records
 
 
 @pytest.mark.parametrize(
