@@ -41,12 +41,7 @@ PAPERS: list[tuple[str, str, list[tuple[Any, ...]]]] = [
         "HOSVD Tree-LSTM (Castellana and Bacciu 2020), generated ListOps: validation accuracy",
         "{} % | sum: {} % | {} %",
         [
-            (
-                "tensor_tree_lstm",
-                "listops_l2",
-                {"preset": "listops-hosvd-c20-r3", "batches": "by depth"},
-                "valid",
-            ),
+            ("tensor_tree_lstm", "listops_l2", {"preset": "listops-hosvd-c20-r3"}, "valid"),
             ("tensor_tree_lstm", "listops_l2", {"preset": "listops-sum-c25"}, "valid"),
             (
                 "papers",
