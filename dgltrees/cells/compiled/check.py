@@ -275,20 +275,18 @@ def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
             raise CompileError(f"the {what} of its compiled code and of its functions differ")
 
 
-def modules_of(functions: Sequence[Callable[..., Any]]) -> list[nn.Module]:
-    """Return the modules that functions belong to or close over, each once."""
-    found: dict[int, nn.Module] = {}
-    for function in functions:
-        for held in _held(function):
-            values = [held] if isinstance(held, nn.Module) else _attributes(held).values()
-            found.update((id(v), v) for v in values if isinstance(v, nn.Module))
-    return list(found.values())
+def modules_of(functions: Sequence[Callable[..., Any]]) -> tuple[list[nn.Module], tuple[str, ...]]:
+    """Return the modules that functions belong to or close over, each once, with their names.
 
-
-def attributes_of(functions: Sequence[Callable[..., Any]]) -> tuple[str, ...]:
-    """Return the names of the attributes that hold modules, in the order of the keys' numbers."""
-    held = [_attributes(each) for function in functions for each in _held(function)]
-    return tuple(n for each in held for n, v in each.items() if isinstance(v, nn.Module))
+    The names are those of the attributes of other objects that hold modules.
+    """
+    found: list[tuple[str, Any]] = []
+    for held in (held for function in functions for held in _held(function)):
+        plain = isinstance(held, (nn.Module, FunctionType, type))
+        found += [("", held)] if plain else getattr(held, "__dict__", {}).items()
+    found = [(name, value) for name, value in found if isinstance(value, nn.Module)]
+    modules = {id(module): module for _, module in found}
+    return list(modules.values()), tuple(name for name, _ in found)
 
 
 def _held(function: Callable[..., Any]) -> Iterator[Any]:
@@ -302,10 +300,6 @@ def _held(function: Callable[..., Any]) -> Iterator[Any]:
             yield held.__self__ if isinstance(held, MethodType) else held
         except ValueError:  # not assigned yet
             continue
-
-
-def _attributes(held: Any) -> Mapping[str, Any]:
-    return getattr(held, "__dict__", {}) if not isinstance(held, (FunctionType, type)) else {}
 
 
 def names_of(modules: Sequence[nn.Module]) -> dict[int, tuple[Any, ...]]:

@@ -24,7 +24,6 @@ from dgltrees.cells.compiled.check import (
     Outcome,
     Shared,
     Work,
-    attributes_of,
     degrees_of,
     modules_of,
 )
@@ -72,12 +71,10 @@ def compiled_traversal(
         return None
     three = traversal.message, traversal.reduce, traversal.update
     try:
-        modules = modules_of(three)
+        modules, names = modules_of(three)
         versions = _versions_of(modules, three)
-        key = (
-            *(_reads_of(modules, three).key, attributes_of(three)),
-            *(_signature(rows), _signature(edata), traversal.group_by),
-        )
+        reads = _reads_of(modules, three).key
+        key = (reads, names, _signature(rows), _signature(edata), traversal.group_by)
     except (CompileError, TypeError):
         return None
     if hooked(modules):
