@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.base import check_entries
+from dgltrees.cells.aggregators.modes import reduce_children, reduce_shared
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 
@@ -21,12 +22,9 @@ def per_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
     Returns:
         ``(K, n, L, c)``.
     """
-    types, n, children, _ = h.shape
     if U.shape[1] == 1:
-        return torch.baddbmm(b[:, 0], h.flatten(1, 2), U[:, 0]).view(h.shape)
-    rows = h.transpose(1, 2).flatten(0, 1)  # (K L, n, c)
-    a = torch.baddbmm(b.flatten(0, 1), rows, U.flatten(0, 1))  # (K L, n, c)
-    return a.view(types, children, n, -1).transpose(1, 2)
+        return reduce_shared(h, U[:, 0], b[:, 0]).transpose(1, 2)
+    return reduce_children(h, U, b).transpose(1, 2)
 
 
 class ChildGate(nn.Module):
