@@ -22,25 +22,6 @@ def product(u: Tensor) -> Tensor:
     return u[0]
 
 
-def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Tensor | None = None) -> Tensor:
-    """Compute ``Q (u_1 * .. * u_L) + b`` with an elementwise product.
-
-    Arguments:
-        u: ``(K, L, n, G r)`` the reduced children U_j h̄_j.
-        Q: ``(K, G, r, c)`` output matrices.
-        b: ``(K, G, 1, c)``.
-        w: ``(K, n, G r)`` reduced labels, one more factor.
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
-    g = product(u.transpose(0, 1))  # (K, n, G r)
-    if w is not None:
-        g = g * w
-    g = g.view(*g.shape[:2], *Q.shape[1:3]).transpose(1, 2).flatten(0, 1)  # (K G, n, r)
-    return expand(g, Q, b)
-
-
 class Canonical(ProductAggregator):
     r"""The canonical (CP) factorisation, a Tucker factorisation with a diagonal core.
 
@@ -80,4 +61,8 @@ class Canonical(ProductAggregator):
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Compute the product over the children."""
         *label, U, b_U, Q, b = parameters
-        return canonical(reduce_children(h, U, b_U), Q, b, *label)
+        g = product(reduce_children(h, U, b_U).transpose(0, 1))  # (K, n, G r)
+        for w in label:  # one more factor
+            g = g * w
+        g = g.view(*g.shape[:2], self.G, self.r).transpose(1, 2).flatten(0, 1)  # (K G, n, r)
+        return expand(g, Q, b)

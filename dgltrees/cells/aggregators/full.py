@@ -13,24 +13,6 @@ from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
 
-def full(h: Tensor, T: Tensor, x: Tensor | None = None) -> Tensor:
-    """Contract the tensor T with label and children, equation (4).
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children; h̄ = [h; 1].
-        T: ``(K, (m + 1) (c + 1)^L, G c)``, the input modes unfolded, the last fastest; without a
-            label there is no factor m + 1.
-        x: ``(K, n, m)`` labels; x̄ = [x; 1].
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
-    factors = list(homogeneous(h).unbind(2))  # L times (K, n, c + 1)
-    if x is not None:
-        factors.insert(0, homogeneous(x))
-    return multilinear(T, factors).view(*h.shape[:2], -1, h.shape[-1])
-
-
 class Full(TensorAggregator):
     r"""The full tensor of equation (4) in Castellana and Bacciu.
 
@@ -70,5 +52,6 @@ class Full(TensorAggregator):
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Compute equation (4)."""
-        *label, T = parameters
-        return full(h, T, *label)
+        *label, T = parameters  # (1, n, m), if it is a mode; (K, (m + 1) (c + 1)^L, G c)
+        factors = [*map(homogeneous, label), *homogeneous(h).unbind(2)]
+        return multilinear(T, factors).view(*h.shape[:2], -1, h.shape[-1])

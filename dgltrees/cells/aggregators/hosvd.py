@@ -13,35 +13,6 @@ from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
 
-def hosvd(
-    h: Tensor, U: Tensor, b_U: Tensor, core: Tensor, Q: Tensor, b: Tensor, w: Tensor | None = None
-) -> Tensor:
-    """Compute ``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, with a one appended to each argument of G.
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children.
-        U: ``(K, L, c, G r)`` mode matrices; u_j(h_j) = U_j h_j + b_j, also where h_j = 0.
-        b_U: ``(K, L, 1, G r)``.
-        core: ``(K, G, (r + 1)^L, r)`` core tensors, the input modes unfolded, the last fastest;
-            with a label ``(K, G, (r + 1)^(L + 1), r)``, the label's mode first.
-        Q: ``(K, G, r, c)`` output matrices.
-        b: ``(K, G, 1, c)``.
-        w: ``(K, n, G r)`` reduced labels w(x).
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
-    types, n = h.shape[:2]
-    gates, rank = Q.shape[1:3]
-    u = reduce_children(h, U, b_U).transpose(0, 1)  # (L, K, n, G r)
-    if w is not None:
-        u = torch.cat([w.unsqueeze(0), u])
-    u = u.view(-1, types, n, gates, rank).transpose(2, 3)  # (L, K, G, n, r)
-    factors = homogeneous(u).flatten(1, 2).unbind(0)  # L times (K G, n, r + 1)
-    g = multilinear(core.flatten(0, 1), factors)  # (K G, n, r)
-    return expand(g, Q, b)
-
-
 class TuckerAggregator(FactorisedAggregator):
     """The base class of Tucker factorisations: mode matrices U, a core and output matrices Q.
 
@@ -65,6 +36,11 @@ class TuckerAggregator(FactorisedAggregator):
         nn.init.zeros_(self.b)
         with torch.no_grad():
             self.core[:, :, -1] = 0.0
+
+    def _factors(self, u: Tensor) -> tuple[Tensor, ...]:
+        """Append a one to M reduced vectors, ``(M, K, n, G r)`` to M ``(K G, n, r + 1)``."""
+        u = u.reshape(*u.shape[:3], self.G, self.r).transpose(2, 3)  # (M, K, G, n, r)
+        return homogeneous(u).flatten(1, 2).unbind(0)
 
 
 class HOSVD(TuckerAggregator):
@@ -121,4 +97,7 @@ class HOSVD(TuckerAggregator):
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Compute equation (10)."""
         *label, U, b_U, core, Q, b = parameters
-        return hosvd(h, U, b_U, core, Q, b, *label)
+        u = reduce_children(h, U, b_U).transpose(0, 1)  # (L, K, n, G r)
+        if label:
+            u = torch.cat([label[0].unsqueeze(0), u])
+        return expand(multilinear(core.flatten(0, 1), self._factors(u)), Q, b)

@@ -12,21 +12,6 @@ from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
 
-def weighted_sum(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
-    """Compute the weighted sum of the children, ``sum over j of U_j h_j + b``.
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children.
-        U: ``(K, L c, G c)``, the matrices of all children and gates.
-        b: ``(K, 1, G c)``.
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
-    a = torch.baddbmm(b, h.flatten(2), U)  # (K, n, G c)
-    return a.view(*h.shape[:2], -1, h.shape[-1])
-
-
 class Sum(Aggregator):
     r"""The weighted sum of equation (5) in Castellana and Bacciu, as in Tai et al. (2015).
 
@@ -61,7 +46,8 @@ class Sum(Aggregator):
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Compute equation (5)."""
         U, b = parameters
-        return weighted_sum(h, U, b)
+        a = torch.baddbmm(b, h.flatten(2), U)  # (K, n, G c)
+        return a.view(*h.shape[:2], -1, h.shape[-1])
 
 
 class SharedSum(Sum):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.base import check_entries
 from dgltrees.cells.aggregators.hosvd import TuckerAggregator
-from dgltrees.cells.aggregators.modes import expand, homogeneous, multilinear, reduce_shared
+from dgltrees.cells.aggregators.modes import expand, multilinear, reduce_shared
 from dgltrees.settings import Count
 
 
@@ -83,44 +83,6 @@ def symmetric_product(factors: Sequence[Tensor], maps: Sequence[Tensor]) -> Tens
     return E.t().reshape(batch, n, -1)
 
 
-def symmetric_hosvd(
-    h: Tensor,
-    U: Tensor,
-    b_U: Tensor,
-    core: Tensor,
-    Q: Tensor,
-    b: Tensor,
-    maps: Sequence[Tensor],
-    w: Tensor | None = None,
-) -> Tensor:
-    """Compute ``q(G(w(x), u(h_1), .., u(h_L)))`` with G symmetric in its last L arguments.
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children.
-        U: ``(K, c, G r)`` mode matrices; u(h_j) = U h_j + b, also where h_j = 0.
-        b_U: ``(K, 1, G r)``.
-        core: ``(K, G, M, r)``, one entry for each of the M multisets of L indices out of r + 1;
-            with a label ``(K, G, (r + 1) M, r)``.
-        Q: ``(K, G, r, c)`` output matrices.
-        b: ``(K, G, 1, c)``.
-        maps: the result of ``symmetric_maps(r + 1, L)``.
-        w: ``(K, n, G r)`` reduced labels w(x).
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
-    types, n = h.shape[:2]
-    gates, rank = Q.shape[1:3]
-    u = reduce_shared(h, U, b_U).transpose(0, 1)  # (L, K, n, G r)
-    u = u.reshape(-1, types, n, gates, rank).transpose(2, 3)  # (L, K, G, n, r)
-    factors = [symmetric_product(homogeneous(u).flatten(1, 2).unbind(0), maps)]  # (K G, n, M)
-    if w is not None:
-        w = w.view(types, n, gates, rank).transpose(1, 2).flatten(0, 1)  # (K G, n, r)
-        factors.insert(0, homogeneous(w))
-    g = multilinear(core.flatten(0, 1), factors)  # (K G, n, r)
-    return expand(g, Q, b)
-
-
 class SymmetricHOSVD(TuckerAggregator):
     r"""The HOSVD approximation of equation (10), symmetric in the children.
 
@@ -161,4 +123,9 @@ class SymmetricHOSVD(TuckerAggregator):
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Compute equation (10) with a symmetric core."""
         *label, U, b_U, core, Q, b = parameters
-        return symmetric_hosvd(h, U, b_U, core, Q, b, list(self.buffers()), *label)
+        u = reduce_shared(h, U, b_U).transpose(0, 1)  # (L, K, n, G r)
+        maps = list(self.buffers())
+        factors = [symmetric_product(self._factors(u), maps)]  # (K G, n, multisets(r + 1, L))
+        if label:
+            factors = [*self._factors(label[0].unsqueeze(0)), *factors]
+        return expand(multilinear(core.flatten(0, 1), factors), Q, b)

@@ -13,27 +13,6 @@ from dgltrees.cells.initial import initialize
 from dgltrees.settings import Count
 
 
-def tensor_train(w: Tensor, A: Tensor, Q: Tensor, b: Tensor) -> Tensor:
-    """Compute ``r_j = r_(j-1) A_j`` from left to right, then ``Q r_L + b``.
-
-    Arguments:
-        w: ``(K, n, G r)``, the first vector of the chain, r_0.
-        A: ``(K, L, n, G r r)``, the matrices A_j(h̄_j) of the children.
-        Q: ``(K, G, r, c)`` output matrices.
-        b: ``(K, G, 1, c)``.
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
-    types, children, n, _ = A.shape
-    gates, rank = Q.shape[1:3]
-    A = A.view(types, children, n, gates, rank, rank).permute(1, 0, 3, 2, 4, 5)
-    r = w.view(types, n, gates, rank).transpose(1, 2)  # (K, G, n, r)
-    for A_j in A.unbind(0):  # (K, G, n, r, r)
-        r = (r.unsqueeze(-1) * A_j).sum(-2)
-    return expand(r.flatten(0, 1), Q, b)
-
-
 class TensorTrain(ProductAggregator):
     r"""The tensor-train factorisation: one core for each child, chained from left to right.
 
@@ -97,4 +76,9 @@ class TensorTrain(ProductAggregator):
         else:
             U, b_U, A, b_A, Q, b = parameters
             w, h = reduce_children(h[:, :, :1], U, b_U)[:, 0], h[:, :, 1:]
-        return tensor_train(w, reduce_children(h, A, b_A), Q, b)
+        (types, n, children, _), gates, rank = h.shape, self.G, self.r
+        A = reduce_children(h, A, b_A).view(types, children, n, gates, rank, rank)
+        r = w.view(types, n, gates, rank).transpose(1, 2)  # (K, G, n, r)
+        for A_j in A.permute(1, 0, 3, 2, 4, 5).unbind(0):  # (K, G, n, r, r)
+            r = (r.unsqueeze(-1) * A_j).sum(-2)
+        return expand(r.flatten(0, 1), Q, b)
