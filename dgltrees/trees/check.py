@@ -71,35 +71,27 @@ def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> Ints:
     return np.atleast_1d(integers(ids, "tree ids", None))
 
 
-def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[str, NDArray[Any]]:
-    """Convert each column to an array.
-
-    Raises:
-        TreeError: the rows of a column differ in shape.
-    """
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, column in columns.items():
-        try:
-            arrays[name] = np.asarray(column)
-        except (ValueError, OverflowError) as error:
-            raise TreeError(
-                f"expected column {name!r} to hold rows of one shape, got: {error}", file=file
-            ) from None
-    return arrays
-
-
-def check_columns(
-    columns: Mapping[str, NDArray[Any]],
+def checked_columns(
+    columns: Mapping[str, ArrayLike],
     num_nodes: int,
     vocabs: Mapping[str, Vocabulary],
     file: PathLike | None,
-) -> None:
-    """Raise TreeError if a column lacks a row per node of numbers, strings or valid ids."""
-    for name, column in columns.items():
+) -> dict[str, NDArray[Any]]:
+    """Convert each column to an array with a row per node of numbers, strings or valid ids.
+
+    Raises:
+        TreeError: a column has other rows.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, values in columns.items():
 
         def error(rule: str, name: str = name) -> TreeError:
             return TreeError(f"expected column {name!r} to {rule}", file=file)
 
+        try:
+            arrays[name] = column = np.asarray(values)
+        except (ValueError, OverflowError) as cause:
+            raise error(f"hold rows of one shape, got: {cause}") from None
         rows = len(column) if column.ndim else 0
         if rows != num_nodes:
             raise error(f"have {num_nodes} rows, one per node, got {rows} rows")
@@ -114,6 +106,7 @@ def check_columns(
                     f"hold -1 or ids of the {len(vocabs[name])} names of its vocabulary, got "
                     f"{low if low < -1 else high}"
                 )
+    return arrays
 
 
 def positions_by_order(parent: Ints, offsets: Ints) -> Ints:

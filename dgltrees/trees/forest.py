@@ -17,10 +17,9 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import (
-    as_columns,
-    check_columns,
     check_offsets,
     check_trees,
+    checked_columns,
     chosen_ids,
     integers,
     positions_by_order,
@@ -118,8 +117,7 @@ class Forest:
         else:
             positions = integers(pos, "positions", file)
         check_trees(parents, positions, bounds, max_children, file, lines)
-        arrays = as_columns(columns or {}, file)
-        check_columns(arrays, len(parents), vocabs or {}, file)
+        arrays = checked_columns(columns or {}, len(parents), vocabs or {}, file)
         forest = cls(
             parents.astype(np.int32), positions.astype(np.int32), bounds, arrays, dict(vocabs or {})
         )
@@ -585,7 +583,7 @@ class Forest:
             Forest(1 tree, 3 nodes, columns: none)
         """
         folder = Path(folder)
-        check_columns(self.columns, self.num_nodes, {}, folder)
+        checked_columns(self.columns, self.num_nodes, {}, folder)
         save_forest(self, folder)
 
     @classmethod
@@ -614,7 +612,7 @@ class Forest:
         parent, pos, offsets = (structure[name] for name in ("parent", "pos", "offsets"))
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
-        check_columns(columns, len(parent), vocabs, folder)
+        checked_columns(columns, len(parent), vocabs, folder)
         forest = cls(parent, pos, offsets, columns, vocabs)
         forest._check_shared(folder)
         return forest

@@ -45,11 +45,11 @@ def save_forest(forest: Forest, folder: Path) -> None:
     (folder / _INDEX).unlink(missing_ok=True)  # no forest until it is complete
     names = []
     for name, values in arrays.items():
-        names.append(_array_file(name))
+        names.append(file_name(f"{name}.npy"))
         with replacing(folder / names[-1], "wb") as file:
             np.save(file, values, allow_pickle=False)
     for name, vocab in forest.vocabs.items():
-        names.append(_vocabulary_file(name))
+        names.append(file_name(f"vocab.{name}.txt"))
         vocab.save(folder / names[-1])
     index = {
         "version": _VERSION,
@@ -80,7 +80,8 @@ def load_arrays(
         index = _index(folder)
         sums: Mapping[str, str] = index["sha256"]
 
-        def path_of(name: str) -> Path:
+        def path_of(text: str) -> Path:
+            name = file_name(text)
             path = folder / name
             check_is_file(path)
             try:
@@ -89,13 +90,9 @@ def load_arrays(
                 raise ValueError(f"{name}: {error}") from None
             return path
 
-        structure = {name: _array(path_of(_array_file(name)), mmap) for name in _STRUCTURE}
-        columns = {
-            name: _array(path_of(_array_file(f"column.{name}")), mmap) for name in index["columns"]
-        }
-        vocabs = {
-            name: Vocabulary.load(path_of(_vocabulary_file(name))) for name in index["vocabs"]
-        }
+        structure = {name: _array(path_of(f"{name}.npy"), mmap) for name in _STRUCTURE}
+        columns = {name: _array(path_of(f"column.{name}.npy"), mmap) for name in index["columns"]}
+        vocabs = {name: Vocabulary.load(path_of(f"vocab.{name}.txt")) for name in index["vocabs"]}
     except FileNotFoundError as error:
         name = Path(error.filename).name
         raise TreeError(
@@ -130,14 +127,6 @@ def _index(folder: Path) -> dict[str, Any]:
             raise TypeError(f"expected a list of names as {key!r}, got {names!r:.60}")
     checked_values(index)
     return index
-
-
-def _array_file(name: str) -> str:
-    return file_name(f"{name}.npy")
-
-
-def _vocabulary_file(name: str) -> str:
-    return file_name(f"vocab.{name}.txt")
 
 
 def _array(path: Path, mmap: bool) -> NDArray[Any]:
