@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import line_chunks
-from dgltrees.trees.builders.brackets import find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
@@ -82,23 +81,6 @@ class Grammar:
         if self.label is not None:
             is_label[outside] = (within(count[count > 0]) == self.label) & ~unlabeled[line]
         return items, is_label
-
-
-def find_operators(items: Brackets, what: str) -> Bools:
-    """Return a mask ``(M,)`` of the items that begin a bracket: operators before their arguments.
-
-    Arguments:
-        items: the ``M`` items of a string.
-        what: the name of such an item, ``"an operator"``, for the errors.
-
-    Raises:
-        TreeError: a bracket has no operator or no argument; the error names file and line.
-    """
-    is_operator = find_heads(items, what)
-    items.refuse(
-        items.is_open & (items_in(items) == 1), lambda _: "expected at least one argument, got none"
-    )
-    return is_operator
 
 
 def at_brackets(items: Brackets, of: Bools, values: NDArray[Any]) -> NDArray[Any]:

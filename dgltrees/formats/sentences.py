@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
-import numpy as np
-
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import (
@@ -25,7 +23,7 @@ from dgltrees.formats.lines import (
 from dgltrees.trees.builders.sentences import from_heads
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
-from dgltrees.trees.segments import offsets_of, within
+from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 T = TypeVar("T")
@@ -108,24 +106,6 @@ def forest_of(
         file=file,
         lines=list(chain.from_iterable(sentence.lines for sentence in sentences)),
     )
-
-
-def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
-    """Build a forest of sentences without heads, in which each word is the child of the one before.
-
-    Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
-    """
-    sizes = np.array([len(each.words) for each in sentences], np.int64)
-    tags = {
-        name: list(
-            chain.from_iterable(
-                each.columns.get(name) or [None] * len(each.words) for each in sentences
-            )
-        )
-        for name in ("upos", "xpos")
-    }
-    words = list(chain.from_iterable(each.words for each in sentences))
-    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 def stream_sentences(

@@ -14,6 +14,8 @@ where w2, w1 are left of w0 and w4, w5 right of it. The dependents of ROOT are r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,12 +24,14 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
+from dgltrees.formats.sentences import Sentence
 from dgltrees.trees.batch import Cache, TreeBatch
+from dgltrees.trees.builders.sentences import from_heads
 from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.order import over_subtrees
-from dgltrees.trees.segments import inverse, owner, run_offsets, within
+from dgltrees.trees.segments import inverse, offsets_of, owner, run_offsets, within
 
 
 def generation_forest(forest: Forest) -> Forest:
@@ -311,3 +315,21 @@ def left_chains(batch: TreeBatch) -> TreeBatch:
     )
     chains.cache = batch.cache.get("left_chains", Cache)
     return chains
+
+
+def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
+    """Build a forest of sentences without heads, in which each word is the child of the one before.
+
+    Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
+    """
+    sizes = np.array([len(each.words) for each in sentences], np.int64)
+    tags = {
+        name: list(
+            chain.from_iterable(
+                each.columns.get(name) or [None] * len(each.words) for each in sentences
+            )
+        )
+        for name in ("upos", "xpos")
+    }
+    words = list(chain.from_iterable(each.words for each in sentences))
+    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)

@@ -86,16 +86,6 @@ def check_balance(
         )
 
 
-def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_line: int) -> None:
-    """Raise TreeError if a line of ``data`` does not close its own brackets ``pair``."""
-    letters = np.frombuffer(data, np.uint8)
-    opened, closed = letters == ord(pair[0]), letters == ord(pair[1])
-    at = np.flatnonzero(opened | closed)
-    depth = np.cumsum(opened[at].astype(np.int8) - closed[at].astype(np.int8), dtype=np.int32)
-    ends = line_ends(data)
-    check_balance(at, depth, ends, pair, by_line=True, file=file, first_line=first_line)
-
-
 def line_ends(data: bytes) -> Ints:
     """Return the byte at which each line of ``data`` ends, ``(L,)``."""
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.brackets import Grammar, at_brackets, find_operators
+from dgltrees.formats.brackets import Grammar, at_brackets
 from dgltrees.formats.format import Format
+from dgltrees.papers.tensor_tree_lstm.data.listops import find_operators
 from dgltrees.trees.builders.brackets import assemble
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary

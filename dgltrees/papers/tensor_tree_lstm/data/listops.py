@@ -19,15 +19,15 @@ from dgltrees.formats.brackets import (
     at_brackets,
     check_nodes,
     choose,
-    find_operators,
     labels_of_lines,
     write_lines,
 )
 from dgltrees.formats.format import Format
 from dgltrees.formats.lines import empty_file, line_chunks
-from dgltrees.trees.builders.brackets import assemble, render
-from dgltrees.trees.builders.scan import Brackets, check_line_pairs
+from dgltrees.trees.builders.brackets import assemble, find_heads, items_in, render
+from dgltrees.trees.builders.scan import Brackets, check_balance, line_ends
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.segments import Bools
 from dgltrees.trees.vocabulary import Vocabulary
 
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
@@ -90,6 +90,33 @@ def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> LabeledTrees:
     )
     target = labels_of_lines(items, is_target, value_of_line)
     return LabeledTrees(forest, {"target": target}, targets=Vocabulary(_DIGITS, frozen=True))
+
+
+def find_operators(items: Brackets, what: str) -> Bools:
+    """Return a mask ``(M,)`` of the items that begin a bracket: operators before their arguments.
+
+    Arguments:
+        items: the ``M`` items of a string.
+        what: the name of such an item, ``"an operator"``, for the errors.
+
+    Raises:
+        TreeError: a bracket has no operator or no argument; the error names file and line.
+    """
+    is_operator = find_heads(items, what)
+    items.refuse(
+        items.is_open & (items_in(items) == 1), lambda _: "expected at least one argument, got none"
+    )
+    return is_operator
+
+
+def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_line: int) -> None:
+    """Raise TreeError if a line of ``data`` does not close its own brackets ``pair``."""
+    letters = np.frombuffer(data, np.uint8)
+    opened, closed = letters == ord(pair[0]), letters == ord(pair[1])
+    at = np.flatnonzero(opened | closed)
+    depth = np.cumsum(opened[at].astype(np.int8) - closed[at].astype(np.int8), dtype=np.int32)
+    ends = line_ends(data)
+    check_balance(at, depth, ends, pair, by_line=True, file=file, first_line=first_line)
 
 
 def write_listops(

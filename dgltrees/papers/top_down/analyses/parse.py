@@ -16,9 +16,10 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats import conllu_blocks, format_by_suffix, sentences_of_lines, sentences_of_text
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lines import chunks
-from dgltrees.formats.sentences import Sentence, leave_out_long, sentence_forest
+from dgltrees.formats.sentences import Sentence, leave_out_long
 from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.top_down.data.kbest import KBest
+from dgltrees.papers.top_down.graphs import sentence_forest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.parser import NONE, best_labels
 from dgltrees.papers.top_down.tasks.reading import ParserSettings, sentences

@@ -15,11 +15,11 @@ from torch import Tensor
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import tokenize
-from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.formats.sentences import Sentence
 from dgltrees.models.streaming import batches_of_similar, run_batched
 from dgltrees.papers.top_down.analyses.parse import parse
 from dgltrees.papers.top_down.data.questions import Question
-from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest, sentence_forest
 from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.papers.top_down.models.biaffine import BiaffineParser
 from dgltrees.papers.top_down.models.language_model import LanguageModel

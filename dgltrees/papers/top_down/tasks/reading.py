@@ -20,8 +20,9 @@ from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, format_by_suffix, sentences_of_lines
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lines import at_least_one, chunks
-from dgltrees.formats.sentences import Sentence, leave_out_long, sentence_forest, too_long
+from dgltrees.formats.sentences import Sentence, leave_out_long, too_long
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
+from dgltrees.papers.top_down.graphs import sentence_forest
 from dgltrees.settings import Count
 from dgltrees.tasks.settings import Files, WordSettings
 from dgltrees.tasks.task import Names, Reader

@@ -15,7 +15,6 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeError
 from dgltrees.cli import main
 from dgltrees.formats import read
-from dgltrees.formats.sentences import sentence_forest
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.papers.top_down.analyses.rerank import (
     choose,
@@ -28,6 +27,7 @@ from dgltrees.papers.top_down.analyses.rerank import (
 )
 from dgltrees.papers.top_down.analyses.scoring import log_probs
 from dgltrees.papers.top_down.data.kbest import read_kbest
+from dgltrees.papers.top_down.graphs import sentence_forest
 from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write

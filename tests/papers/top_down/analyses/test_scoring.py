@@ -7,7 +7,7 @@ import pytest
 
 from dgltrees import ConfigError
 from dgltrees.formats import tokenize
-from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.formats.sentences import Sentence
 from dgltrees.papers.top_down.analyses.parse import parse
 from dgltrees.papers.top_down.analyses.scoring import (
     CandidateScores,
@@ -17,6 +17,7 @@ from dgltrees.papers.top_down.analyses.scoring import (
     log_probs,
 )
 from dgltrees.papers.top_down.data.questions import Question
+from dgltrees.papers.top_down.graphs import sentence_forest
 from dgltrees.training.trained import TrainedModel
 
 QUESTIONS = [

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.formats.sentences import Sentence
+from dgltrees.papers.top_down.graphs import sentence_forest
 from dgltrees.papers.top_down.models.ngram import NGram
 
 Gram = tuple[int, ...]
