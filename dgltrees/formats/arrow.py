@@ -232,10 +232,6 @@ class ArrowColumn:
         return _to_numpy(values.fill_null(-1))
 
 
-def _has_missing_integers(column: pyarrow.ChunkedArray) -> bool:
-    return bool(pyarrow_or_error().types.is_integer(column.type) and column.null_count)
-
-
 def _to_numpy(values: pyarrow.Array) -> NDArray[Any]:
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
@@ -283,6 +279,7 @@ def _examples(
     batch: pyarrow.RecordBatch, parent: str, layout: RecordLayout, first: int, path: PathLike
 ) -> LabeledTrees:
     names, categorical = batch.schema.names, layout.categorical_columns
+    is_integer = pyarrow_or_error().types.is_integer
     if parent not in names or not _is_list(batch.schema.field(parent).type):
         raise TreeError(
             f"expected a column {parent!r} with lists of parents, got the columns "
@@ -302,10 +299,11 @@ def _examples(
         if name == parent:
             continue
         if not _is_list(column.type):
-            if name == ID and name not in categorical and _has_missing_integers(column):
+            is_id = name == ID and name not in categorical
+            if is_id and column.null_count and is_integer(column.type):
                 beside[name] = np.array(column.to_pylist(), object)
-                continue
-            beside[name] = ArrowColumn(name, column, path, rows.__getitem__).array(categorical)
+            else:
+                beside[name] = ArrowColumn(name, column, path, rows.__getitem__).array(categorical)
             continue
         bounds, values = _flat(name, column, rows, path)
         wrong = np.diff(bounds) != np.diff(offsets)

@@ -31,11 +31,6 @@ from dgltrees.trees.labeled import LabeledTrees
 LABELS = "labels.csv"
 
 
-def is_forest(path: PathLike) -> bool:
-    """Return whether a path is a folder that ``Forest.save`` wrote."""
-    return (Path(path) / "forest.json").exists()
-
-
 def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
     """Read the trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
 
@@ -212,7 +207,7 @@ FOREST = Format(
     "A folder that Forest.save wrote.",
     stream_forest,
     write_forest,
-    fits=lambda path, _: is_forest(path),
+    fits=lambda path, _: (Path(path) / "forest.json").exists(),
     text=False,
 )
 

@@ -180,7 +180,8 @@ def leave_out_long(
     Warns:
         UserWarning: sentences were left out; given at the end, with their number.
     """
-    check_max_words(max_words)
+    if max_words is not None and max_words < 1:
+        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")
     total = long = 0
     for sentence in sentences:
         total += 1
@@ -211,9 +212,3 @@ def too_long(
         file=file,
         line=line,
     )
-
-
-def check_max_words(max_words: int | None) -> None:
-    """Raise ConfigError if the limit of words is below 1."""
-    if max_words is not None and max_words < 1:
-        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")
