@@ -22,12 +22,16 @@ from dgltrees.bench.contenders import (
     fused_way,
     root_states,
 )
+from dgltrees.bench.timing import markdown
 from dgltrees.cells import TreeLSTM
 from dgltrees.errors import ConfigError
 from dgltrees.trees import Forest, TreeBatch
 
 SIZES = (64, 256, 1024, 4096)
 """The numbers of trees in a batch."""
+
+Rates = tuple[str, int, Mapping[str, float]]
+"""A device, the trees in a batch, and the nodes per second of each contender that runs there."""
 
 
 def _listops(model: Model, batch: TreeBatch) -> Tensor:
@@ -82,21 +86,6 @@ DEVICE_CONTENDERS = (
 )
 
 
-@dataclass(frozen=True)
-class DeviceRow:
-    """The results for one batch size on a device.
-
-    Attributes:
-        device: the name of the device.
-        trees: the number of trees in the batch.
-        rates: the nodes per second of each contender that runs there.
-    """
-
-    device: str
-    trees: int
-    rates: Mapping[str, float]
-
-
 def usable(name: str) -> torch.device:
     """Return the device with this name; raise ConfigError if torch cannot use it here."""
     try:
@@ -110,7 +99,7 @@ def usable(name: str) -> torch.device:
 
 def device_rows(
     device: torch.device, sizes: Sequence[int], hidden: int = 128, rounds: int = 7
-) -> list[DeviceRow]:
+) -> list[Rates]:
     """Time training steps on a device, from making the batch to the update.
 
     Arguments:
@@ -123,7 +112,7 @@ def device_rows(
         the results, one row for each batch size, in nodes per second.
     """
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
-    rows = []
+    rows: list[Rates] = []
     for trees in sizes:
         rates = {}
         for each in DEVICE_CONTENDERS:
@@ -136,15 +125,15 @@ def device_rows(
                 each.step(model, forest)
                 times.append(time.perf_counter() - start)
             rates[each.name] = forest.num_nodes / statistics.median(times[3:])
-        rows.append(DeviceRow(name, trees, rates))
+        rows.append((name, trees, rates))
     return rows
 
 
-def device_table(rows: Sequence[DeviceRow]) -> str:
+def device_table(rows: Sequence[Rates]) -> str:
     """Format results as a Markdown table of thousands of nodes per second."""
     names = [each.name for each in DEVICE_CONTENDERS]
-    lines = ["| device | trees | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
-    for row in rows:
-        cells = [f"{row.rates[n] / 1e3:,.0f}" if n in row.rates else "-" for n in names]
-        lines.append(f"| {row.device} | {row.trees} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    cells = (
+        [device, trees, *(f"{rates[n] / 1e3:,.0f}" if n in rates else "-" for n in names)]
+        for device, trees, rates in rows
+    )
+    return markdown(["device", "trees", *names], cells)

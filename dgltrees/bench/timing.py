@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -91,13 +91,17 @@ def table(rows: Sequence[Row], base: str = "dgl") -> str:
         rows: the results of :func:`time_steps`.
         base: the name of the contender to compare with.
     """
-    names = list(rows[0].seconds)
-    lines = ["| case | nodes | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
-    for row in rows:
-        cells = [
-            f"{1e3 * seconds:.1f}"
-            + ("" if name == base else f" ({row.seconds[base] / seconds:.1f}x)")
-            for name, seconds in row.seconds.items()
-        ]
-        lines.append(f"| {row.case} | {row.nodes} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+
+    def cells(row: Row) -> Iterator[str]:
+        for name, seconds in row.seconds.items():
+            faster = "" if name == base else f" ({row.seconds[base] / seconds:.1f}x)"
+            yield f"{1e3 * seconds:.1f}{faster}"
+
+    head = ["case", "nodes", *rows[0].seconds]
+    return markdown(head, ([row.case, row.nodes, *cells(row)] for row in rows))
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Format a Markdown table."""
+    lines = ["| " + " | ".join(map(str, line)) + " |" for line in (head, *rows)]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])

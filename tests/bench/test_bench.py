@@ -9,7 +9,7 @@ from dgltrees._dgl import dgl
 from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
 from dgltrees.bench.cases import balanced, chain, random_binary
 from dgltrees.bench.contenders import Model
-from dgltrees.bench.device import DeviceRow, device_table
+from dgltrees.bench.device import Rates, device_table
 from dgltrees.cli import main
 from dgltrees.trees import TreeBatch
 from tests.benchmarks.memory import peak
@@ -81,7 +81,7 @@ def test_the_command_on_a_device(
 
 @needs_dgl
 def test_what_does_not_run_on_a_device_has_no_rate_there() -> None:
-    rows = [DeviceRow("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
+    rows: list[Rates] = [("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
     assert device_table(rows).splitlines()[2] == "| cpu | 64 | - | 5 | - | 1 |"
 
 
