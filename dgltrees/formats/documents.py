@@ -100,9 +100,6 @@ XML = Format(
 PYTHON = Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",))
 
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
 def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
     """Read the syntax tree of each function of Python source, about ``trees`` at a time.
 
@@ -138,7 +135,7 @@ def _stream(path: PathLike, trees: int) -> Iterator[LabeledTrees]:
         yield LabeledTrees(forest, {"name": names, "line": lines, "file": files})
 
 
-def _functions(module: ast.AST) -> Iterator[tuple[str, _Function]]:
+def _functions(module: ast.AST) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Iterate over the functions of a module in source order, with their qualified names."""
     stack: list[tuple[ast.AST, str]] = [(module, "")]
     while stack:

@@ -52,10 +52,6 @@ class Sentence:
     comments: Mapping[str, str]
 
 
-SentenceParser = Callable[[PathLike], Iterator[Sentence]]
-"""Function that reads a file sentence by sentence."""
-
-
 def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
     """Iterate over the blocks of lines between blank lines, each line with its number.
 
@@ -109,7 +105,7 @@ def forest_of(
 
 
 def stream_sentences(
-    parse: SentenceParser,
+    parse: Callable[[PathLike], Iterator[Sentence]],
     columns: Sequence[str],
     paths: PathLike | Sequence[PathLike],
     trees: int = 10_000,
@@ -126,7 +122,7 @@ def stream_sentences(
     word has no name. There are no example columns.
 
     Arguments:
-        parse: reads one file.
+        parse: reads one file, sentence by sentence.
         columns: the columns of names of its sentences, including ``word``.
         paths: a file, or files in the order to read them; no chunk holds sentences of two files.
         trees: sentences per chunk; the last chunk of a file may have fewer.

@@ -56,10 +56,7 @@ class Value:
         return Value(replaced(self.expr, axes), tuple(dims))
 
 
-Factors = list[Axis | int]
-
-
-def regrouped(value: Value, shape: Sequence[Factors]) -> Value:
+def regrouped(value: Value, shape: Sequence[list[Axis | int]]) -> Value:
     """Regroup the axes of a value, as ``view`` does.
 
     Arguments:
