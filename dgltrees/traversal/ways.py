@@ -17,12 +17,13 @@ Way = TypeVar("Way", bound=Callable[..., Any])
 
 
 class _Entry(NamedTuple):
-    way: Callable[..., Any]
-    accepts_indexed: bool
-    second: bool
+    way: Callable[..., Any] | None = None
+    accepts_indexed: bool = False
+    second: bool = False
 
 
 _WAYS: dict[type, _Entry] = {}
+_NONE = _Entry()
 _HOOK = re.compile("_(forward|backward)(_pre)?_hooks")
 _HOOKS = [name for name in vars(nn.Module()) if _HOOK.fullmatch(name)]
 
@@ -58,8 +59,7 @@ def compiled_way(
 
 def way_of(instance: object) -> Callable[..., Any] | None:
     """Return the fast implementation registered for the class of ``instance``, or None."""
-    entry = _WAYS.get(type(instance))
-    return None if entry is None else entry.way
+    return _WAYS.get(type(instance), _NONE).way
 
 
 def compiled_states(
@@ -114,14 +114,12 @@ def accepts_indexed(cell: object) -> bool:
     Returns:
         False also if the class has no fast implementation.
     """
-    entry = _WAYS.get(type(cell))
-    return entry is not None and entry.accepts_indexed
+    return _WAYS.get(type(cell), _NONE).accepts_indexed
 
 
 def goes_second(cell: object) -> bool:
     """Return whether the general compiler is tried before the implementation of a cell's class."""
-    entry = _WAYS.get(type(cell))
-    return entry is not None and entry.second
+    return _WAYS.get(type(cell), _NONE).second
 
 
 def watched() -> bool:
