@@ -6,6 +6,7 @@ import functools
 import sys
 from typing import Any
 
+from dgltrees.commands.runs import check_other_file
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
 from dgltrees.formats.format import RecordLayout
@@ -18,6 +19,7 @@ def draw(**arguments: Any) -> None:
     """Draw trees as text or SVG: draw FILE --trees 0:5."""
     if arguments.get("style") is None and arguments.get("out") is None and not _speaks_utf8():
         arguments["style"] = "ascii"
+    check_other_file([arguments["path"]], arguments.get("out"), "PATH")
     drawing = draw_file(**arguments)
     if arguments.get("out") is None:
         print(drawing)

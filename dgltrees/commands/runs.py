@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,7 @@ def predict(
     """
     loaded = _load(run)
     files = loaded.files(input, flag="--input")
-    if out is not None and any(in_file(f) and _same_file(f, out) for f in files):
-        raise ConfigError(f"expected --out with another file than --input, got {out} twice")
+    check_other_file(files, out)
     files, out = _share(files, out)
 
     def lines() -> Iterator[dict[str, Any]]:
@@ -122,6 +121,14 @@ def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str 
         )
     name = Path(out)
     return files[rank::count], str(name.with_name(f"{name.stem}-{rank}-of-{count}{name.suffix}"))
+
+
+def check_other_file(
+    inputs: Sequence[PathLike | None], out: PathLike | None, flag: str = "--input"
+) -> None:
+    """Raise ConfigError if the output would replace an input."""
+    if out is not None and any(f is not None and in_file(f) and _same_file(f, out) for f in inputs):
+        raise ConfigError(f"expected --out with another file than {flag}, got {out} twice")
 
 
 def _same_file(one: PathLike, other: PathLike) -> bool:

@@ -103,6 +103,8 @@ def draw_examples(
     """
     numbers = list(range(len(examples))) if numbers is None else numbers
     targets = examples.columns.get("target")
+    if targets is not None and not len(examples.targets) and targets.dtype.kind == "i":
+        targets = targets.astype(float)  # numbers, of which -1 is one
     vocabs = {"target": examples.targets} if len(examples.targets) else {}
     titles = [f"tree {number}" for number in numbers]
     if examples.arity > 1:

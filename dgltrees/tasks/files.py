@@ -45,7 +45,7 @@ def find_files(patterns: Sequence[PathLike], folder: str | None, flag: str) -> l
         ConfigError: no file matches a pattern; the error names the folders that were searched.
     """
     folder = folder or os.environ.get("DGLTREES_DATA")
-    paths: list[Path] = []
+    paths: dict[Path, Path] = {}  # a file that several patterns match is read once
     for pattern in [os.fspath(each) for each in patterns]:
         bases = [Path(), *([Path(folder)] if folder else [])]
         tried = [os.path.join(base, os.path.expanduser(pattern)) for base in bases]
@@ -60,8 +60,9 @@ def find_files(patterns: Sequence[PathLike], folder: str | None, flag: str) -> l
             if flag.startswith("data.") and name in GENERATORS and not os.path.exists(folder):
                 cure += f"{', or' if cure else ';'} make it: dgltrees make-data {name} {folder}"
             raise ConfigError(f"expected {flag} to name a file, found none at {places}{cure}")
-        paths.extend(map(Path, matches))
-    return paths
+        for path in map(Path, matches):
+            paths.setdefault(path.resolve(), path)
+    return [*paths.values()]
 
 
 def _matches(pattern: str) -> list[str]:

@@ -148,14 +148,15 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
     """
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    learned = {each.resolve() for each in data_files(settings, "train")}
+    named = {path.resolve(): "train" for path in data_files(settings, "train")}
     for role, others in (("valid", valid_files), ("test", test_files)):
-        if twice := next((each for each in others if each.resolve() in learned), None):
+        if twice := next((each for each in others if each.resolve() in named), None):
             warnings.warn(
-                f"data.{role} names {twice}, which is a file of data.train: metrics on training "
-                "examples are too good",
+                f"data.{role} names {twice}, which is a file of data.{named[twice.resolve()]}: "
+                "metrics on examples that training reads are too good",
                 stacklevel=2,
             )
+        named |= {path.resolve(): role for path in others}
 
     def read_valid(names: Schema) -> LabeledTrees:
         return load_examples(task, settings, valid_files, names, max_children)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import guess_format
+from dgltrees.formats import format_by_suffix, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.metrics.classes import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
@@ -189,13 +189,15 @@ class Task:
         """Return the format of a file to predict, inferred from its name or first line.
 
         If it cannot be inferred, it is plain text if the task supports that, else the format of
-        training.
+        training. A file whose name has the suffix of another format is never plain text.
         """
         try:
             guess = guess_format(path)
         except TreeError:
             guess = ""
         own = next(iter(self.formats))
+        if format_by_suffix(path) not in (None, *self.formats):
+            return own  # its reader refuses the file
         return guess if guess in self.formats else "text" if "text" in self.formats else own
 
     def companions(self, path: Path) -> list[Path]:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.order import preorder
+from dgltrees.trees.order import over_subtrees, preorder
 from dgltrees.trees.segments import Bools, Ints, inverse, offsets_of, owner, running_sum
 
 MERGES, SPLITS = "merges", "splits"
 """The node columns of sentences: how many constituents end and begin before each word."""
+
+EMPTY = "-NONE-"
+"""The tag of the Penn Treebank for words that are not in the text, such as traces."""
 
 
 def bracket_counts(brackets: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
@@ -80,3 +84,39 @@ def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
     splits, merges = (np.bincount(at, minlength=len(leaves) + 1) for at in (begins, ends))
     first = np.append(True, tree[1:] != tree[:-1])[: len(leaves)]
     return leaves, np.where(first, 0, merges[:-1]), splits[:-1]
+
+
+def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
+    """Remove the leaves with the tag ``-NONE-``, and the nodes that have no other leaves.
+
+    Arguments:
+        forest: trees read from the format ``mrg``.
+        file: the file of the trees, for the error.
+
+    Returns:
+        the remaining trees.
+
+    Raises:
+        TreeError: a tree has no other leaves.
+    """
+    names = np.array([*forest.vocabs["label"].names, ""], object)  # the last is that of -1
+    is_word = (forest.degree == 0) & (names[forest.columns["label"]] != EMPTY)
+    up = forest.global_parent
+    kept = over_subtrees(np.add, is_word.astype(np.int64), up) > 0
+    sizes = np.bincount(forest.tree_of_node[kept], minlength=len(forest))
+    if (sizes == 0).any():
+        raise TreeError(
+            f"expected a word without the tag {EMPTY} in every sentence, got none",
+            file=file,
+            tree=int(sizes.argmin()),
+        )
+    place, offsets = offsets_of(kept), offsets_of(sizes)
+    parent = np.where(up < 0, -1, place[up])[kept]
+    tree = forest.tree_of_node[kept]
+    return Forest.build(
+        np.where(parent < 0, -1, parent - offsets[tree]),
+        pos=forest.pos[kept],
+        offsets=offsets,
+        columns={name: column[kept] for name, column in forest.columns.items()},
+        vocabs=forest.vocabs,
+    )

@@ -109,6 +109,13 @@ def test_some_of_the_trees(digits: Path, trees: str, numbers: list[int]) -> None
     assert draw_file(digits, trees=trees).endswith(f"\nD {numbers[-1]}")
 
 
+def test_a_number_may_be_minus_one(tmp_path: Path) -> None:
+    tree = {"op": "a", "children": [{"op": "b"}]}
+    records = [json.dumps({"tree": tree, "target": y}) for y in (-1, 3)]
+    (tmp_path / "numbers.jsonl").write_text("\n".join(records))
+    assert re.findall("= .*", draw_file(tmp_path / "numbers.jsonl")) == ["= -1", "= 3"]
+
+
 def test_the_file_is_read_no_further_than_needed(digits: Path) -> None:
     with open(digits, "a") as file:
         file.write("no tree\n")

@@ -34,6 +34,8 @@ def test_patterns_and_lists_are_looked_for_under_the_root(
     monkeypatch.setenv("DGLTREES_DATA", str(root))
     assert _names(DataSettings(train=["lrt/train2", "lrt/train0"])) == ["train2", "train0"]
     assert data_files(DataSettings(), "train") == []
+    twice = DataSettings(train=["lrt/train2", "lrt/train*"])
+    assert _names(twice) == ["train2", "train0", "train1"]  # each is read once
 
 
 def test_the_working_directory_comes_before_the_root(root: Path) -> None:

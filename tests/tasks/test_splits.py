@@ -73,6 +73,8 @@ def test_nothing_is_held_out_for_what_has_files(tmp_path: Path) -> None:
         splits = _split("classify", train=path, test=path, valid_fraction=0.2, test_fraction=0.3)
     assert (len(splits.train), splits.test) == (8, None)
     copy = _write(tmp_path / "copy.jsonl", *((i, i, f"c{3 * i % 10}") for i in range(10)))
+    with pytest.warns(UserWarning, match="data.test names .*, which is a file of data.valid"):
+        _split("classify", train=path, valid=copy, test=copy)
     whole = _split("classify", train=path, valid=copy)
     assert [len(part) for part in whole.all] == [10, 10]
 

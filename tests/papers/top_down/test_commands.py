@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dgltrees import TreeError
 from dgltrees.cli import main
 from dgltrees.formats import read
+from dgltrees.papers.top_down.analyses.parse import read_sentences
 from dgltrees.papers.top_down.data.kbest import read_kbest
+from dgltrees.training.trained import TrainedModel
 from tests.test_cli import Capture, fails
 from tests.training.samples import SAMPLES, SENTENCES
 from tests.trees.nested import write
@@ -42,6 +46,38 @@ def test_parse_and_rerank(
     kbest = read_kbest(lists)
     own = kbest.forest.select(kbest.offsets[:-1])
     assert (read(out, "conllu").forest.parent == own.parent).all()
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("parse", "--input IT"),
+        ("rerank", "--input other --tune IT"),
+        ("cloze", "--questions IT"),
+        ("compress-sentences", "--input IT --max_words 3"),
+        ("simplify-sentences", "--input other --simple_words IT"),
+        ("similar", "--query film --input IT"),
+        ("attention", "--input IT"),
+    ],
+)
+def test_no_command_replaces_its_input(
+    tmp_path: Path, capsys: Capture, parser_run: Path, command: str, flags: str
+) -> None:
+    path = write(tmp_path, "Ada slept .\n")
+    words = flags.replace("IT", str(path)).split()
+    message = fails(capsys, command, str(parser_run), *words, "--out", str(path))
+    assert re.search(f"expected --out with another file than --.*, got {path} twice", message)
+    assert path.read_text() == "Ada slept .\n"
+
+
+def test_sentences_are_not_read_from_files_of_other_formats(
+    parser: TrainedModel, tmp_path: Path
+) -> None:
+    trees, text = tmp_path / "trees.jsonl", write(tmp_path, "Ada slept .\n")
+    trees.write_text('{"tree": {"op": "a"}}\n')
+    with pytest.raises(TreeError, match="expected sentences or CoNLL-U, got jsonl; set --format"):
+        list(read_sentences(trees))
+    assert (parser.task.format_of(trees), parser.task.format_of(text)) == ("conllu", "text")
 
 
 def test_parsing_a_folder_of_texts_is_resumed(

@@ -38,7 +38,7 @@ from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees import HeadSettings, SupervisedSettings, TreeModel, TreeTask, root_labels
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.builders import chains
-from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts, surface_trees
 from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of, starts, within
 from dgltrees.trees.words import UNKNOWN, recode
@@ -98,7 +98,8 @@ def _parses(name: str, binary: Callable[[Forest], Forest]) -> Reader:
     ) -> Iterator[LabeledTrees]:
         words = {"word": vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)}
         for data in FORMATS[name].chunks(path, trees):
-            forest = recode(with_pretrained(binary(data.forest), settings), words)
+            forest = surface_trees(data.forest, file=path) if name == "mrg" else data.forest
+            forest = recode(with_pretrained(binary(forest), settings), words)
             target = np.full(forest.num_nodes, -1)
             forest = replace(forest, columns={**forest.columns, "target": target})
             classes = _CLASSES[settings.binary]
@@ -236,7 +237,7 @@ def _conllu(path: PathLike) -> _Sentences:
 def _brackets(path: PathLike) -> _Sentences:
     for data in stream_mrg(path):
         names = np.array(data.forest.vocabs["word"].names, object)
-        for tree in data.forest:
+        for tree in surface_trees(data.forest, file=path):
             ids = tree.columns["word"]
             yield None, names[ids[ids >= 0]].tolist()
 

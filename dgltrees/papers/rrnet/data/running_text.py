@@ -19,11 +19,10 @@ from dgltrees.formats.lines import chunks
 from dgltrees.formats.mrg import MRG
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.sentences import chains
-from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts, surface_trees
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
-from dgltrees.trees.order import over_subtrees
-from dgltrees.trees.segments import offsets_of, owner
+from dgltrees.trees.segments import owner
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN, recode
 
@@ -99,46 +98,6 @@ def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> LabeledTree
         return LabeledTrees(chains(sizes + 1, columns, {"word": words}))
     except TreeError as error:
         raise TreeError(error.message, file=path, tree=error.tree) from None
-
-
-EMPTY = "-NONE-"
-"""The tag of the Penn Treebank for words that are not in the text, such as traces."""
-
-
-def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
-    """Remove the leaves with the tag ``-NONE-``, and the nodes that have no other leaves.
-
-    Arguments:
-        forest: trees read from the format ``mrg``.
-        file: the file of the trees, for the error.
-
-    Returns:
-        the remaining trees.
-
-    Raises:
-        TreeError: a tree has no other leaves.
-    """
-    names = np.array([*forest.vocabs["label"].names, ""], object)  # the last is that of -1
-    is_word = (forest.degree == 0) & (names[forest.columns["label"]] != EMPTY)
-    up = forest.global_parent
-    kept = over_subtrees(np.add, is_word.astype(np.int64), up) > 0
-    sizes = np.bincount(forest.tree_of_node[kept], minlength=len(forest))
-    if (sizes == 0).any():
-        raise TreeError(
-            f"expected a word without the tag {EMPTY} in every sentence, got none",
-            file=file,
-            tree=int(sizes.argmin()),
-        )
-    place, offsets = offsets_of(kept), offsets_of(sizes)
-    parent = np.where(up < 0, -1, place[up])[kept]
-    tree = forest.tree_of_node[kept]
-    return Forest.build(
-        np.where(parent < 0, -1, parent - offsets[tree]),
-        pos=forest.pos[kept],
-        offsets=offsets,
-        columns={name: column[kept] for name, column in forest.columns.items()},
-        vocabs=forest.vocabs,
-    )
 
 
 TEXT = Format(

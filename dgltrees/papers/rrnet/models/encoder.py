@@ -362,19 +362,22 @@ class RRNetEncoder(Encoder):
         names = (OPERATION,) if self.consume == "step" else (MERGES, SPLITS)
         columns = [batch.ndata[name].long() for name in names if name in batch.ndata]
         recorded = len(columns) == len(names)
+        unknown = int(Operation.START) if self.consume == "step" else -1
         supervised = self.training and self.supervised_fraction
-        if not recorded and self.policy is not None and supervised:
-            raise TreeError(
-                f"missing {self._columns} that supervise the policy in training; to learn only "
-                "from rewards, set model.policy.supervised_fraction 0"
-            )
+        if self.policy is not None and supervised:
+            rewarded = self.objective is not None
+            if not recorded or not (rewarded or (batch.on_host(columns[0]) > unknown).any()):
+                cure = "supervised_fraction 0" if rewarded else "agent reinforce"
+                raise TreeError(
+                    f"missing {self._columns} that supervise the policy in training; train on "
+                    f"trees in brackets, or set model.policy.{cure} to learn from rewards"
+                )
         if not recorded or (self.policy is not None and not supervised):
             return Steps(torch.zeros(batch.num_nodes, dtype=torch.long), batch.sizes)
         if self.policy is not None:
             # vectors of a pretrained encoder come with the words
             column = "word" if "word" in batch.ndata else self.input.column
             mask = supervised_tokens(batch, column, self.supervised_fraction)
-            unknown = int(Operation.START) if self.consume == "step" else -1
             columns = [column.where(mask, unknown) for column in columns]
         if self.consume == "step":
             return Steps(columns[0], batch.sizes)

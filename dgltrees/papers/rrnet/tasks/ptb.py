@@ -10,6 +10,7 @@ comparable. Perplexities with gold operations are not, since the trees depend on
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, format_by_suffix
-from dgltrees.formats.lines import gather
+from dgltrees.formats.lines import first_line, gather
 from dgltrees.papers.rrnet.data.running_text import stream_running_text, stream_running_trees
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
@@ -51,6 +52,10 @@ class StreamTask(ReaderTask):
     """
 
     has_majority = False
+
+    def format_of(self, path: PathLike) -> str:
+        """Return ``text``, whose reader recognises trees, as in training and evaluation."""
+        return "text"
 
     def targets(self, data: LabeledTrees) -> NDArray[np.int64]:
         """Return all words, ``(N,)``."""
@@ -172,6 +177,8 @@ def _read(
     path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[LabeledTrees]:
     form = format_by_suffix(path)
+    if form is None and re.match(r"\( ?([^\s()]+ )?\(", first_line(path)):
+        form = "mrg"  # trees in a file of another suffix
     if form not in (None, "text", "mrg"):
         raise TreeError(f"expected lines of words or trees in brackets, got {form}", file=path)
     parts = (stream_running_trees if form == "mrg" else stream_running_text)(

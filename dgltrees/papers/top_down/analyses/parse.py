@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, replacing
 from dgltrees._progress import progress
 from dgltrees.analyses.require import require
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import conllu_blocks, format_by_suffix, sentences_of_lines, sentences_of_text
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lines import chunks
@@ -50,7 +50,13 @@ def read_sentences(
         TreeError: the file does not have this format.
     """
     if form is None:
-        form = "conllu" if format_by_suffix(path) == "conllu" else "lines"
+        suffix = format_by_suffix(path)
+        if suffix not in (None, "conllu", "text"):
+            raise TreeError(
+                f"expected sentences or CoNLL-U, got {suffix}; set --format if the suffix is wrong",
+                file=path,
+            )
+        form = "conllu" if suffix == "conllu" else "lines"
     forms = get_args(SentenceFormat)
     if form not in forms:
         raise ConfigError(f"expected the format to be {' or '.join(forms)}, got {form!r}")

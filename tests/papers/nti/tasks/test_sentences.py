@@ -298,7 +298,7 @@ def test_text_comes_in_many_forms(
 def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
     model, task, train, _, settings = model_of("sst-phrases")
     forms = {
-        "mrg": ["(S (NP (DT the) (NN story)) (VP (VBZ is) (JJ hopeless)))"],
+        "mrg": ["(S (NP (DT the) (NN story)) (VP (VBZ is) (JJ hopeless) (-NONE- *-1)))"],
         "conllu": [_CONLLU, ""],
         "text": ["the story is hopeless"],
         "sst": ["((the) ((story) ((is) (hopeless))))"],

@@ -273,9 +273,13 @@ def test_gold_operations_must_close_what_they_open() -> None:
 
 def test_a_supervised_policy_needs_gold_operations() -> None:
     encoder = network(supervised_fraction=0.5, objective=Reinforce())
-    with pytest.raises(TreeError, match="the operations that supervise the policy in training; to"):
+    with pytest.raises(TreeError, match="supervise the policy .*policy.supervised_fraction 0"):
         encoder(sentences([3, 2]))
     encoder.eval()(sentences([3, 2]))
+    unknown = sentences([3, 2], [0] * 5)  # of sentences without brackets
+    with pytest.raises(TreeError, match="train on trees in brackets, or set model.policy.agent"):
+        network(supervised_fraction=1.0)(unknown)
+    network(supervised_fraction=1.0, objective=Reinforce())(unknown)
 
 
 def test_an_unknown_reward_is_refused() -> None:

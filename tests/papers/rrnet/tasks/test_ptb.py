@@ -91,7 +91,9 @@ def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> N
     model = _model(data)
     trees = tmp_path / "trees.mrg"
     trees.write_text("".join(f"( (S (NP (DT {w})) (VP (VB is))) )\n" for w in "abcde"))
-    for file, lines in ((path, len(data)), (trees, 5)):
+    text = tmp_path / "trees.txt"
+    text.write_bytes(trees.read_bytes())
+    for file, lines in ((path, len(data)), (trees, 5), (text, 5)):
         options = {"file_format": PTB.format_of(file), "labeled": False, "trees": 2}
         parts = list(PTB.stream(file, PTB.data(), data.schema, **options))
         assert [len(part) for part in parts] == [2] * (lines // 2) + [1] * (lines % 2)
@@ -99,6 +101,9 @@ def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> N
         assert len(predicted) == lines
         whole = PTB.read(file, PTB.data(), data.schema)
         assert [line["words"] + 1 for line in predicted] == whole.forest.sizes.tolist()
+    assert whole.forest.sizes.tolist() == [3] * 5  # brackets are no words, whatever the suffix
+    text.write_text("( applause ) thank you\n")
+    assert PTB.read(text, PTB.data(), data.schema).forest.sizes.tolist() == [6]
 
 
 def test_a_short_text_is_predicted_in_order(path: Path) -> None:
