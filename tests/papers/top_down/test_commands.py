@@ -17,9 +17,10 @@ from dgltrees.papers.top_down.analyses.parse import read_sentences
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.training.trained import TrainedModel
 from tests.test_cli import Capture, fails
-from tests.training.samples import SAMPLES, SENTENCES
+from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 
+TREES = ["--data.train", str(SENTENCES), "--data.valid", str(SENTENCES)]
 QUESTIONS = "id,question,a),b),c),d),e)\n1,Ada counted the _____.,stars,late,and,to,of\n"
 
 
@@ -146,12 +147,8 @@ def test_errors(
     assert "expected --answers FILE or --out FILE" in fails(*cloze)
 
 
-_QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
-
-
 def test_sweep_over_language_models(capsys: Capture, tmp_path: Path) -> None:
-    trees = str(SAMPLES / "ud" / "sample.conllu")
-    argv = ["sweep", "tree-lm", "tree-lm-ld", "--data.train", trees, "--data.valid", trees]
+    argv = ["sweep", "tree-lm", "tree-lm-ld", *TREES]
     quick = ["--training.epochs=1", "--model.hidden_size=4", "--model.embedding=2"]
     assert main([*argv, *quick, "--out", str(tmp_path)]) == 0
     rows = json.loads((tmp_path / "table.json").read_text())
@@ -164,14 +161,13 @@ def test_sweep_over_language_models(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
-    sample = SAMPLES / "ud" / "sample.conllu"
-    argv = ["train", "tree-lm", "--data.train", str(sample), "--data.valid", str(sample)]
-    argv += ["--data.max_words", "8", *_QUICK, "--out", str(tmp_path / "run")]
+    argv = ["train", "tree-lm", *TREES, "--data.max_words", "8", "--model.hidden_size=4"]
+    argv += ["--training.epochs=1", "--training.accelerator=cpu", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "dgltrees", *argv], check=True, capture_output=True, text=True
     )
     lines = [line for line in done.stderr.splitlines() if "left out" in line]
-    expected = f"dgltrees: {sample}: left out 3 of 5 sentences, which have more than 8 words"
+    expected = f"dgltrees: {SENTENCES}: left out 3 of 5 sentences, which have more than 8 words"
     assert lines == [expected]
     assert "chosen" not in done.stderr
 
@@ -180,8 +176,8 @@ def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
     ("argv", "message"),
     [
         (["sample", "x", "--number", "many"], "--number to be an integer"),
-        (["sample", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
-        (["sample", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
+        (["sample", "x", "--top_p", "0"], "--top_p to be a number above 0 and at most 1, got 0"),
+        (["sample", "x", "--format", "png"], "--format to be one of text, conllu, svg, or n"),
         (["cloze", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
         (
             ["cloze", "x", "--questions", "none", "--out", "x", "--ngram", "3", "--parser", "x"],

@@ -174,9 +174,7 @@ def test_trees_without_heads(tmp_path: Path) -> None:
 def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for extra, text in (
         (["--out", "a.pdf"], "name ends in .txt, .conllu, .svg, got a.pdf; or name the format"),
-        (["--format", "pdf"], "--format to be one of text, conllu, svg, or null, got 'pdf'"),
         (["--format", "svg"], "missing a file to write for the format svg; add --out"),
-        (["--top_p", "0"], "top_p to be a number above 0 and at most 1, got 0"),
         (["--number", "0"], "--number to be an integer of at least 1, got 0"),
     ):
         assert main(["sample", str(run), *extra]) == 2

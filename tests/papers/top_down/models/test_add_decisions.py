@@ -67,8 +67,6 @@ def test_networks_are_those_of_section_3_4() -> None:
     sizes = [m for m in decisions.add[0].modules() if isinstance(m, torch.nn.Linear)]
     assert [(m.in_features, m.out_features) for m in sizes] == [(600, 300), (300, 300), (300, 1)]
     assert len(decisions.add) == 4
-    with pytest.raises(ConfigError, match="state to be one of own, source, got 'both'"):
-        AddDecisions(3, state="both")
 
 
 def test_they_learn() -> None:
