@@ -17,6 +17,7 @@ from dgltrees.cells import (
     make_cell,
 )
 from dgltrees.cells.aggregators import FactorisedAggregator
+from dgltrees.cells.initial import uniform
 from dgltrees.cells.nti_attention import ScoreName
 from dgltrees.cells.rrnet import Merge
 from dgltrees.settings import options_of
@@ -74,9 +75,7 @@ class Row:
         options.update(changes)
         cell = make_cell(self.cell, **options) if self.up else OF_MODELS[self.cell](**options)
         cell = cell.double()
-        with torch.no_grad():
-            for p in cell.parameters():
-                p.uniform_(-0.8, 0.8)
+        uniform(cell, 0.8)
         return cell.eval()
 
 

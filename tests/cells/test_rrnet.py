@@ -17,6 +17,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch, TreeError, compile_report, run_cell
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
+from dgltrees.cells.initial import uniform
 from dgltrees.trees.kinds import Flow
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.rrnet_reference import F_4, merged, read, unit
@@ -68,9 +69,7 @@ def make(**options: Any) -> RRNetCell:
     """The cell in float64, all parameters drawn, so that each matters."""
     torch.manual_seed(0)
     cell = RRNetCell(M, D, **options).double()
-    with torch.no_grad():
-        for p in cell.parameters():
-            p.uniform_(-0.8, 0.8)
+    uniform(cell, 0.8)
     return cell
 
 

@@ -21,6 +21,7 @@ from dgltrees.cells.aggregators import (
     SymmetricHOSVD,
     TensorTrain,
 )
+from dgltrees.cells.initial import uniform
 from dgltrees.settings import options_of
 from tests.cells.reference import symmetric_tensor
 
@@ -38,9 +39,7 @@ def make(name: str, label: str | None = None, **options: Any) -> Aggregator:
     accepted = options_of(AGGREGATORS[name])
     torch.manual_seed(0)
     f = AGGREGATORS[name](L, C, G, **{k: v for k, v in asked.items() if k in accepted}).double()
-    with torch.no_grad():
-        for p in f.parameters():
-            p.uniform_(-1, 1)
+    uniform(f, 1.0)
     return f
 
 

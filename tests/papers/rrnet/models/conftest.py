@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from dgltrees.cells import RRNetCell
+from dgltrees.cells.initial import uniform
 from dgltrees.models import WordEmbedding
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.policy import Policy
@@ -36,9 +37,7 @@ def network(
         policy=Policy(STATE, SIZE) if policy else None,
         **options,
     ).double()
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.uniform_(-0.8, 0.8)
+    uniform(encoder, 0.8)
     return encoder
 
 

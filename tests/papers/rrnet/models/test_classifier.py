@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from dgltrees.cells.initial import uniform
 from dgltrees.papers.rrnet.models.classifier import NumberDecoder
 from tests.models.test_precision import EXACT, assert_promoted
 
@@ -13,9 +14,7 @@ from tests.models.test_precision import EXACT, assert_promoted
 def drawn(digits: int = 2, *, memory: bool = False) -> NumberDecoder:
     torch.manual_seed(0)
     made = NumberDecoder(2 if memory else 4, digits, memory=memory).double()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.uniform_(-1, 1)
+    uniform(made, 1.0)
     return made
 
 

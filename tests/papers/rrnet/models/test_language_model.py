@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors, WordEmbedding
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
@@ -29,9 +30,7 @@ STREAMS, LENGTH = 3, 23
 def language_model(encoder: RRNetEncoder | LSTMStream, **options: Any) -> StreamLM:
     """A model whose parameters are all drawn, so that each matters."""
     model = StreamLM(encoder, **options).double()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.uniform_(-0.8, 0.8)
+    uniform(model, 0.8)
     return model
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
+from dgltrees.cells.initial import uniform
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import operation_graph
 from dgltrees.papers.rrnet.models.stepping import RRNetState, advance, initial_state
@@ -28,9 +29,7 @@ LIMIT = 3
 def cell_of(options: dict[str, Any]) -> RRNetCell:
     torch.manual_seed(0)
     cell = RRNetCell(3, 4, **options).double()
-    with torch.no_grad():
-        for parameter in cell.parameters():
-            parameter.uniform_(-0.8, 0.8)
+    uniform(cell, 0.8)
     return cell
 
 

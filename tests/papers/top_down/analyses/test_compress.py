@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dgltrees import ConfigError, Forest
+from dgltrees.cells.initial import uniform
 from dgltrees.papers.top_down.analyses.compress import compress
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
@@ -25,9 +26,7 @@ def score(forest: Forest) -> NDArray[np.float64]:
     if not MODEL:
         torch.manual_seed(0)
         MODEL.append(TreeLM(40, 4, left_dependents=True).double())
-        with torch.no_grad():
-            for p in MODEL[0].parameters():
-                p.uniform_(-1.5, 1.5)
+        uniform(MODEL[0], 1.5)
     with torch.no_grad():
         return MODEL[0].log_prob(generation_batch(generation_forest(forest))).numpy()
 

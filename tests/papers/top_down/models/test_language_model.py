@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeBatch
+from dgltrees.cells.initial import uniform
 from dgltrees.models import softmax_nll
 from dgltrees.papers.top_down.models.language_model import (
     _CELL,
@@ -32,9 +33,7 @@ P, V, D = 7, 20, 4
 def make(kind: type[nn.Module], **options: Any) -> Any:
     torch.manual_seed(0)
     model = kind(V, D, **options).double()
-    with torch.no_grad():
-        for p in model.parameters():
-            p.uniform_(-0.8, 0.8)
+    uniform(model, 0.8)
     return model
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeBatch
+from dgltrees.cells.initial import uniform
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from tests.backends import by_backend
@@ -33,9 +34,7 @@ each = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o) or 
 def make(**options: Any) -> TreeLM:
     torch.manual_seed(0)
     model = TreeLM(WORDS, D, **options).double()
-    with torch.no_grad():
-        for p in model.parameters():
-            p.uniform_(-0.8, 0.8)
+    uniform(model, 0.8)
     return model
 
 
