@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -52,6 +53,17 @@ class Reader(Protocol):
         """
 
 
+def reader_of(stream: Callable[..., Iterator[LabeledTrees]]) -> Reader:
+    """Return a reader of a format without settings, whose names have fixed ids."""
+
+    def read(
+        path: PathLike, settings: Any, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[LabeledTrees]:
+        return stream(path, trees, labeled=labeled)
+
+    return read
+
+
 class Batches(Protocol):
     """The batches of every epoch."""
 
@@ -92,6 +104,11 @@ class Metric:
 ACCURACY = Metric("accuracy", baseline="majority_accuracy")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
+
+
+def perplexity(loss: float) -> float:
+    """Return the perplexity of a mean loss in nats; infinite beyond the range of a float."""
+    return math.exp(loss) if loss < 700 else math.inf
 
 
 @dataclass(frozen=True)

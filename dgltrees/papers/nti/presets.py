@@ -47,23 +47,19 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": "NTI-SLSTM-LSTM node-by-node global attention of Table 1.",
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
         "model": {"leaves": "lstm", "interaction": "node_by_node", "attention": "global",
-                  "input_dropout": 0.1, "dropout": 0.1, "attention_dropout": 0.1,
-                  "head_dropout": 0.15},
+                  "attention_dropout": 0.1, "head_dropout": 0.15},
         "training": {"lr": 0.0003, "weight_decay": 0.00001, "epochs": 10},
     },
     "snli-matching-global": {
         "about": "Tree matching NTI-SLSTM-LSTM global attention of Table 1.",
         "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
         "model": {"leaves": "lstm", "interaction": "matching", "attention": "global",
-                  "input_dropout": 0.2, "dropout": 0.2, "attention_dropout": 0.2,
-                  "head_dropout": 0.2},
-        "training": {"lr": 0.0003, "weight_decay": 0.00003, "epochs": 20},
+                  "input_dropout": 0.2, "dropout": 0.2, "attention_dropout": 0.2},
+        "training": {"lr": 0.0003, "epochs": 20},
     },
     "snli-fullmatching-global": {
         "about": "Full tree matching NTI-SLSTM-LSTM global attention of Table 1.",
-        "base": "snli-matching-global",
-        "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
-        "model": {"interaction": "full_matching"},
+        "base": "snli-matching-global", "model": {"interaction": "full_matching"},
     },
     **{
         f"snli-{name}-tree": {
@@ -138,8 +134,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "about": ("The model of Table 2 with learned word vectors and the word counts of "
                   "footnote 6."),
         "base": "wikiqa", "paper": None,
-        "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
-                 **_NO_GLOVE, "max_words": 64, "truncate": True},
+        "data": {**_NO_GLOVE, "max_words": 64, "truncate": True},
         "model": {**_SMALL, "word_count": True, "head_hidden_sizes": [200], "head_dropout": 0.2},
         "training": {"weight_decay": 0.00003, "batch_size": 32, "patience": 4},
     },
@@ -166,8 +161,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "sst-phrases-slstm": {
         "about": "NTI-SLSTM of Table 3, five classes.",
-        "base": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
-        "model": {"leaves": "identity"},
+        "base": "sst-phrases", "model": {"leaves": "identity"},
     },
     "sst-phrases-slstm-binary": {
         "about": "NTI-SLSTM of Table 3, positive and negative.",

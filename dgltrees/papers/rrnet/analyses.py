@@ -176,12 +176,7 @@ class PolicyTrees:
 
 
 def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]]:
-    """Bracket scores of learned, random, left- and right-branching trees.
-
-    Arguments:
-        brackets: the spans of the true, the learned and the random trees.
-        sizes: ``(S,)``, the number of tokens of each sentence.
-    """
+    """Score learned, random, left- and right-branching trees by spans: true, learned, random."""
     oracle, learned, chance = brackets
     compared = {
         "learned": learned,

@@ -30,7 +30,7 @@ from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
 from dgltrees.settings import Count, options_of
 from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
-from dgltrees.tasks.task import Names
+from dgltrees.tasks.task import Names, reader_of
 from dgltrees.tasks.trees import (
     HeadSettings,
     ReadoutSettings,
@@ -98,17 +98,11 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
         return Classifier(encoder, self.tree_vectors(encoder.size), head)
 
 
-def _read_listops(
-    path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[LabeledTrees]:
-    return stream_listops(path, trees, labeled=labeled)
-
-
 LISTOPS = TreeTask(
     "listops",
     DataSettings,
     ListOpsModel,
-    {"listops": _read_listops},
+    {"listops": reader_of(stream_listops)},
     max_children=5,
     reads=FORMATS["listops"].description,
 )
@@ -140,14 +134,11 @@ class LRTModel(OperatorModel):
 _VARIABLES = 6
 
 
-def _read_lrt(
-    path: PathLike, settings: LRTSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[LabeledTrees]:
-    return stream_lrt(path, trees, labeled=labeled)
-
-
 LRT = TreeTask(
-    *("lrt", LRTSettings, LRTModel, {"lrt": _read_lrt}),
+    "lrt",
+    LRTSettings,
+    LRTModel,
+    {"lrt": reader_of(stream_lrt)},
     max_children=2,
     breakdown=("operators", 12),
     reads=FORMATS["lrt"].description,

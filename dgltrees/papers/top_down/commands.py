@@ -68,11 +68,7 @@ def parse(
 
 
 def _outputs(inputs: Sequence[str], out: str) -> list[tuple[Path, list[str]]]:
-    """Return the files to write, and the inputs of each.
-
-    Raises:
-        ConfigError: two inputs would be written to the same file of a folder.
-    """
+    """Return the files to write, and the inputs of each."""
     if not (out.endswith("/") or Path(out).is_dir()):
         return [(Path(out), list(inputs))]
     outputs = [(Path(out) / f"{Path(path).stem}.conllu", [path]) for path in inputs]

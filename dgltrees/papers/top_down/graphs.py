@@ -140,11 +140,7 @@ def dependency_forest(forest: Forest) -> Forest:
 
 
 def _check_edges(forest: Forest) -> None:
-    """Check that every node has edges only of the types that it can have.
-
-    Raises:
-        TreeError: at the first node that breaks this.
-    """
+    """Check that every node has edges only of the types that it can have."""
     up, etype = forest.global_parent, forest.pos
     inner = up >= 0
     above = etype[up]

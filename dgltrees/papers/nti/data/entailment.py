@@ -237,10 +237,6 @@ def _pairs_of_files(path: PathLike) -> Iterator[Pair]:
     """Yield the pairs of ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``, with a line per pair.
 
     Words are separated by spaces. For ``s1.NAME``, the pairs have no labels.
-
-    Raises:
-        TreeError: with file and line: one file ends before another, or a line is not UTF-8; or a
-            file is missing.
     """
     files = [Path(path), *companions(path)]
     for file in files:

@@ -309,11 +309,7 @@ class _Attending:
 
 
 def _places(groups: Groups) -> tuple[Tensor, int]:
-    """Return the index of each row in a padded table, a row per tree, and the table's width.
-
-    Arguments:
-        groups: the trees, in the order of their rows, and the number of rows of each.
-    """
+    """Return the index of each row in a padded table, a row per tree, and the table's width."""
     tree, count = np.array(groups).T
     queries = int(count.max())
     return torch.from_numpy(ranges(tree * queries, count)), queries

@@ -124,9 +124,6 @@ def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
     """Check that the reader refuses or cuts sentences that are too long for the trees.
 
     Its errors name the file and the line.
-
-    Raises:
-        ConfigError: the settings allow longer sentences.
     """
     for part in model.modules():
         make_trees: Any = getattr(part, "make_trees", None)

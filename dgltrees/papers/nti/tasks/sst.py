@@ -190,11 +190,7 @@ def _phrases(forest: Forest, nodes: NDArray[np.int64]) -> Forest:
 
 
 def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLike) -> Forest:
-    """Apply the rules for long sentences; ``tree`` is the number of each sentence's tree.
-
-    Raises:
-        TreeError: with file and line: a sentence is too long, and the rules do not cut.
-    """
+    """Apply the rules for long sentences; ``tree`` is the number of each sentence's tree."""
     if rules.max_words is None or (forest.sizes <= rules.max_words).all():
         return forest
     first = int(np.argmax(forest.sizes > rules.max_words))

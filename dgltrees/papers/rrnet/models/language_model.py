@@ -257,9 +257,7 @@ class StreamLM(nn.Module):
     def _rewards(self, nll: Tensor, sizes: Tensor) -> Tensor:
         """Compute the reward of each step minus the mean over the other streams, ``(S,)``.
 
-        Arguments:
-            nll: ``(S,)``, the negative log-likelihood of the next words.
-            sizes: ``(T,)`` int64 on the CPU, the number of steps of each stream.
+        ``sizes`` ``(T,)``, on the CPU, are the numbers of steps of the streams.
         """
         nll = nll.detach()
         rewards = (torch.exp(-nll) > 0.5).to(nll.dtype) if self.reward == "likely" else -nll

@@ -9,7 +9,6 @@ comparable. Perplexities with gold operations are not, since the trees depend on
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.sequences import ReaderTask
-from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, perplexity
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch
 from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.segments import within
@@ -129,7 +128,7 @@ class StreamTask(ReaderTask):
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
             "loss": loss,
-            "perplexity": _perplexity(loss),
+            "perplexity": perplexity(loss),
             "words": len(outputs["loss"]),
             "examples": len(data),
             **_breakdowns(data.forest, outputs["loss"]),
@@ -152,10 +151,6 @@ class StreamTask(ReaderTask):
             yield {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
 
 
-def _perplexity(loss: float) -> float:
-    return math.exp(loss) if loss < 700 else math.inf
-
-
 def _breakdowns(forest: Forest, losses: NDArray[np.float64]) -> dict[str, dict[str, float]]:
     columns, sizes = forest.columns, forest.sizes
     values = {"length": np.repeat((sizes - 1) // 10 * 10, sizes)}
@@ -167,7 +162,7 @@ def _breakdowns(forest: Forest, losses: NDArray[np.float64]) -> dict[str, dict[s
         last = _LAST[name]
         each = np.minimum(each, last)
         report[f"perplexity_by_{name}"] = {
-            f"{v}+" if v == last else f"{v}": _perplexity(float(losses[each == v].mean()))
+            f"{v}+" if v == last else f"{v}": perplexity(float(losses[each == v].mean()))
             for v in np.unique(each)
         }
     return report

@@ -13,37 +13,22 @@ that split and merge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.papers.rrnet.data.lrt_sequences import stream_lrt_sequences
 from dgltrees.papers.rrnet.data.mee import stream_mee
 from dgltrees.papers.rrnet.tasks.settings import PairReaderModel, ReaderModel
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.settings import OperatorSettings
-from dgltrees.tasks.task import Names, Reader
-from dgltrees.trees import LabeledTrees
+from dgltrees.tasks.task import reader_of
 
 _MANY_OPERATORS = 99
-
-
-def _reader(stream: Callable[..., Iterator[LabeledTrees]]) -> Reader:
-    """Return a reader of the chunks of a file, whose symbols already have ids."""
-
-    def read(
-        path: PathLike, settings: OperatorSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[LabeledTrees]:
-        return stream(path, trees, labeled=labeled)
-
-    return read
 
 
 MEE = ReaderTask(
     "mee",
     OperatorSettings,
     ReaderModel,
-    {"mee": _reader(stream_mee)},
+    {"mee": reader_of(stream_mee)},
     max_children=1,
     breakdown=("operators", _MANY_OPERATORS),
     reads=FORMATS["mee"].description,
@@ -53,7 +38,7 @@ LRT_SEQUENCE = ReaderTask(
     "lrt-sequence",
     OperatorSettings,
     PairReaderModel,
-    {"lrt": _reader(stream_lrt_sequences)},
+    {"lrt": reader_of(stream_lrt_sequences)},
     max_children=1,
     breakdown=("operators", 12),
     reads=FORMATS["lrt"].description,

@@ -192,9 +192,6 @@ def _check_or_drop_states(run: TrainedModel) -> None:
     """Check that the states in the run directory belong to the current language model.
 
     Outdated states are removed.
-
-    Raises:
-        ConfigError: they are outdated, and the edge classifier was trained on them.
     """
     if RunDirectory(run.directory / CLASSIFIER).started:
         _check_weights(run)

@@ -151,11 +151,7 @@ def simplify_sentences(
 
 
 def _simple_words(path: PathLike, known: Vocabulary, *, lower: bool) -> set[str]:
-    """Return the words of a file, one per line, and the symbols that are never replaced.
-
-    Raises:
-        ConfigError: no word is in the vocabulary of the model.
-    """
+    """Return the words of a file, one per line, and the symbols that are never replaced."""
     words = {line.strip() for _, line in numbered_lines(path)} - {""}
     words = {word.lower() for word in words} if lower else words
     if not any(word in known for word in words):

@@ -135,11 +135,7 @@ def brackets(forest: Forest) -> list[str]:
 def _names(
     forest: Forest, column: str, vocab: Vocabulary, file: PathLike | None
 ) -> NDArray[np.int32]:
-    """Return the names in a column as ids of ``vocab``, ``(N,)``.
-
-    Raises:
-        TreeError: a node has no name.
-    """
+    """Return the names in a column as ids of ``vocab``, ``(N,)``."""
     ids = np.asarray(forest.columns[column])
     if (ids < 0).any():
         node = int(np.argmax(ids < 0))

@@ -153,11 +153,7 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
 
 
 def _short(forests: Iterator[Forest], max_nodes: int | None, path: PathLike) -> Iterator[Forest]:
-    """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
-
-    Raises:
-        TreeError: all trees are larger.
-    """
+    """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them."""
     rows = (
         (number, forest, tree, size - 1)
         for number, forest in enumerate(forests)

@@ -7,7 +7,6 @@ without ROOT and the ends of sentences, so that trees and sequences are comparab
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
@@ -33,7 +32,7 @@ from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import LABEL, TreeLMSettings, stream_trees
 from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task, perplexity
 from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
 
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
@@ -268,10 +267,9 @@ class LanguageModelTask(Task):
         words, ends = data.forest.num_nodes - len(data), outputs["loss"][data.forest.parent < 0]
         total = float(outputs["loss"].sum())
         loss = (total - float(ends.sum())) / words
-        perplexity = math.exp(loss) if loss < 700 else math.inf
         return {
             "loss": loss,
-            "perplexity": perplexity,
+            "perplexity": perplexity(loss),
             **({"joint_loss": total / words} if ends.any() else {}),
             **_label_report(data, outputs),
             "words": words,
