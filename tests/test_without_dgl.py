@@ -12,10 +12,9 @@ import torch
 from hypothesis import given
 from torch.testing import assert_close
 
-from dgltrees import run_cell
+from dgltrees import TreeBatch, run_cell
 from dgltrees._dgl import need_dgl
 from dgltrees.traversal.order import by_frontiers
-from dgltrees.trees import TreeBatch
 from tests.gpu.worlds import WORLDS
 from tests.worlds import acyclic_graphs
 

@@ -18,8 +18,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import softmax
 
 from dgltrees import TreeBatch
-from dgltrees.cells import ChildSumTreeLSTM
-from dgltrees.cells.base import BaseCell
+from dgltrees.cells import BaseCell, ChildSumTreeLSTM
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.segments import inverse, starts
 from tests.cells.compiled.user_cells import GRU, Attention, Gated, Largest

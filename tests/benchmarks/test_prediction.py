@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dgltrees import Forest
-from dgltrees.estimators import TreeRegressor
+from dgltrees import Forest, TreeRegressor
 
 _COLUMNS = ["kind", "rows", "cost"]
 

@@ -15,12 +15,11 @@ import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dgltrees import prop_nodes_topo
+from dgltrees import Forest, prop_nodes_topo
 from dgltrees._dgl import dgl
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.cases import Case
 from dgltrees.bench.contenders import VOCABULARY, Contender, Model
-from dgltrees.trees import Forest
 from tests.benchmarks.cases import SENTENCES
 from tests.benchmarks.peers import PRODUCTS, installed
 from tests.traversal.cells import BinaryTreeLSTM

@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dgltrees import Forest
-from dgltrees.cells import BaseCell, RRNetCell, Score
-from dgltrees.cells.aggregators import Aggregator
+from dgltrees.cells import Aggregator, BaseCell, RRNetCell, Score
 from dgltrees.cells.base import GateNorm
 from dgltrees.trees.kinds import Operation
 from tests.cells.rrnet_reference import read

@@ -10,10 +10,8 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, prop_nodes_topo
+from dgltrees import ConfigError, Forest, TreeBatch, prop_nodes_topo, run_cell
 from dgltrees.cells import BaseCell
-from dgltrees.errors import ConfigError
-from dgltrees.traversal import run_cell
 from dgltrees.traversal.levels import segments
 from dgltrees.traversal.views import Edges, Nodes
 from tests.cells.table import TABLE, Row

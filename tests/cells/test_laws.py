@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, compile_report, prop_nodes_topo
+from dgltrees import Forest, TreeBatch, compile_report, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, RRNetCell
 from dgltrees.cells.compiled.kernels import available
-from dgltrees.traversal import run_cell
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.reference import Recursion, given_query, given_states, operations_of
 from tests.cells.sequences import graph_of

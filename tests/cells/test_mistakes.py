@@ -9,10 +9,9 @@ import networkx as nx
 import pytest
 import torch
 
-from dgltrees import Forest, prop_nodes_topo, run_cell
+from dgltrees import ConfigError, Forest, TreeError, prop_nodes_topo, run_cell
 from dgltrees._dgl import dgl
 from dgltrees.cells import BaseCell, make_cell
-from dgltrees.errors import ConfigError, TreeError
 from tests.cells.table import ONE_OF_EACH, Row
 
 FOREST = Forest.build([-1, 0, 0, 1])

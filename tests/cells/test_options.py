@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import Forest
+from dgltrees import ConfigError, Forest, TreeError
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, Score, TreeLSTM, make_cell
 from dgltrees.cells.aggregators import FactorisedAggregator
 from dgltrees.cells.child_gate import ChildGate
-from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings import Options, options_of
 from dgltrees.traversal import Nodes, run_cell
 from tests.cells.table import OF_MODELS, ONE_OF_EACH, Row

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import TreeRegressor
+from dgltrees import TreeRegressor, load
 from dgltrees.cli import main
-from dgltrees.training.trained import load
 from tests.training.samples import CLASSIFY, PLANS_FILE
 from tests.training.test_device import in_two_processes
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from dgltrees import TreeClassifier, TreeRegressor
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, TreeClassifier, TreeError, TreeRegressor
 from dgltrees.estimators import conformal
 from dgltrees.estimators.conformal import class_sets, intervals
 from tests.estimators.plans import PLANS, SECONDS, SPEED, TINY

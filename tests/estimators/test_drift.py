@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from dgltrees import TreePairs, TreeRanker, TreeRegressor
-from dgltrees.errors import ConfigError
+from dgltrees import ConfigError, Forest, TreePairs, TreeRanker, TreeRegressor
 from dgltrees.estimators import drift
-from dgltrees.trees import Forest
 from tests.estimators.plans import QUICK
 
 

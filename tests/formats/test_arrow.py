@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
-from dgltrees import TreeError
+from dgltrees import Forest, LabeledTrees, TreeError, Vocabulary
 from dgltrees.formats import (
     FORMATS,
     RecordLayout,
@@ -22,7 +22,6 @@ from dgltrees.formats import (
     write_parquet,
 )
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from tests.trees.nested import Tree, arrays, assert_same, names_of, nested, size
 
 ROWS = {

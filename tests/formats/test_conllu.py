@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, Forest, TreeError
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.formats import FORMATS, read, write_conllu
-from dgltrees.trees import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
 from tests.trees.dependencies import random_heads
 from tests.trees.nested import assert_same, names_of, write

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import load
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, TreeError, load
 from dgltrees.formats import FORMATS
 from dgltrees.training.run import train
 from tests.training.samples import quick

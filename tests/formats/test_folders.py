@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, LabeledTrees, TreeError
 from dgltrees.formats import FORMATS, RecordLayout, guess_format
 from dgltrees.formats.lines import gather
-from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of
 
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
+from dgltrees import Forest, LabeledTrees, TreeError
 from dgltrees.formats import FORMATS, RecordLayout, guess_format, read, write_jsonl
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import trees_of_records
-from dgltrees.trees import Forest, LabeledTrees
 from tests.trees.nested import assert_same, names_of, write
 
 PLANS = RecordLayout(children_key="Plans", tree_path="Plan")

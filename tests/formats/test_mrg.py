@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, TreeError, Vocabulary
 from dgltrees.formats import FORMATS, read
-from dgltrees.trees import Vocabulary
 from tests.trees.nested import (
     Constituent,
     constituent_rows,

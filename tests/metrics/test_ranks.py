@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from sklearn.metrics import ndcg_score
 
-from dgltrees.metrics import ranks
-from dgltrees.metrics.ranks import ndcg, order_metrics, pair_metrics, rank_within, ranking
+from dgltrees.metrics import ndcg, order_metrics, pair_metrics, rank_within, ranking, ranks
 
 RNG = np.random.default_rng(0)
 GROUPS = RNG.permutation(np.repeat(np.arange(30), RNG.integers(5, 20, 30)))

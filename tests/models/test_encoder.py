@@ -7,11 +7,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import Forest
+from dgltrees import ConfigError, Forest, TreeError, run_cell
 from dgltrees.cells import make_cell
-from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import BidirectionalEncoder, OneHot, TreeEncoder, WordEmbedding
-from dgltrees.traversal import run_cell
 from tests.backends import by_backend
 from tests.worlds import random_forest
 

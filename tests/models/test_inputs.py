@@ -9,10 +9,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import Forest
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError
 from dgltrees.models import Concat, OneHot, Thermometer, WordEmbedding
-from dgltrees.trees.batch import TreeBatch
 
 
 def batch(ids: list[int], dtype: type = np.int32) -> TreeBatch:

@@ -12,8 +12,7 @@ from torch.nn.utils.rnn import pack_sequence
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, Forest
-from dgltrees.models import SequenceEncoder, TransformerEncoder, WordEmbedding
-from dgltrees.models.encoder import Encoder
+from dgltrees.models import Encoder, SequenceEncoder, TransformerEncoder, WordEmbedding
 from dgltrees.models.sequence_encoder import packed, sinusoids
 from dgltrees.trees.builders import chains
 

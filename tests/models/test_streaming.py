@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from torch.testing import assert_close
 
-from dgltrees import Forest
+from dgltrees import ConfigError, Forest
 from dgltrees.cells import make_cell
-from dgltrees.errors import ConfigError
 from dgltrees.models import BidirectionalEncoder, OneHot, TreeEncoder, encode_roots
 from tests.worlds import random_forest
 

@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import TreeError
+from dgltrees import TreeError, Vocabulary
 from dgltrees.models import WordEmbedding, read_word_vectors
-from dgltrees.trees import Vocabulary
 
 VOCAB = Vocabulary(["<root>", "a", "b c", "ü"], frozen=True)
 

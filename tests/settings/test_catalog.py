@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import registry
+from dgltrees import ConfigError, registry
 from dgltrees.commands.presets import presets, show
-from dgltrees.errors import ConfigError
 from dgltrees.settings import catalog
 from dgltrees.settings.catalog import describe, load_preset, paper_of, preset_names, preset_values
 

@@ -11,9 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dgltrees import Forest, load
-from dgltrees.errors import ConfigError
-from dgltrees.estimators import TreeClassifier
+from dgltrees import ConfigError, Forest, TreeClassifier, load
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.optimizers import parameter_groups
 from dgltrees.training.run import prepare, train

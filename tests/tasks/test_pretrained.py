@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Forest, load
-from dgltrees.errors import ConfigError
+from dgltrees import ConfigError, Forest, load
 from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train

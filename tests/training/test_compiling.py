@@ -13,9 +13,9 @@ import torch
 from dgltrees.cells.compiled.kernels import available, decided
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings, TrainingSettings
+from dgltrees.training import RunDirectory
 from dgltrees.training import run as runs
 from dgltrees.training.loop import Trainer
-from dgltrees.training.rundir import RunDirectory
 from tests.training.samples import quick
 
 HALF = runs.REPAYS // 2

@@ -15,9 +15,9 @@ from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.task import LOSS, Metric
+from dgltrees.training import TrainedModel, load
 from dgltrees.training import run as run_module
 from dgltrees.training.run import train, train_seeds
-from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import PLANS_FILE, quick, with_model
 
 _TEST = str(PLANS_FILE)

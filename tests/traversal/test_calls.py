@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltrees import Forest, prop_nodes_topo, run_cell
+from dgltrees import ConfigError, Forest, TreeError, prop_nodes_topo, run_cell
 from dgltrees.cells import BaseCell, make_cell
-from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal import Nodes
 
 FOREST = Forest.build([-1, 0, 0, 1])

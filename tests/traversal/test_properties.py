@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dgltrees import Forest, TreeBatch, run_cell
-from dgltrees.traversal import make_schedule, schedule_of
-from dgltrees.traversal.views import Edges, Nodes
+from dgltrees.traversal import Edges, Nodes, make_schedule, schedule_of
 from tests.traversal.cells import Mixing
 from tests.worlds import chain, random_forest, star
 

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
-from dgltrees.formats import read
-from dgltrees.trees import Forest, LabeledTrees
+from dgltrees import Forest, LabeledTrees, TreeError, read
 
 Tree = str | tuple[Any, ...]
 

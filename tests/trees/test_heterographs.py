@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees import ConfigError, TreeBatch, TreeError, Vocabulary
-from dgltrees.trees import Forest
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError, Vocabulary
 from dgltrees.trees.builders import from_dgl
 from tests.worlds import acyclic_graphs, forests, star
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Forest, Vocabulary
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.trees.columns import Column, choose_columns, infer_columns, name_of
 from dgltrees.trees.schema import NUMBERS, Schema
 

@@ -13,10 +13,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import Forest, LabeledTrees, TreeBatch, Vocabulary
+from dgltrees import Forest, LabeledTrees, TreeBatch, TreeError, Vocabulary, read
 from dgltrees.draw import draw
-from dgltrees.errors import TreeError
-from dgltrees.formats import read
 from dgltrees.formats.jsonl import write_jsonl
 from dgltrees.trees.builders import from_dgl, from_networkx, to_networkx
 from dgltrees.trees.columns import infer_columns

@@ -26,8 +26,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from dgltrees import Forest, LabeledTrees, read
-from dgltrees.errors import ConfigError
+from dgltrees import ConfigError, Forest, LabeledTrees, read
 from dgltrees.formats import RecordLayout
 from dgltrees.trees.builders import from_nested, from_python, from_tree_sitter
 from dgltrees.trees.summary import equal_trees

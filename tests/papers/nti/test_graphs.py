@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeBatch, TreeError
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError
 from dgltrees._files import Lines
 from dgltrees.formats import FORMATS
 from dgltrees.papers.nti.graphs import (
@@ -26,7 +26,6 @@ from dgltrees.papers.nti.graphs import (
     full_width,
     left_branching_trees,
 )
-from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_heads
 from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.order import depths

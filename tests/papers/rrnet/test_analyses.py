@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
+from dgltrees import TreeError, load
 from dgltrees.cli import main
 from dgltrees.papers.rrnet.analyses import Sequences, policy_trees
 from dgltrees.papers.rrnet.brackets import bracket_scores, random_operations
@@ -17,7 +17,6 @@ from dgltrees.papers.rrnet.data.generate_mee import make_mee
 from dgltrees.papers.rrnet.graphs import spans
 from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train
-from dgltrees.training.trained import load
 from tests.training.samples import SAMPLES, quick, with_model
 
 

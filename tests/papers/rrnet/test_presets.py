@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import registry
+from dgltrees import ConfigError, registry
 from dgltrees.cli import main
-from dgltrees.errors import ConfigError
 from dgltrees.settings.catalog import load_preset, paper_of, preset_names, preset_values
 from dgltrees.settings.tasks import TASKS
 from tests.settings.test_catalog import NTI, without_nti  # noqa: F401

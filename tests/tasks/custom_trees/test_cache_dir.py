@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import LabeledTrees
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, LabeledTrees, TreeError
 from dgltrees.formats import RecordLayout, read, write_parquet
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees import baselines, reading

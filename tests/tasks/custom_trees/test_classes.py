@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees import Forest, LabeledTrees, Vocabulary
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, Vocabulary, load
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.custom_trees.settings import ClassesData
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.run import train
-from dgltrees.training.trained import load
 from tests.training.samples import quick
 
 

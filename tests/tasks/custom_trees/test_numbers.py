@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Forest, LabeledTrees, Vocabulary, load
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import read
+from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, Vocabulary, load, read
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES

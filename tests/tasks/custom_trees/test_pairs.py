@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from dgltrees import Forest, TreePairs, load
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeError, TreePairs, load
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.training.run import train

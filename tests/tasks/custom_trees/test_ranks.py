@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import Forest, LabeledTrees, TreeRanker, load
+from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, TreeRanker, load
 from dgltrees.cli import main
 from dgltrees.commands.runs import _load
-from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.custom_trees.baselines import _places

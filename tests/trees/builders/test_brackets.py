@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
-from dgltrees.trees import Forest, Vocabulary
+from dgltrees import Forest, TreeError, Vocabulary
 from dgltrees.trees.builders import from_brackets, from_nested, to_brackets
 from tests.trees.nested import Tree, arrays, assert_shape, nested
 from tests.worlds import chain, forests, star

@@ -9,8 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from dgltrees import TreeError
-from dgltrees.trees import Forest
+from dgltrees import Forest, TreeError
 from dgltrees.trees.builders import from_dgl, from_pyg
 from tests.worlds import chain, forests, random_forest, star
 

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
-from dgltrees.trees import Vocabulary
+from dgltrees import TreeError, Vocabulary
 from dgltrees.trees.builders import from_elements, from_xml
 from tests.trees.nested import names_of
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, Forest, TreeError
-from dgltrees.trees import Vocabulary
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.trees.builders import from_json, from_nested
 from tests.trees.nested import Tree, arrays, assert_shape, names_of, nested
 

@@ -8,8 +8,7 @@ import nltk
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
-from dgltrees.formats import read
+from dgltrees import TreeError, read
 from dgltrees.trees.builders import from_nltk
 from tests.trees.nested import write
 

@@ -14,8 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, TreeError
-from dgltrees.trees import Forest, Vocabulary
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.trees.builders import from_objects
 from tests.trees.nested import Tree, assert_shape, names_of, nested
 from tests.worlds import chain

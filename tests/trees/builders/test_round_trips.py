@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dgltrees import TreeError
-from dgltrees.trees import Forest, Vocabulary
+from dgltrees import Forest, TreeError, Vocabulary
 from dgltrees.trees.builders import (
     from_dgl,
     from_networkx,

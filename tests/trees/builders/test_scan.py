@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
-from dgltrees.trees import Vocabulary
+from dgltrees import TreeError, Vocabulary
 from dgltrees.trees.builders.scan import scan
 
 TOKENS = st.lists(st.sampled_from(["(", ")", "a", "bc", "\u00e9"]), max_size=30)

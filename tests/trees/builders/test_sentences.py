@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
-from dgltrees.trees import Vocabulary
+from dgltrees import TreeError, Vocabulary
 from dgltrees.trees.builders import chains, from_heads, from_parses
 from tests.trees.nested import names_of
 

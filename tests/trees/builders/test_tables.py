@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
-from dgltrees.trees import Forest
+from dgltrees import Forest, TreeError
 from dgltrees.trees.builders import from_table
 from tests.trees.nested import names_of
 from tests.worlds import chain, forests, star

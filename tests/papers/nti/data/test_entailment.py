@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import TreeError
-from dgltrees.formats import read
+from dgltrees import LabeledTrees, TreeError, Vocabulary, read
 from dgltrees.papers.nti.data.entailment import stream_entailment
 from dgltrees.papers.nti.data.pairs import WordRules
-from dgltrees.trees import LabeledTrees, Vocabulary
 from tests.trees.nested import assert_same
 
 PAIRS = [

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import Forest, TreeError
-from dgltrees.formats import read
+from dgltrees import Forest, TreeError, read
 from dgltrees.papers.nti.graphs import phrases
 from dgltrees.trees.builders import from_brackets
 from tests.papers.nti.data.test_sst import TREES

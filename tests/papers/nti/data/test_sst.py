@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, TreeError
-from dgltrees.formats import read
+from dgltrees import ConfigError, TreeError, Vocabulary, read
 from dgltrees.papers.nti.data.sst import stream_sst
-from dgltrees.trees import Vocabulary
 from tests.trees.nested import (
     Constituent,
     assert_bad,

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import TreeError
-from dgltrees.formats import read
+from dgltrees import LabeledTrees, TreeError, read
 from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
-from dgltrees.trees import LabeledTrees
 from tests.trees.nested import assert_same, write
 
 HEAD = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"

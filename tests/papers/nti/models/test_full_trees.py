@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import TreeBatch, TreeError, compile_report
+from dgltrees import ConfigError, TreeBatch, TreeError, compile_report
 from dgltrees.cells import NTILSTM, ChainerNTILSTM, NTIAttention, SelectiveNTILSTM
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.cells.nti_lstm import sparsemax
-from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
 from dgltrees.traversal import IndexedRows, run_cell

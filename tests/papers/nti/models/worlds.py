@@ -11,8 +11,7 @@ from torch import nn
 
 from dgltrees import TreeBatch
 from dgltrees.cells import make_cell
-from dgltrees.models import MLP, Classifier, GivenVectors, PairHead, Root, WordEmbedding
-from dgltrees.models.inputs import Input
+from dgltrees.models import MLP, Classifier, GivenVectors, Input, PairHead, Root, WordEmbedding
 from dgltrees.papers.nti.models.attention import GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoder, Sentences, make_leaves
 from dgltrees.papers.nti.models.pairs import (

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dgltrees import load
-from dgltrees.errors import ConfigError
+from dgltrees import ConfigError, load
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import prepare, train

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from dgltrees import load
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeError, load
 from dgltrees.models import GivenVectors
 from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.papers.nti.tasks.pairs import NLI
@@ -23,7 +22,6 @@ from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
-from dgltrees.trees import Forest
 from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
 from tests.tasks.build import build
 from tests.training.samples import quick

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dgltrees import TreeError
-from dgltrees.formats import read
+from dgltrees import LabeledTrees, TreeError, read
 from dgltrees.formats.lines import gather
 from dgltrees.formats.lrt import LRT_OPERATORS
 from dgltrees.papers.rrnet.data.lrt_sequences import (
@@ -17,7 +16,6 @@ from dgltrees.papers.rrnet.data.lrt_sequences import (
     stream_lrt_sequences,
 )
 from dgltrees.papers.rrnet.graphs import match_splits
-from dgltrees.trees import LabeledTrees
 from tests.formats.lrt_pairs import BAD_LINES, PAIRS, Pair, lines, text_of
 from tests.formats.table import SAMPLES
 from tests.trees.nested import assert_same, write

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
-from dgltrees.formats import read
+from dgltrees import TreeError, read
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
 from dgltrees.papers.rrnet.data.mee import MEE_ALPHABET, stream_mee
 from dgltrees.papers.rrnet.graphs import match_splits

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
-from dgltrees.formats import read
-from dgltrees.trees import Vocabulary
+from dgltrees import TreeError, Vocabulary, read
 from tests.trees.nested import Tree, arrays, assert_bad, assert_shape, nested, write
 
 TAGS = ["7", "12", "354"]

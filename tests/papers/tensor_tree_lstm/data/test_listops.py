@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import Forest, TreeError
+from dgltrees import Forest, TreeError, read
 from dgltrees.draw import draw_file
-from dgltrees.formats import read
 from dgltrees.papers.tensor_tree_lstm.data.listops import (
     LISTOPS_OPERATORS,
     stream_listops,

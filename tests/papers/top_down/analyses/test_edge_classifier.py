@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
+from dgltrees import ConfigError, load
 from dgltrees.cli import main
 from dgltrees.papers.top_down.analyses.edge_classifier import (
     joint_report,
@@ -22,7 +22,6 @@ from dgltrees.papers.top_down.graphs import generation_batch
 from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.trained import load
 from tests.papers.top_down.samples import decisions_of, tree_lm_settings
 from tests.training.samples import SENTENCES
 

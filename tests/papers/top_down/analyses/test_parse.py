@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError, TreeError
-from dgltrees.formats import read
+from dgltrees import ConfigError, TrainedModel, TreeError, read
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.graphs import sentence_forest
-from dgltrees.training.trained import TrainedModel
 from tests.papers.top_down.samples import is_projective
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, TrainedModel, TreeError, load, read
 from dgltrees.cli import main
-from dgltrees.formats import read
 from dgltrees.papers.top_down.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.papers.top_down.analyses.rerank import (
     choose,
@@ -28,7 +27,6 @@ from dgltrees.papers.top_down.analyses.rerank import (
 from dgltrees.papers.top_down.analyses.scoring import log_probs
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.graphs import sentence_forest
-from dgltrees.training.trained import TrainedModel, load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 

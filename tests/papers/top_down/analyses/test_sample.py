@@ -11,9 +11,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
+from dgltrees import ConfigError, load, read
 from dgltrees.cli import main
-from dgltrees.formats import read
 from dgltrees.papers.top_down.analyses.compress import compress_sentences
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint, train_edge_classifier
 from dgltrees.papers.top_down.analyses.sample import sample
@@ -21,7 +20,6 @@ from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_m
 from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.run import train
-from dgltrees.training.trained import load
 from dgltrees.trees.builders import from_nested
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.training.samples import SENTENCES

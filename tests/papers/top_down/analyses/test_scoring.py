@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError
+from dgltrees import ConfigError, TrainedModel
 from dgltrees.formats import tokenize
 from dgltrees.formats.sentences import Sentence
 from dgltrees.papers.top_down.analyses.parse import parse
@@ -18,7 +18,6 @@ from dgltrees.papers.top_down.analyses.scoring import (
 )
 from dgltrees.papers.top_down.data.questions import Question
 from dgltrees.papers.top_down.graphs import sentence_forest
-from dgltrees.training.trained import TrainedModel
 
 QUESTIONS = [
     Question("1", "The _____ didn't water the roses.", ["roses", "gardener", "to", "ferry", "."]),

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import TreeError
+from dgltrees import TreeError, read
 from dgltrees.draw import draw_file
-from dgltrees.formats import read
 from tests.trees.nested import names_of, write
 
 

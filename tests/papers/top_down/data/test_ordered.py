@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import Forest, TreeError, Vocabulary
-from dgltrees.formats import read
+from dgltrees import Forest, TreeError, Vocabulary, read
 from dgltrees.papers.top_down.data.ordered import brackets, constituents, right_branching
 from dgltrees.papers.top_down.graphs import dependency_forest, generation_forest
 from dgltrees.trees.builders import from_nested

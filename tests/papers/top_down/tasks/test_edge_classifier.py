@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, load
 from dgltrees.papers.top_down.tasks.edge_classifier import EDGE_CLASSIFIER, decisions_forest
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.training.run import train
-from dgltrees.training.trained import load
-from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.builders import from_nested
 from tests.training.samples import quick, with_model
 

@@ -10,13 +10,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import TreeError
-from dgltrees.formats import read
+from dgltrees import TreeError, load, read
 from dgltrees.papers.top_down.tasks.parser import PARSER, attachment, best_labels
 from dgltrees.papers.top_down.tasks.reading import punctuation
 from dgltrees.settings.layers import Settings
 from dgltrees.training.run import prepare, train
-from dgltrees.training.trained import load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary, load, read
 from dgltrees.cli import main
-from dgltrees.formats import read
 from dgltrees.papers.top_down.analyses.scoring import log_probs
 from dgltrees.papers.top_down.graphs import generation_forest
 from dgltrees.papers.top_down.tasks.reading import with_spelling, word_ending, word_shape
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM
 from dgltrees.training.run import train
-from dgltrees.training.trained import load
-from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders import from_nested
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.training.samples import SENTENCES

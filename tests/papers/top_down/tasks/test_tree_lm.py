@@ -14,12 +14,10 @@ import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
+from dgltrees import ConfigError, LabeledTrees, TreeBatch, load
 from dgltrees.papers.top_down.models.language_model import BidirectionalLM, SequenceLM
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.run import prepare, train
-from dgltrees.training.trained import load
-from dgltrees.trees import LabeledTrees, TreeBatch
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.tasks.build import columns
 from tests.training.samples import SENTENCES
