@@ -1,7 +1,5 @@
 """The backend of the traversals within models, which do not choose one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Settings of all tests."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Generator
 

@@ -6,8 +6,6 @@ imported, every help is printed, every preset is shown, and the first laws of th
 them run without all papers). With ``--full`` all tests of every copy run.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

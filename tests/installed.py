@@ -1,7 +1,5 @@
 """Rows of tables for what is installed: a paper's are left out where the paper is not."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import pytest

@@ -5,8 +5,6 @@ A name is public if a user imports it from one of the modules below. The list is
 signatures again, with new names below a last group, from which they are moved into the right one.
 """
 
-from __future__ import annotations
-
 import enum
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """What is wrong with a file, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

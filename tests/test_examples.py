@@ -1,7 +1,5 @@
 """The examples in docstrings run, and print the results that they show."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import re

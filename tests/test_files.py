@@ -1,7 +1,5 @@
 """Temporary files of killed processes go; those of living ones stay."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

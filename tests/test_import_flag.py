@@ -1,7 +1,5 @@
 """Cells of one's own on the command line, from a module that --import names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

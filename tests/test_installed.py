@@ -1,7 +1,5 @@
 """The package as people get it: its source distribution, its start, folders that are read-only."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

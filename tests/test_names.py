@@ -1,7 +1,5 @@
 """Public names and signatures change on purpose only, and each has one page in the reference."""
 
-from __future__ import annotations
-
 import difflib
 
 from tests import names

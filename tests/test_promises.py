@@ -1,7 +1,5 @@
 """The guides to custom parts followed to the letter in a copy: one file and one row each."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

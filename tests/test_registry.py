@@ -1,7 +1,5 @@
 """A package of somebody else adds one of each kind: a file and an entry point each."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

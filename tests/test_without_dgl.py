@@ -1,7 +1,5 @@
 """What works where DGL cannot be imported, as on a Python that it has no wheels for."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Every module is imported, every help is printed, and every preset is shown. What
 and the status is 1.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

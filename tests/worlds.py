@@ -1,7 +1,5 @@
 """Small worlds for the tests: forests and acyclic graphs that hypothesis draws, and shapes."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Explanations of the predictions of trained runs, as tables and as pictures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

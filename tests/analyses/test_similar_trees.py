@@ -1,7 +1,5 @@
 """Nearest trees, and the vectors that they are compared by."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Trees for the benchmarks of ``make bench`` alone."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dgltrees.bench.cases import Case, Parents, chain, split

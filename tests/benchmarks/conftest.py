@@ -1,7 +1,5 @@
 """What ``make bench`` prints at its end: tables of ratios, of costs and of memory."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@
 in a new process.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

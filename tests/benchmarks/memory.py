@@ -4,8 +4,6 @@ The peak is the largest resident set reported by Linux. ``python -m tests.benchm
 CONTENDER CASE TREES HIDDEN`` prints the bytes of one step.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Mapping

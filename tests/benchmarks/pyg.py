@@ -4,8 +4,6 @@ Levels are depths, so children are all in the level below their parents, and no 
 states of all nodes. Leaves are computed at once, as are inputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from inspect import unwrap

@@ -4,8 +4,6 @@ Every row is a new process with an empty cache of compiled code; the first two r
 and scikit-learn take alone. Trees are dictionaries of some ten nodes, drawn from a seed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Nodes a second from objects to a forest."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Training steps of cells that users write, in all ways and by others: ``make bench``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

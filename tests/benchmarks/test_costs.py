@@ -1,7 +1,5 @@
 """What a level costs, that nodes cost alike at any depth, and the memory of a step."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

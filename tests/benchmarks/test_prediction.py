@@ -1,7 +1,5 @@
 """What one tree costs from objects to a prediction, by a model in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The time of the making of the batch is included. A group is a case; the tables a
 milliseconds and in brackets how many times faster than the first contender.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Cells as slow recursions straight from the equations: node by node, one vector at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations_with_replacement
 

@@ -3,8 +3,6 @@
 Jacob et al. (2018), section 2; what the paper leaves open is as the cell's docstring says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

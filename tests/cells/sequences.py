@@ -1,7 +1,5 @@
 """Sequences of operations for the tests, some drawn by hypothesis, and their graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table of cells: what the laws are checked for. A cell that is not here is not done."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, get_args
 

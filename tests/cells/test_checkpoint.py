@@ -1,7 +1,5 @@
 """Levels that are computed again in the backward pass: the same, in less memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

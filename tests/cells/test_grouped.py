@@ -1,7 +1,5 @@
 """Grouped application equals a plain loop over rows, however the groups fall."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given

@@ -1,7 +1,5 @@
 """How every parameter starts: its variance by its fans, or its constant."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What a cell says of inputs that it cannot read, and DGL's own traversal of a cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

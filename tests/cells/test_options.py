@@ -1,7 +1,5 @@
 """Options of the cells: dropout, layer normalisation, initialisation; and what is refused."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The laws of cells, for split, recur and merge over graphs of operations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any

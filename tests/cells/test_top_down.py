@@ -1,7 +1,5 @@
 """What the laws do not say of the cells of the top-down TreeLSTM."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

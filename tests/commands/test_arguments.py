@@ -1,7 +1,5 @@
 """From the words of a command line to the arguments of a function."""
 
-from __future__ import annotations
-
 import pytest
 
 from dgltrees.commands.arguments import arguments, help_text

@@ -1,7 +1,5 @@
 """Confusion of classes and predicted against true numbers, after a training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

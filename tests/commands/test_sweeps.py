@@ -1,7 +1,5 @@
 """Grids of settings, and the table of their results."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

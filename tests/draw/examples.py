@@ -1,7 +1,5 @@
 """Forests to draw, some of them drawn by hypothesis."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What all drawings do alike, for a drawing by its size limit and title."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path

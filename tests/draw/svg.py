@@ -1,7 +1,5 @@
 """Reading a picture back: its elements, by their CSS class, and the numbers in them."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 

@@ -1,7 +1,5 @@
 """What all drawings do alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The plans of the samples, with what the tests of estimators learn from them, and short fits."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

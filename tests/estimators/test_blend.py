@@ -1,7 +1,5 @@
 """Blends of networks, and boosting and extra trees on flat features."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

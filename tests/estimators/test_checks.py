@@ -4,8 +4,6 @@ Estimators of trees take no arrays, so that most checks do not apply to them. Th
 make a tree of each row: a root with a number per feature, and a child with the same numbers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals and sets of classes by CV+."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import re

@@ -1,7 +1,5 @@
 """The warning for trees that differ from those of training."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Ensembles of networks on folds of the trees."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The estimators by scikit-learn's conventions."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Numbers of nodes next to those of trees: node targets, and predictions that are sums."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

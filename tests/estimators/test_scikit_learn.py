@@ -1,7 +1,5 @@
 """The habits of users of scikit-learn: weights, interrupts, continued fits."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

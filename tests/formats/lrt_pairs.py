@@ -1,7 +1,5 @@
 """Pairs of sentences and their lines in files of logical relations, good and bad."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A small file of every format, and lines that break its rules."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tests.installed import installed_formats

@@ -1,7 +1,5 @@
 """What holds of every format in the table."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A hundred inputs for each reader; ``make fuzz`` takes 10,000 (the variable ``FUZZ``).
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """The laws of cells on CUDA: the CPU's numbers, and no stream that waits."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

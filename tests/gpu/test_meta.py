@@ -1,7 +1,5 @@
 """What can be said of a GPU without one: torch's meta device has shapes, and no values to read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

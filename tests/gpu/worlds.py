@@ -1,7 +1,5 @@
 """Every cell with a batch for it, and a training step of them on any device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

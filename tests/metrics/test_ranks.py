@@ -1,7 +1,5 @@
 """Measures of orders within groups: by hand, the slow way, scikit-learn, scipy and trec_eval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any

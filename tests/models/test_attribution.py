@@ -1,7 +1,5 @@
 """Occlusion and integrated gradients, against their definitions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Readouts and classifiers against the same written out tree by tree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inputs by columns, tree convolution and bags, against slow forms."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

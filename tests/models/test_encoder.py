@@ -1,7 +1,5 @@
 """Encoders: a cell over a batch; up, then down."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Inputs: which vector each id has."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers of trees and nodes: sums over nodes and subtrees, losses against a loop, gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

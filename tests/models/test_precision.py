@@ -1,7 +1,5 @@
 """Losses in the precision of the model: float64 stays, half floats are promoted to float32."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Constructors refuse values that their annotations exclude."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The head that orders trees: its losses against their formulas."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

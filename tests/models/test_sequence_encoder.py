@@ -1,7 +1,5 @@
 """Encoders that do not read the tree."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The full softmax in chunks, against its formula and against torch."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

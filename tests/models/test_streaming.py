@@ -1,7 +1,5 @@
 """Roots of trees that are encoded batch after batch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

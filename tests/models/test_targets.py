@@ -1,7 +1,5 @@
 """Heads of classes, flags and numbers: losses against formulas, predictions on their scale."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@
 file gets the new numbers.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """Settings that make runs of the papers' presets short."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

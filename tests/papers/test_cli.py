@@ -1,7 +1,5 @@
 """Commands of papers with runs of other tasks, and wrong flags."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Python in the documents, which are about the whole package, runs."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

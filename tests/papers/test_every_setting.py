@@ -1,7 +1,5 @@
 """Every setting of the papers' data and models makes a difference; runs in every precision."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Explanations of runs of papers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A run of any family of the papers survives kills; ``make kills`` takes 100."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

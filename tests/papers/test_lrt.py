@@ -1,7 +1,5 @@
 """Logical relations: trees of the paper tensor_tree_lstm, and tokens of the paper rrnet."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

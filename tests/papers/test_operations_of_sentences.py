@@ -1,7 +1,5 @@
 """Sentences of the paper nti as operations of the paper rrnet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The papers as packages: the names that they register, and what they import."""
 
-from __future__ import annotations
-
 import ast
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every preset of a paper trains for an epoch on a sample of its data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

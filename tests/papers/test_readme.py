@@ -1,7 +1,5 @@
 """README.md has the numbers of the files of results; ``make wheel`` runs its code."""
 
-from __future__ import annotations
-
 from .readme import BLOCK, README, differences, written
 
 

@@ -1,7 +1,5 @@
 """The quick checks of datasets/results are what training gives."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping

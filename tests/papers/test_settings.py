@@ -1,7 +1,5 @@
 """Settings that the papers' tasks, or models of them, do not read are refused by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

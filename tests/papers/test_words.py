@@ -1,7 +1,5 @@
 """Public texts keep to plain words, to their lengths, and to names that exist."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

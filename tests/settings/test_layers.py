@@ -1,7 +1,5 @@
 """Settings: what is read is accepted, what is not is refused with the nearest name that is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

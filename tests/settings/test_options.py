@@ -1,7 +1,5 @@
 """Constructors that check their arguments by the annotations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Every preset trains for an epoch on a sample of its data."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options of a class and its parts: what is read, and the objects that are made from them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The reader of sources gives the options that importing gives, and imports no torch."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Models and reports of tasks without a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

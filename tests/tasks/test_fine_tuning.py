@@ -1,7 +1,5 @@
 """Pretrained encoders that are trained with the model that reads them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

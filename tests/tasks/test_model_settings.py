@@ -1,7 +1,5 @@
 """Settings that a task, or a model of it, does not read are refused by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

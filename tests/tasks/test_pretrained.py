@@ -1,7 +1,5 @@
 """Vectors of a pretrained encoder under tasks on custom trees."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Predictions need no labels, from any form that a task's text comes in."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

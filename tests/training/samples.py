@@ -1,7 +1,5 @@
 """Small data sets for runs, and settings that make runs short."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One rule decides whether a run compiles: from its settings and data, and it is kept."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two processes on the same global batches give the losses of one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Every setting of data and model that is accepted makes a difference, or is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Iterable

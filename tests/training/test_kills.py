@@ -4,8 +4,6 @@ Three kills for each family; ``make kills`` takes 100 (the variable ``KILLS``), 
 processes that compile their cells, each with an empty cache of compiled code.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

@@ -1,7 +1,5 @@
 """Metrics of epochs through Fabric's loggers."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

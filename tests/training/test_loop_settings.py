@@ -1,7 +1,5 @@
 """Every setting of the training loop changes how a run goes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run directory is protected from: other files, links, other processes, bad numbers."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Cells that a user of DGL would write."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """What a cell that is not right yet is told: the function, and what is wrong with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

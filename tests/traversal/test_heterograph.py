@@ -1,7 +1,5 @@
 """prop_nodes_topo with functions by edge type, against DGL's multi_update_all on each frontier."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

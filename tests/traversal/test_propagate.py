@@ -1,7 +1,5 @@
 """DGL's companions of prop_nodes_topo: equal to DGL's in values, gradients and frontiers."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """What holds of a traversal beyond its values: cost, dtypes, modes of torch, schedules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a batch says of its nodes, read the slow way."""
 
-from __future__ import annotations
-
 from dgltrees import TreeBatch
 
 

@@ -1,7 +1,5 @@
 """Dependency trees to test with: the sentence of a paper, and random heads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small trees as nested tuples, the slow way to their arrays, and files to read them from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

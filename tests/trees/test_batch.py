@@ -1,7 +1,5 @@
 """The cache of what follows from the structure of a batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Forests and batches of them, against loops over nodes."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Graphs with named edge types, from batches and back."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

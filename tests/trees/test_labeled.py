@@ -1,7 +1,5 @@
 """Data sets, parts of one with the same columns, and pairs of trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Batches of trees, and of whole groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forests in folders: what was saved comes back, and nothing else does."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What columns hold, as inferred and as asked for, and further trees read alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The words for ragged arrays, against loops over lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shared children: leaves that stand for another node of their tree."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

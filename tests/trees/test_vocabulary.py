@@ -1,7 +1,5 @@
 """Vocabularies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ the folds of four fifths of each task are measured, to choose settings. With ``-
 train, and the fifth that was kept away is measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

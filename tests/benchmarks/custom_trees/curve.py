@@ -4,8 +4,6 @@ The trees of a smaller number are also in the larger ones. Test trees are those 
 benchmark; the part kept away is not used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ unseen templates are the exception, since their groups separate them. Larger set
 to about 1,000 examples, at random with a fixed seed.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import csv

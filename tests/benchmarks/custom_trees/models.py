@@ -1,7 +1,5 @@
 """The models of the benchmark: scikit-learn and LightGBM on flat features, and our estimators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

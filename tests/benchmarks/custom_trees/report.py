@@ -1,7 +1,5 @@
 """Losses and scores of predictions, and the tables of the benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

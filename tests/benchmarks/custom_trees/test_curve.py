@@ -1,7 +1,5 @@
 """Curves have nested training trees, go on where they stopped, and refuse bad arguments."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parts of tasks share neither trees nor groups; planted bugs change the order alone."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import csv

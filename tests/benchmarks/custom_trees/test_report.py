@@ -1,7 +1,5 @@
 """The benchmark's differences have the right errors, and its rows are YAML."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

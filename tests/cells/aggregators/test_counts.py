@@ -1,7 +1,5 @@
 """The parameter counts of Tables I and II, every entry."""
 
-from __future__ import annotations
-
 import pytest
 
 from dgltrees.cells import AGGREGATORS, ParameterCount, count_parameters, make_cell

@@ -1,7 +1,5 @@
 """Every aggregator is affine in each child, and equals the dense tensor that it factorises."""
 
-from __future__ import annotations
-
 import string
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Equation (8): the weighted sum written as a full tensor, alone and inside a cell."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch.testing import assert_close

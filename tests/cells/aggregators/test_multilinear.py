@@ -1,7 +1,5 @@
 """Contractions against einsum, whatever the split; symmetric products against all orders."""
 
-from __future__ import annotations
-
 from itertools import combinations_with_replacement, permutations
 
 import pytest

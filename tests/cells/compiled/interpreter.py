@@ -1,7 +1,5 @@
 """The code that the compiler writes, run as Python: slow, but there at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

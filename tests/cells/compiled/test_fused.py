@@ -1,7 +1,5 @@
 """Where a cell has a way of its own through all levels, it is the way of its three functions."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

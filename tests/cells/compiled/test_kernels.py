@@ -1,7 +1,5 @@
 """Machine code of cells, which is kept on disk, and the line before it is made."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

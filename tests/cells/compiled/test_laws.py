@@ -1,7 +1,5 @@
 """The laws of compiled ways, for every row of the table of cells that has one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple

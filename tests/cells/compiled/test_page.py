@@ -1,7 +1,5 @@
 """The page on the compiler shows what its code prints; run as a module, this file writes it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

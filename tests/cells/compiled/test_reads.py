@@ -3,8 +3,6 @@
 The generated code runs as Python here, which needs no compiling.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

@@ -3,8 +3,6 @@
 A process with an empty cache, then one with what the first has left there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The folder of compiled code: used where nobody else writes, and only what has its checksum."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

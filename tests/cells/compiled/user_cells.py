@@ -1,7 +1,5 @@
 """Cells that users write by DGL's contract, without a compiled way of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Generated files read back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

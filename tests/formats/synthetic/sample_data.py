@@ -3,8 +3,6 @@
 ``python -m tests.formats.synthetic.sample_data datasets/samples`` writes them from a seed.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

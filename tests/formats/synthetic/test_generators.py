@@ -1,7 +1,5 @@
 """What holds of every generator."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

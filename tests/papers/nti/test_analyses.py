@@ -1,7 +1,5 @@
 """Attention, similar phrases and accuracy by padding of trained models of plain sentences."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

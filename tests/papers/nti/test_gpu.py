@@ -1,7 +1,5 @@
 """The laws of cells on devices, over full trees."""
 
-from __future__ import annotations
-
 import torch
 
 from dgltrees import TreeBatch

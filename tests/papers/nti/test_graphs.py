@@ -1,7 +1,5 @@
 """Trees over sequences, and binary trees of parses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

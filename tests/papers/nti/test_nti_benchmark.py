@@ -2,8 +2,6 @@
 against message passing, and the memory of a large batch.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import resource
 from collections.abc import Callable

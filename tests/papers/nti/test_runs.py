@@ -1,7 +1,5 @@
 """Runs of the paper's presets: settings in layers, other packages' encoders, several processes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Learned trees next to gold trees, of policies that have learned a little."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

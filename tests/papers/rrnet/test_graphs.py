@@ -1,7 +1,5 @@
 """Operations as graphs, and the trees that they build, against stacks and recursions."""
 
-from __future__ import annotations
-
 import re
 from typing import Union
 

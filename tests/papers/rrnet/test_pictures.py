@@ -1,7 +1,5 @@
 """Operation sequences drawn step by step, against a stack of strings."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path

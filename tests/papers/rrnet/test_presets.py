@@ -1,7 +1,5 @@
 """Presets, the papers that they need, and runs of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

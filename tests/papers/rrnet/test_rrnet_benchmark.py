@@ -4,8 +4,6 @@ Math expressions as the paper trains on them, 4 and 5 operators, 128 a batch, hi
 step takes one character under every contender; the time of the making of the batch is included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operations between words: counts, sequences, brackets, phrases and parses, against recursions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

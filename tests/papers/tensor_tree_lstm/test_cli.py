@@ -1,7 +1,5 @@
 """Commands on the runs and presets of the paper."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

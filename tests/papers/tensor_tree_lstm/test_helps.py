@@ -1,7 +1,5 @@
 """The helps of the paper need no torch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

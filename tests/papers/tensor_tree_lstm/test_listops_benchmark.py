@@ -1,7 +1,5 @@
 """The preset listops-hosvd-c20-r3 on generated ListOps, and what making batches costs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

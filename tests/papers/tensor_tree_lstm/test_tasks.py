@@ -1,7 +1,5 @@
 """The tasks of the paper: their settings, their files, and runs of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

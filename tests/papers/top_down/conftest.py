@@ -1,7 +1,5 @@
 """Runs of a parser and of language models that have learned a few sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small language models, the example of the paper, and slow algorithms over dependency trees."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands of parsers and of language models over trees."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

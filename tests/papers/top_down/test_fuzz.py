@@ -1,7 +1,5 @@
 """Damaged files of the paper: see tests/fuzz."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

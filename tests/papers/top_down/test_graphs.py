@@ -1,7 +1,5 @@
 """Generation trees: their edges, order and paths, back to dependencies, and as graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

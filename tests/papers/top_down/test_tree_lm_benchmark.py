@@ -4,8 +4,6 @@ Zhang, Lu and Lapata (2016, section 2.3): the complexity "is no different from a
 time of the making of the batch is included, and so are clipping and the update.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training on trees that are on disk, which must be that on trees in memory."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Classes of custom trees and of their nodes, from a saved forest to accuracy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

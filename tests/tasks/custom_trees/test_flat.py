@@ -1,7 +1,5 @@
 """Flat features equal those of a slow walk, and are columns of a table for scikit-learn."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What ``inspect`` says of trees, and that the command that it proposes trains."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from dataclasses import replace

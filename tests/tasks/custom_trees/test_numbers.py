@@ -1,7 +1,5 @@
 """Numbers and flags of custom trees, from a file to predictions of trees without a target."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

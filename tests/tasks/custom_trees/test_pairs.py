@@ -1,7 +1,5 @@
 """Classes and numbers of pairs of custom trees, from a file to predictions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

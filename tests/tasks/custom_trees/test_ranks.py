@@ -1,7 +1,5 @@
 """The order of custom trees within groups, from a file to scores and ranks."""
 
-from __future__ import annotations
-
 import json
 import sys
 from itertools import groupby

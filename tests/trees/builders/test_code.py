@@ -1,7 +1,5 @@
 """Forests of source code, against the module ast and the cursors of tree-sitter."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """Forests of XML documents, and of parsed XML and HTML."""
 
-from __future__ import annotations
-
 from typing import Any
 from xml.etree import ElementTree
 

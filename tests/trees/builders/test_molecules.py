@@ -1,7 +1,5 @@
 """Forests of the molecules of RDKit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Forests of nested objects, and of JSON documents."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

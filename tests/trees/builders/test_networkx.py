@@ -1,7 +1,5 @@
 """Forests of networkx graphs, and back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import networkx

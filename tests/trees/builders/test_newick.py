@@ -1,7 +1,5 @@
 """Forests of phylogenetic trees."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Forests of NLTK's trees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nltk

@@ -1,7 +1,5 @@
 """Forests of any Python objects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import Enum

@@ -1,7 +1,5 @@
 """There and back: what is made of a tree is read as the same tree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import networkx

@@ -1,7 +1,5 @@
 """The scanner of bracketed text, against a machine with a stack."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

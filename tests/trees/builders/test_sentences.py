@@ -1,7 +1,5 @@
 """Chains of words, and dependency forests of heads and of parsed documents."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Forests of tables with a row per node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forests of walks, whatever is walked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """The phrases of parsed sentences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

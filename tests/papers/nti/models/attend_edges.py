@@ -4,8 +4,6 @@ This is the reference for ``GlobalAttention``, which computes
 the same by batched products.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Attention over trees straight from the equations: one query, one node, one vector at a time."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

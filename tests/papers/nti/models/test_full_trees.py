@@ -1,7 +1,5 @@
 """Node functions on full trees: compiled, and what the paper says of them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

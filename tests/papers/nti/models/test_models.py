@@ -1,7 +1,5 @@
 """All models: they learn, batch as they should, read only the words, and have the paper's sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tree matching, node-by-node attention and answers, each pair by itself."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

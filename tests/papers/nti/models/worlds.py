@@ -1,7 +1,5 @@
 """Sentences, models over them, and what all models can be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tasks on plain sentences: what is read, what words begin with, what is reported."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples that settings name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

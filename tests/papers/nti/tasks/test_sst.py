@@ -1,7 +1,5 @@
 """The sentiment of all constituents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Windows of a long text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Numbers, digit by digit."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.testing import assert_close

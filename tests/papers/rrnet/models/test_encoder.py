@@ -1,7 +1,5 @@
 """Encoders of recurrent-recursive networks: gold, chosen and random operations, and losses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

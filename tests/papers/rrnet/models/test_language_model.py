@@ -1,7 +1,5 @@
 """Streams of text, window by window, without a look ahead."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

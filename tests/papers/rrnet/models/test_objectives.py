@@ -1,7 +1,5 @@
 """The policy, what it may do, and how objectives learn from rewards, new and replayed ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

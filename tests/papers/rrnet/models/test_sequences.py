@@ -1,7 +1,5 @@
 """Networks whose RECUR alone consumes a token, beside the paper's recursion over one sentence."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Step by step and along the graph: equal values and gradients for equal operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Words of a text in windows: batches, reports, and what goes together; runs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Settings and arguments that are refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tasks whose models decide while they read: math expressions, and pairs of sentences."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from pathlib import Path

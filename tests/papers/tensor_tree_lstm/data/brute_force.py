@@ -1,7 +1,5 @@
 """Logical relations by enumeration, evaluated by Python."""
 
-from __future__ import annotations
-
 import re
 
 ROWS = [{name: bool(row >> place & 1) for place, name in enumerate("abcdef")} for row in range(64)]

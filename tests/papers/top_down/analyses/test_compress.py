@@ -1,7 +1,5 @@
 """The search for the best part of a sentence, against all parts."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

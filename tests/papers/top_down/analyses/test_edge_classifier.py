@@ -1,7 +1,5 @@
 """The decisions to add edges, trained in the run directory of a language model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From sentences to k-best lists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

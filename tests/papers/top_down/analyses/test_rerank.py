@@ -1,7 +1,5 @@
 """K-best lists, a language model, and the trees it takes."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trees drawn and shortened by a run's model, from Python and from the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Blanks filled by language models, with and without a parser."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

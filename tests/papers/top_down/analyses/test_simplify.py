@@ -1,7 +1,5 @@
 """Words replaced by simpler ones, under scores that are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Ordered trees as dependency trees, and back to brackets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The decisions to add edges, and the symbols that can stand for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The k best trees against all trees, and against networkx."""
 
-from __future__ import annotations
-
 import math
 
 import networkx as nx

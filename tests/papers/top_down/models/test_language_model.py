@@ -1,7 +1,5 @@
 """Language models over sentences against reading word by word; noise-contrastive estimation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

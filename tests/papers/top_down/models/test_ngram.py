@@ -1,7 +1,5 @@
 """N-gram models against Kneser-Ney smoothing with dictionaries."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from itertools import pairwise

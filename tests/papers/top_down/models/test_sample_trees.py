@@ -1,7 +1,5 @@
 """Trees sampled from a model, with the log-probabilities that the model gives them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

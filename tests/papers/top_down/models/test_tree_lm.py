@@ -1,7 +1,5 @@
 """TreeLM against the paper's equations, path by path."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decisions to add edges as a task: reading, metrics, training from the preset."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

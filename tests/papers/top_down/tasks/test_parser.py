@@ -1,7 +1,5 @@
 """The parser task, from files to attachment scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The trees that language models learn from, of all formats, and the spelling of words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

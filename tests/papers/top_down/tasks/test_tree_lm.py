@@ -1,7 +1,5 @@
 """The language-model task, from files to perplexities."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
