@@ -271,10 +271,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["train", "classify", "--model.raedout", "root", "--out", "x"],
             "did you mean model.readout?",
         ),
-        (
-            ["train", "sick-relatedness", "--model.levels", "x", "--out", "x"],
-            "model.levels to be",
-        ),
+        (["train", "sick-relatedness", "--model.levels", "x", "--out", "x"], "model.levels to be"),
         (["train", "classify", "--otu", "x"], "has no flag --otu; did you mean --out?"),
         (["train", "classify", "--hidden_size", "8"], "did you mean --model.hidden_size? (see"),
         (["evaluate"], "missing RUN of dgltrees evaluate"),
@@ -307,15 +304,9 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             "a setting with its section, model.rank,",
         ),
         (["sweep", "classify", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
-        (
-            ["train", "classify", "--modle.cell", "3"],
-            "--modle.cell; did you mean model.cell?",
-        ),
+        (["train", "classify", "--modle.cell", "3"], "--modle.cell; did you mean model.cell?"),
         (["train", "classify", "--model", "3"], "has no flag --model; there are --out"),
-        (
-            ["train", "classify", "--out", "x", "rank", "3"],
-            "one value of out, got 'x rank 3'",
-        ),
+        (["train", "classify", "--out", "x", "rank", "3"], "one value of out, got 'x rank 3'"),
         (
             ["train", "classify", "--out", "x", "--model.redaout", "3"],
             "did you mean model.readout?",
@@ -347,10 +338,7 @@ _WRONG = [
     ("seeds=-1", "--seeds to be a list of integers of at least 0"),
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
     ("data.seed=-1", "data.seed to be an integer of at least 0"),
-    (
-        "data.max_train_examples=0",
-        "max_train_examples to be an integer of at least 1, or null",
-    ),
+    ("data.max_train_examples=0", "max_train_examples to be an integer of at least 1, or null"),
     ("data.min_freq=0", "data.min_freq to be an integer of at least 1"),
     ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
     ("data.supervise=leaves", "data.supervise has no effect in the task classify"),

@@ -20,11 +20,7 @@ from dgltrees.cells.nti_attention import ScoreName
 from dgltrees.cells.rrnet import Merge
 from dgltrees.settings import options_of
 
-OF_MODELS = {
-    "top_down": TopDownLSTM,
-    "left_dependents": LeftDependentLSTM,
-    "rrnet": RRNetCell,
-}
+OF_MODELS = {"top_down": TopDownLSTM, "left_dependents": LeftDependentLSTM, "rrnet": RRNetCell}
 """Cells that no settings name: a model is made for them."""
 
 INPUT, HIDDEN, CHILDREN, OPERATORS, RANK, LEFT = 3, 2, 3, 3, 2, 2

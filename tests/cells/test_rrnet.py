@@ -407,11 +407,7 @@ BROKEN = {
         edges((0, 1, 2)),
         "node 1: expected child positions from 0 to 1 .* got 2",
     ),
-    "a cycle": (
-        "RR",
-        edges((2, 1, 0), (1, 2, 0)),
-        "expected a graph without cycles",
-    ),
+    "a cycle": ("RR", edges((2, 1, 0), (1, 2, 0)), "expected a graph without cycles"),
 }
 
 

@@ -62,10 +62,7 @@ def test_examples_are_numbered_over_files_and_batches(
 
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [
-        ("json", [2**53 + 1, None, "x", 7]),
-        ("rows", ["007", "9007199254740993", None, "x"]),
-    ],
+    [("json", [2**53 + 1, None, "x", 7]), ("rows", ["007", "9007199254740993", None, "x"])],
 )
 def test_the_ids_of_trees_are_printed_unchanged(
     run: str, name: str, lines: list[Any], tmp_path: Path, capsys: Capture
@@ -169,11 +166,7 @@ def test_processes_share_the_files(run: str, shards: Path, tmp_path: Path) -> No
     ],
 )
 def test_processes_need_files_and_parts(
-    run: str,
-    argv: list[str],
-    message: str,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
+    run: str, argv: list[str], message: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")

@@ -110,10 +110,7 @@ def test_errors_of_trees() -> None:
     with pytest.raises(IndexError, match="between 0 and 1, or negative ones from the end, got 7"):
         draw(listops(), 7)
     graph = TreeBatch(torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2]), torch.tensor([3]))
-    with pytest.raises(
-        TreeError,
-        match="node 0: expected a tree, in which a node has at most one",
-    ):
+    with pytest.raises(TreeError, match="node 0: expected a tree, in which a node has at most one"):
         draw(graph)
     circle = TreeBatch(torch.tensor([0, 1]), torch.tensor([1, 0]), torch.tensor([3]))
     with pytest.raises(TreeError, match=r"tree 0"):

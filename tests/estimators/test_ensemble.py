@@ -131,8 +131,7 @@ def test_arguments_of_fit_reach_each_member(tmp_path: Path) -> None:
     ]
     model.save(tmp_path / "model")
     with pytest.raises(
-        ConfigError,
-        match=r"the runs member-0, .*, or TreeRegressor.load\('.*model'",
+        ConfigError, match=r"the runs member-0, .*, or TreeRegressor.load\('.*model'"
     ):
         load(tmp_path / "model")
     loaded = TreeRegressor.load(tmp_path / "model")

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import (
-    sentences_of_lines,
-    sentences_of_text,
-    split_sentences,
-    text,
-    tokenize,
-)
+from dgltrees.formats import sentences_of_lines, sentences_of_text, split_sentences, text, tokenize
 from dgltrees.formats.sentences import Sentence
 from tests.trees.nested import write
 

@@ -62,10 +62,7 @@ def test_the_best_of_a_group_are_its_right_answers() -> None:
 
 
 def measured(
-    scores: list[float],
-    relevant: Sequence[int],
-    group: list[int],
-    tie: list[int] | None = None,
+    scores: list[float], relevant: Sequence[int], group: list[int], tie: list[int] | None = None
 ) -> dict[str, Any]:
     ties = list(range(len(scores))) if tie is None else tie
     return ranking(np.array(scores), np.array(relevant, bool), np.array(group), np.array(ties))

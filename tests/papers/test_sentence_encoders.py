@@ -55,10 +55,7 @@ def test_fixed_operations_are_of_words_in_a_table() -> None:
         built(settings("nli", POLICIES["random"], model={"words": "pretrained"}))
 
 
-def test_it_is_not_trained_with_a_pretrained_encoder(
-    encoder: Path,
-    tmp_path: Path,
-) -> None:
+def test_it_is_not_trained_with_a_pretrained_encoder(encoder: Path, tmp_path: Path) -> None:
     _, tuned = pairs(tmp_path, encoder)
     with pytest.raises(ConfigError, match="no data.fine_tune with model.encoder rrnet"):
         train(tuned.replace("model", encoder="rrnet"), tmp_path / "rrnet")

@@ -26,11 +26,7 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
     ("nli", {"encoder": "lstm", "interaction": "matching"}, "interaction has no .* with nti"),
     ("sst-phrases", {"interaction": "matching"}, "interaction has no effect in the task"),
     ("wikiqa", {"interaction": "node_by_node"}, "interaction has no effect in the task wikiqa"),
-    (
-        "mee",
-        {"layers": 2},
-        "layers has no effect with model.encoder rrnet, but with lstm, bilstm",
-    ),
+    ("mee", {"layers": 2}, "layers has no effect with model.encoder rrnet, but with lstm, bilstm"),
     (
         "mee",
         {"encoder": "lstm", "layer_norm": True},
@@ -43,11 +39,7 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
         "decoder_memory has no effect without model.encoder rrnet",
     ),
     ("mee", {"encoder": "gru"}, "encoder to be one of .*rrnet, lstm, .*, got 'gru'"),
-    (
-        "mee",
-        {"policy": {"agent": "dqn"}},
-        "agent has no effect with model.policy.operations gold",
-    ),
+    ("mee", {"policy": {"agent": "dqn"}}, "agent has no effect with model.policy.operations gold"),
     (
         "mee",
         {"policy": {"merge": "average", "merge_init": "uniform"}},

@@ -71,10 +71,7 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("a: 2020-13-45\n", "expected YAML: month must be in 1..12"),
         (f"a: {'1' * 5000}\n", "not a file of settings|missing task"),
         ("? [a]\n: 1\n", r"expected YAML: line 1: got the name \['a'\], expected a string"),
-        (
-            "task: classify\ntraining: {1: 2}\n",
-            "line 2: got the name 1, expected a string; put it",
-        ),
+        ("task: classify\ntraining: {1: 2}\n", "line 2: got the name 1, expected a string; put it"),
         ("training:\n &chs:\n", "line 2: got the name None, expected a string"),
         ("a: 1\nb: 'c\n", "line 3: while scanning a quoted scalar, found unexpected end"),
         ("a: 1\nb: \1\n", r"line 2: the character '\\x01' is not allowed"),

@@ -62,10 +62,7 @@ def test_texts_have_vectors_that_a_model_learns_from(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            {"features": {"text": "category"}},
-            "kind text with data.pretrained, got text: category",
-        ),
+        ({"features": {"text": "category"}}, "kind text with data.pretrained, got text: category"),
         ({"pretrained": "none"}, "expected data.pretrained to name a file"),
     ],
 )

@@ -15,12 +15,7 @@ import torch
 from dgltrees.errors import ConfigError
 from dgltrees.settings.layers import Settings
 from dgltrees.training.checkpoint import _random_state, _set_random_state
-from dgltrees.training.device import (
-    check_processes,
-    make_fabric,
-    name_torchrun,
-    one_device,
-)
+from dgltrees.training.device import check_processes, make_fabric, name_torchrun, one_device
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from tests.training.samples import quick, with_model

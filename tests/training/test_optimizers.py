@@ -133,8 +133,7 @@ def _train(
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"weight_decay": 0.01, "lr": 0.5}, {"rho": 0.5, "eps": 1e-3, "maximize": True}],
+    "options", [{}, {"weight_decay": 0.01, "lr": 0.5}, {"rho": 0.5, "eps": 1e-3, "maximize": True}]
 )
 def test_blocks_give_the_numbers_and_the_state_of_torch(options: dict[str, Any]) -> None:
     ours, own = _train(Adadelta, **options)

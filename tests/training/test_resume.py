@@ -310,11 +310,7 @@ def _meant(damage: Damage) -> Damage:
         ("run.json", lambda p: p.write_text("[]"), "run.json is damaged"),
         ("vocabulary", shutil.rmtree, "vocabulary/Node Type.txt is damaged: missing"),
         ("vocabulary/Table.txt", lambda p: p.unlink(), "vocabulary/Table.txt is damaged"),
-        (
-            "vocabulary/Table.txt",
-            lambda p: p.write_text("MAX"),
-            "vocabulary/Table.txt is damaged",
-        ),
+        ("vocabulary/Table.txt", lambda p: p.write_text("MAX"), "vocabulary/Table.txt is damaged"),
         (
             "vocabulary/Table.txt",
             lambda p: p.write_text("dgltrees vocabulary 1 {"),

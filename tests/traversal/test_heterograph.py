@@ -85,11 +85,7 @@ def by_backend(**options: Any) -> Callable[..., None]:
     return run
 
 
-RUNS = [
-    by_backend(),
-    by_backend(backend="dgl"),
-    by_backend(activation_checkpointing=True),
-]
+RUNS = [by_backend(), by_backend(backend="dgl"), by_backend(activation_checkpointing=True)]
 
 
 def typed(world: tuple[int, np.ndarray, np.ndarray], rng: np.random.Generator) -> Any:
@@ -237,12 +233,7 @@ MISTAKES = [
     (list, BOTH, "sum", {}, "expected a DGLGraph with one node type for functions by edge type"),
     (
         lambda: dgl.heterograph({("a", "A", "b"): ([0], [0]), ("b", "B", "b"): ([0], [1])}),
-        *(
-            BOTH,
-            "sum",
-            {},
-            "one node type for functions by edge type, got ['a', 'b']; use",
-        ),
+        *(BOTH, "sum", {}, "one node type for functions by edge type, got ['a', 'b']; use"),
     ),
     (
         lambda: with_edges([1, 2, 3], [2, 3, 4]),

@@ -247,11 +247,7 @@ def test_groups_partition_the_nodes_and_are_adjacent() -> None:
                 2: ([0.0, 13.0, 0.0], [False, True, False]),
             },
         ),
-        (
-            star(2),
-            {"pos": torch.tensor([1, 0])},
-            {0: ([12.0, 11.0, 0.0], [True, True, False])},
-        ),
+        (star(2), {"pos": torch.tensor([1, 0])}, {0: ([12.0, 11.0, 0.0], [True, True, False])}),
     ],
     ids=["batch", "given"],
 )
@@ -431,9 +427,7 @@ def test_a_batch_and_its_graph_agree_after_prop_nodes_topo() -> None:
     batch.ndata["x"] = torch.ones(3)
     graph = batch.graph
     prop_nodes_topo(
-        batch,
-        fn.copy_u("x", "m"),
-        lambda nodes: {"x": nodes.data["x"] + nodes.mailbox["m"].sum(1)},
+        batch, fn.copy_u("x", "m"), lambda nodes: {"x": nodes.data["x"] + nodes.mailbox["m"].sum(1)}
     )
     assert batch.ndata["x"].tolist() == graph.ndata["x"].tolist() == [3.0, 2.0, 1.0]
 

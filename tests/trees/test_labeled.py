@@ -73,11 +73,7 @@ def test_equal_vocabularies_stay() -> None:
             LabeledTrees(Forest.build([-1], columns={"op": [1]})),
             "'op' to hold names",
         ),
-        (
-            part([], n=1),
-            part([], n=[1, 2]),
-            "'n' to hold numbers, as in part 0, got vectors",
-        ),
+        (part([], n=1), part([], n=[1, 2]), "'n' to hold numbers, as in part 0, got vectors"),
     ],
 )
 def test_columns_of_unlike_kinds(one: LabeledTrees, two: LabeledTrees, message: str) -> None:

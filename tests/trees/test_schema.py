@@ -140,10 +140,7 @@ def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (
-            {"other": np.ones(40)},
-            "columns of the training data, kind, cost, got trees with other",
-        ),
+        ({"other": np.ones(40)}, "columns of the training data, kind, cost, got trees with other"),
         ({"kind": np.ones((40, 2))}, r"as in training, got vectors, such as \[1.0, 1.0\]"),
         (
             {"cost": [None] * 25 + ["dear"] * 15},

@@ -189,11 +189,7 @@ def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]
 
 @torch.no_grad()
 def policy_trees(
-    run: TrainedModel,
-    *,
-    test: Files = None,
-    dir: str | None = None,
-    max_nodes: int = 20_000,
+    run: TrainedModel, *, test: Files = None, dir: str | None = None, max_nodes: int = 20_000
 ) -> PolicyTrees:
     """Compute the most probable operations of a run's policy, as in evaluation.
 

@@ -203,10 +203,7 @@ def train_edge_classifier(
         embedding = scoring.tree_language_model(loaded).embed.size
     model = {"state": state, "embedding": embedding, "hidden": hidden, "dropout": dropout}
     result = edge_classifier.train_edge_classifier(
-        loaded,
-        model=_given(model),
-        training=_given(loop),
-        dir=dir,
+        loaded, model=_given(model), training=_given(loop), dir=dir
     )
     print(json.dumps(result))
 

@@ -128,10 +128,7 @@ LABELS = [
     for name, cls in AGGREGATORS.items()
     for label in (None, "mode" if "label" in options_of(cls) else "add")
 ]
-DENSE = (
-    *(Sum, SharedSum, Full, HOSVD, SymmetricHOSVD),
-    *(Canonical, TensorTrain),
-)
+DENSE = (*(Sum, SharedSum, Full, HOSVD, SymmetricHOSVD), *(Canonical, TensorTrain))
 """The aggregators of which :func:`dense` has the tensor; the others have their values alone."""
 
 
@@ -194,13 +191,7 @@ def test_leaves_are_nodes_whose_children_are_zero(name: str, label: str, nodes: 
     assert_close(f.leaves(f.embed(x)), f(zeros, None, x))
 
 
-SLICED = [
-    "full",
-    "hosvd",
-    "canonical",
-    "tensor_train",
-    "symmetric_hosvd",
-]
+SLICED = ["full", "hosvd", "canonical", "tensor_train", "symmetric_hosvd"]
 
 
 @pytest.mark.parametrize("name", SLICED)

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from dgltrees.cells.aggregators.modes import homogeneous, multilinear, outer
-from dgltrees.cells.aggregators.symmetric_hosvd import (
-    multisets,
-    symmetric_maps,
-    symmetric_product,
-)
+from dgltrees.cells.aggregators.symmetric_hosvd import multisets, symmetric_maps, symmetric_product
 from dgltrees.errors import ConfigError
 
 

@@ -65,9 +65,7 @@ def test_the_operator_of_a_leaf_does_not_matter(name: str) -> None:
         torch.testing.assert_close(run_cell(cell, batch, other, compile=on), expected)
 
 
-def test_an_aggregator_that_derives_from_a_sum_is_computed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_aggregator_that_derives_from_a_sum_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Rectified(SharedSum):
         def compute(self, h: Tensor, *given: Any) -> Tensor:
             return super().compute(h, *given).relu()

@@ -171,19 +171,13 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
         lambda c: with_default.__kwdefaults__.update(shift=1.0),
     ),
     "closure": (CLOSED, lambda c: CHANGE_CLOSED(2.0)),
-    "module of a user": (
-        lambda c, h: h * HELPERS.scale,
-        lambda c: setattr(HELPERS, "scale", 2.0),
-    ),
+    "module of a user": (lambda c, h: h * HELPERS.scale, lambda c: setattr(HELPERS, "scale", 2.0)),
     "attribute": (lambda c, h: h * c.number, lambda c: setattr(c, "number", 2.0)),
     "list": (lambda c, h: h * c.numbers[1], lambda c: c.numbers.__setitem__(1, 3.0)),
     "dict": (lambda c, h: h * c.names["a"], lambda c: c.names.update(a=3.0)),
     "deque": (lambda c, h: h * c.queue[0], lambda c: c.queue.rotate()),
     "namespace": (lambda c, h: h * c.options.scale, lambda c: setattr(c.options, "scale", 2.0)),
-    "weak reference": (
-        lambda c, h: h * c.weak().scale,
-        lambda c: setattr(c.scaled, "scale", 2.0),
-    ),
+    "weak reference": (lambda c, h: h * c.weak().scale, lambda c: setattr(c.scaled, "scale", 2.0)),
     "attribute of a function": (
         lambda c, h: with_attribute(h),
         lambda c: setattr(with_attribute, "scale", 2.0),
@@ -212,10 +206,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Tensor], Tensor], Callable[[Any], Any]]]
         lambda c: c.stack.__setitem__(0, nn.Tanh()),
     ),
     "class of a module": (lambda c, h: c.scaled(h), lambda c: setattr(c, "scaled", nn.Tanh())),
-    "forward": (
-        lambda c, h: c.scaled(h),
-        lambda c: setattr(c.scaled, "forward", lambda h: 2 * h),
-    ),
+    "forward": (lambda c, h: c.scaled(h), lambda c: setattr(c.scaled, "forward", lambda h: 2 * h)),
     "parameters": (
         lambda c, h: c.layers[1](h),
         lambda c: c.layers.__setitem__(1, nn.Linear(4, 4).double()),

@@ -57,10 +57,7 @@ def products(leaves: str) -> Callable[[], None]:
 def test_encoding(benchmark: BenchmarkFixture, contender: str, leaves: str) -> None:
     torch.manual_seed(0)
     encoder = make_nti_encoder(
-        GivenVectors("vector", SIZE),
-        SIZE,
-        leaves=leaves,
-        compile="False" not in contender,
+        GivenVectors("vector", SIZE), SIZE, leaves=leaves, compile="False" not in contender
     )
     sentences = tokens(BATCH)
     sentences.ndata["vector"].requires_grad_()

@@ -129,10 +129,7 @@ def test_files(reinforced_run: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     ("preset", "test", "scores"),
-    [
-        ("ptb-trees", "penn/valid.mrg", True),
-        ("ptb-small", "ptb_lm/ptb.valid.txt", False),
-    ],
+    [("ptb-trees", "penn/valid.mrg", True), ("ptb-small", "ptb_lm/ptb.valid.txt", False)],
 )
 def test_trees_over_the_words_of_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], preset: str, test: str, scores: bool

@@ -187,10 +187,7 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
 @pytest.mark.parametrize(
     ("records", "layout"),
     [
-        (
-            [{"name": "a", "children": [{"name": "b"}]}],
-            RecordLayout(children_key="children"),
-        ),
+        ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout(children_key="children")),
         (
             [{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}],
             RecordLayout(children_key="kids"),

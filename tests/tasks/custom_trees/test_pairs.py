@@ -76,11 +76,7 @@ def test_a_run_predicts_pairs_that_have_no_target(
             "pairs of trees .* --data.tree_path first second",
         ),
         ("regress", {}, "expected single trees for the task regress, got 2 .* regress-pairs"),
-        (
-            "regress-pairs",
-            {"tree_path": ["first", "third"]},
-            "l:1: .* root under 'third'",
-        ),
+        ("regress-pairs", {"tree_path": ["first", "third"]}, "l:1: .* root under 'third'"),
         ("regress-pairs", {"target": "entailment_label"}, "train.jsonl:1: tree 0: .* a number"),
     ],
 )

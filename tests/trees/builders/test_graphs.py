@@ -98,10 +98,7 @@ def broken(src: Any, dst: Any, **data: torch.Tensor) -> dgl.DGLGraph:
         ),
         ([dgl.graph([])], "tree 1: expected nodes in every graph, got none"),
         ([dgl.graph(([0], [1]))], "tree 1: expected the node data of the first graph, x, got none"),
-        (
-            [broken([1], [0], x=torch.ones(1))],
-            "tree 1: expected the edge data of the first",
-        ),
+        ([broken([1], [0], x=torch.ones(1))], "tree 1: expected the edge data of the first"),
     ],
 )
 def test_bad_graphs(graphs: list[Any], message: str) -> None:

@@ -53,11 +53,7 @@ def test_every_atom_is_in_a_connected_part_of_the_junction_tree() -> None:
 @pytest.mark.parametrize(
     ("molecule", "arguments", "message"),
     [
-        (
-            None,
-            {},
-            "tree 1: expected a molecule, got None, RDKit's result for invalid",
-        ),
+        (None, {}, "tree 1: expected a molecule, got None, RDKit's result for invalid"),
         ("", {}, "tree 1: expected an atom 0 as root, got 0 atoms"),
         ("CC", {"root": 1}, "tree 0: expected an atom 1 as root, got 1 atoms"),
         ("[Na+].[Cl-]", {}, "tree 1: expected a connected molecule, got 2 fragments; GetMolFrags"),

@@ -84,11 +84,7 @@ def cycle() -> list[Any]:
 @pytest.mark.parametrize(
     ("tree", "form", "message"),
     [
-        (
-            cycle(),
-            "children",
-            "tree 1, node 6: expected a tree, got an object that contains",
-        ),
+        (cycle(), "children", "tree 1, node 6: expected a tree, got an object that contains"),
         ((), "head", "tree 1, node 0: expected (label, child, ...), got an empty tuple"),
         (("a", ["b"], "c"), "pair", "tree 1, node 0: expected (label, [child, ...]), got 3 items"),
         (("a", "b"), "pair", "tree 1, node 0: expected a list or tuple of children, got an object"),

@@ -202,10 +202,7 @@ def rows(*values: Any) -> dict[str, Any]:
             "(str); give the column a function that makes one kind of value of every node",
         ),
         ([rows(1, True)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
-        (
-            [rows([1], [1, 2])],
-            "tree 0, node 1: column 'x': expected vectors of one length,",
-        ),
+        ([rows([1], [1, 2])], "tree 0, node 1: column 'x': expected vectors of one length,"),
         ([rows([1], ["a"])], "tree 0, node 1: column 'x': expected a vector of numbers, got ['a']"),
         (
             [rows([1], [[1], []])],

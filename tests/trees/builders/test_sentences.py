@@ -141,10 +141,7 @@ def unparsed_stanza() -> Any:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            unparsed_spacy,
-            "document 0: missing dependencies; run a pipeline with a",
-        ),
+        (unparsed_spacy, "document 0: missing dependencies; run a pipeline with a"),
         (unparsed_stanza, "document 0: missing dependencies; run a pipeline with a"),
         (lambda: "A cat", "document 0: expected a document of spaCy or stanza, got a str"),
     ],

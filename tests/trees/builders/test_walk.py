@@ -7,13 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
-from dgltrees.trees.builders import (
-    from_elements,
-    from_json,
-    from_nested,
-    from_python,
-    from_xml,
-)
+from dgltrees.trees.builders import from_elements, from_json, from_nested, from_python, from_xml
 
 BUILDERS: dict[Callable[..., Forest], tuple[Any, Any]] = {
     from_elements: (ElementTree.fromstring("<a/>"), ElementTree.fromstring("<a><zz/></a>")),

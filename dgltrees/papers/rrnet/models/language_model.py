@@ -46,12 +46,7 @@ class LSTMStream(Encoder):
     """
 
     def __init__(
-        self,
-        inputs: NodeInput,
-        hidden_size: Count,
-        *,
-        dropout: Fraction = 0.0,
-        layers: Count = 1,
+        self, inputs: NodeInput, hidden_size: Count, *, dropout: Fraction = 0.0, layers: Count = 1
     ) -> None:
         super().__init__()
         self.input, self.size, self.dropout = inputs, hidden_size, dropout

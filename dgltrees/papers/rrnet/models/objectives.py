@@ -126,19 +126,12 @@ class QLearning:
         return F.mse_loss(q, rewards + self.discount * best_next, reduction="none")
 
 
-OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
-    "reinforce": Reinforce,
-    "dqn": QLearning,
-}
+OBJECTIVES: Mapping[str, type[PolicyObjective]] = {"reinforce": Reinforce, "dqn": QLearning}
 """The objectives by name."""
 
 
 def advantages(
-    rewards: Tensor,
-    values: Tensor,
-    sizes: Tensor,
-    discount: float,
-    after_end: Tensor | None = None,
+    rewards: Tensor, values: Tensor, sizes: Tensor, discount: float, after_end: Tensor | None = None
 ) -> Tensor:
     r"""Compute the advantage of each step, its discounted return minus its value, ``(S,)``.
 

@@ -72,12 +72,7 @@ class Policy(nn.Module):
     __call__: Callable[..., PolicyOutput]
 
     def __init__(
-        self,
-        state_size: int,
-        input_size: int,
-        hidden: Sequence[int] = (),
-        *,
-        detach: bool = False,
+        self, state_size: int, input_size: int, hidden: Sequence[int] = (), *, detach: bool = False
     ) -> None:
         super().__init__()
         self.scores = MLP(state_size + input_size, ACTIONS, hidden, init="xavier")

@@ -20,25 +20,12 @@ from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
-from dgltrees.papers.rrnet.models.classifier import (
-    NumberDecoder,
-    PolicyClassifier,
-    StateAndMemory,
-)
+from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier, StateAndMemory
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
 from dgltrees.papers.rrnet.models.policy import OnlyRecur, Policy, RandomOperations
 from dgltrees.papers.rrnet.models.stepping import Consume
-from dgltrees.settings import (
-    Count,
-    Fraction,
-    NonNegative,
-    Options,
-    Part,
-    Seed,
-    Share,
-    chosen,
-)
+from dgltrees.settings import Count, Fraction, NonNegative, Options, Part, Seed, Share, chosen
 from dgltrees.tasks.sequences import (
     SENTENCE_ENCODERS,
     SEQUENCES,

@@ -38,10 +38,7 @@ _HEADERS = ([b"source", b"target"], [b"source"])
 
 
 def stream_listops(
-    path: PathLike,
-    trees: int = 10_000,
-    *,
-    labeled: bool = True,
+    path: PathLike, trees: int = 10_000, *, labeled: bool = True
 ) -> Iterator[LabeledTrees]:
     """Yield the examples of a ListOps file, ``trees`` lines at a time.
 

@@ -14,11 +14,7 @@ from torch import Tensor
 from dgltrees.cells.top_down import INITIAL
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.graphs import edge_decisions
-from dgltrees.papers.top_down.models.add_decisions import (
-    AddDecisions,
-    JointTreeLM,
-    decision_nll,
-)
+from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM, decision_nll
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.settings import Count, NonNegative, PositiveShare, checked
 from dgltrees.trees.forest import Forest

@@ -93,10 +93,7 @@ class TreeLM(LanguageModel):
     def states(self, batch: TreeBatch) -> Tensor:
         """Return the states H that predict the words of nodes, ``(N, d)``; 0.01 at ROOT."""
         x = self.embed(batch)  # (N, s)
-        ndata = {
-            "x": x.index_select(0, source_of_node(batch)),
-            "etype": batch.ndata["etype"],
-        }
+        ndata = {"x": x.index_select(0, source_of_node(batch)), "etype": batch.ndata["etype"]}
         if self.left is not None:
             ndata["left"] = self._left(self.left, batch, x)
         return self._run(self.cell, batch, ndata)

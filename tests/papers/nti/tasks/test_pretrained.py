@@ -155,11 +155,7 @@ def test_trees_are_learned_and_predicted_with_them(
     ],
 )
 def test_settings_of_trees_that_do_not_fit(
-    sst: Path,
-    folder: Path,
-    tmp_path: Path,
-    changes: dict[str, Any],
-    message: str,
+    sst: Path, folder: Path, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         train(tree_settings(sst, folder, **changes), tmp_path / "run")

@@ -9,10 +9,7 @@ from hypothesis import given
 from dgltrees import LabeledTrees, TreeError, read
 from dgltrees.formats.lines import gather
 from dgltrees.formats.lrt import LRT_OPERATORS
-from dgltrees.papers.rrnet.data.lrt_sequences import (
-    LRT_TOKENS,
-    stream_lrt_sequences,
-)
+from dgltrees.papers.rrnet.data.lrt_sequences import LRT_TOKENS, stream_lrt_sequences
 from dgltrees.papers.rrnet.graphs import match_splits
 from tests.formats.lrt_pairs import BAD_LINES, PAIRS, Pair, lines, text_of
 from tests.formats.table import SAMPLES

@@ -35,10 +35,7 @@ REWARDS = doubles(0.5, 0.0, 1.0, 2.0, 0.0, -1.0)
 
 
 def by_hand(
-    rewards: Tensor,
-    values: Tensor,
-    discount: float,
-    bootstrap: Iterable[Any] = (0.0, 0.0, 0.0),
+    rewards: Tensor, values: Tensor, discount: float, bootstrap: Iterable[Any] = (0.0, 0.0, 0.0)
 ) -> Tensor:
     """The definition, backwards over each sequence."""
     result, at = [], 0

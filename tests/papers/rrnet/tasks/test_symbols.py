@@ -129,11 +129,7 @@ def test_all_encoders_have_one_decoder() -> None:
     assert sizes[0] == sizes[1]
 
 
-PRESETS = {
-    "lrt-rrnet": "supervised RRNet",
-    "lrt-lstm": "LSTM",
-    "lrt-transformer": "transformer",
-}
+PRESETS = {"lrt-rrnet": "supervised RRNet", "lrt-lstm": "LSTM", "lrt-transformer": "transformer"}
 """What their models are called."""
 
 
@@ -176,10 +172,7 @@ def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("fraction", "message"),
-    [
-        (0.0, "missing test files"),
-        (0.001, r"0\.001 of the training examples is less than one"),
-    ],
+    [(0.0, "missing test files"), (0.001, r"0\.001 of the training examples is less than one")],
 )
 def test_a_run_without_test_examples_says_so(tmp_path: Path, fraction: float, message: str) -> None:
     train(quick("lrt-rrnet", {"test_fraction": fraction}), tmp_path / "run")
