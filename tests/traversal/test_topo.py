@@ -64,25 +64,34 @@ def by_loops(cell: Mixing, graph: dgl.DGLGraph, ndata: dict, edata: dict) -> Ten
     return torch.stack(h)
 
 
+def by_both(
+    graph: dgl.DGLGraph,
+    ndata: dict[str, Tensor],
+    edata: dict[str, Tensor],
+    out: str,
+    *functions: Any,
+    **options: Any,
+) -> list[Tensor]:
+    """The column ``out`` by both backends, the only one that may be new."""
+    found = []
+    for backend in ("levels", "dgl"):
+        with graph.local_scope():
+            graph.ndata.update(ndata)
+            graph.edata.update(edata)
+            assert prop_nodes_topo(graph, *functions, backend=backend, **options) is None
+            found.append(graph.ndata[out])
+            assert {*graph.ndata} == {*ndata, out}
+    return found
+
+
 def compare_backends(graph: dgl.DGLGraph, seed: int) -> None:
     torch.manual_seed(seed)
     cell = Mixing(D).double()
     ndata, edata = mixing_data(graph, seed)
     inputs = [*ndata.values(), *edata.values(), cell.w]
-    outs, grads = [], []
-    for backend in ("levels", "dgl"):
-        with graph.local_scope():
-            graph.ndata.update(ndata)
-            graph.edata.update(edata)
-            result = prop_nodes_topo(
-                graph, cell.message, cell.reduce, False, cell.update, backend=backend
-            )
-            assert result is None
-            outs.append(graph.ndata["h"])
-            assert "a" not in graph.ndata
-            grads.append(gradients(outs[-1], inputs))
+    outs = by_both(graph, ndata, edata, "h", cell.message, cell.reduce, False, cell.update)
     outs.append(by_loops(cell, graph, ndata, edata))
-    grads.append(gradients(outs[-1], inputs))
+    grads = [gradients(each, inputs) for each in outs]
     for other in (1, 2):
         torch.testing.assert_close(outs[0], outs[other])
         for first, second in zip(grads[0], grads[other]):
@@ -137,15 +146,9 @@ def test_builtin_functions(reverse: bool, world: tuple[int, np.ndarray, np.ndarr
     ):
         # In reverse DGL gives a node without messages infinity as its maximum.
         for reduce in (fn.sum,) if reverse else (fn.sum, fn.mean, fn.max, fn.min):
-            found = []
-            for backend in ("levels", "dgl"):
-                with graph.local_scope():
-                    graph.ndata.update({"x": x, "y": y})
-                    graph.edata["w"] = w
-                    out = "x" if "dot" not in message.name and message.name != "copy_e" else "z"
-                    prop_nodes_topo(graph, message, reduce("m", out), reverse, backend=backend)
-                    found.append(graph.ndata[out])
-            torch.testing.assert_close(*found)
+            out = "x" if "dot" not in message.name and message.name != "copy_e" else "z"
+            functions = (message, reduce("m", out), reverse)
+            torch.testing.assert_close(*by_both(graph, {"x": x, "y": y}, {"w": w}, out, *functions))
 
 
 @given(forests(max_children=2))
@@ -158,15 +161,10 @@ def test_builtin_message_with_own_reduce_and_back(forest: Forest) -> None:
     ]
     for message, reduce in pairs:
         for apply, slots in ((None, None), (lambda nodes: {"x": nodes.data["x"].tanh()}, 2)):
-            found = []
-            for backend in ("levels", "dgl"):
-                with graph.local_scope():
-                    graph.ndata["x"] = x
-                    prop_nodes_topo(
-                        graph, message, reduce, apply_node_func=apply, backend=backend, slots=slots
-                    )
-                    found.append(graph.ndata["x"])
-            torch.testing.assert_close(*found)
+            options = {"apply_node_func": apply, "slots": slots}
+            torch.testing.assert_close(
+                *by_both(graph, {"x": x}, {}, "x", message, reduce, **options)
+            )
 
 
 def test_a_tutorial_tree_lstm_runs_unchanged() -> None:
@@ -186,17 +184,10 @@ def test_a_tutorial_tree_lstm_runs_unchanged() -> None:
     cell = BinaryTreeLSTM(D)
     n = graph.num_nodes()
     x = torch.randn(n, 3 * D) * (graph.in_degrees() == 0)[:, None]
-    found = []
-    for backend in ("levels", "dgl"):
-        with graph.local_scope():
-            graph.ndata["iou"] = x
-            graph.ndata["h"], graph.ndata["c"] = torch.zeros(n, D), torch.zeros(n, D)
-            prop_nodes_topo(
-                graph, cell.message, cell.reduce, apply_node_func=cell.apply_node, backend=backend
-            )
-            h = graph.ndata["h"]
-            found.append([h, *gradients(h, list(cell.parameters()))])
-    torch.testing.assert_close(*found)
+    ndata = {"iou": x, "h": torch.zeros(n, D), "c": torch.zeros(n, D)}
+    functions = (cell.message, cell.reduce, False, cell.apply_node)
+    found = by_both(graph, ndata, {}, "h", *functions)
+    torch.testing.assert_close(*([h, *gradients(h, [*cell.parameters()])] for h in found))
 
 
 @given(forests(), st.integers(0, 99), st.booleans(), st.sampled_from([None, 3, 5]))

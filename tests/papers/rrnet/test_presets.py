@@ -57,19 +57,16 @@ def test_the_same_settings_make_none(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert runs[0] == runs[1]
 
 
-Capture = pytest.CaptureFixture[str]
-_QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
-
-
 @pytest.mark.skipif("sick-rrnet-trees" not in preset_names(), reason="needs the paper nti")
 def test_a_model_of_given_trees_names_the_file_without_trees(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("a dog runs\ta dog sleeps\n")
     sick = ["--data.dir", str(SAMPLES), "--data.max_train_examples", "12", "--model.embedding=4"]
+    sick += ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
     out = str(tmp_path / "run")
-    assert main(["train", "sick-rrnet-trees", *sick, *_QUICK, "--out", out]) == 0
+    assert main(["train", "sick-rrnet-trees", *sick, "--out", out]) == 0
     capsys.readouterr()
     assert main(["predict", out, "--input", str(plain)]) == 2
     message = capsys.readouterr().err

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.initial import uniform
@@ -37,6 +38,14 @@ def network(
     ).double()
     uniform(encoder, 0.8)
     return encoder
+
+
+def assert_equals_its_sentences(encoder: RRNetEncoder, batch: TreeBatch) -> None:
+    """The vectors of a batch are those of its sentences one by one, which have only words."""
+    vectors = encoder(batch).roots
+    for i, words in enumerate(batch.ndata["word"].split(batch.sizes.tolist())):
+        alone = TreeBatch(EMPTY, EMPTY, batch.sizes[i : i + 1], ndata={"word": words})
+        assert_close(encoder(alone).roots[0], vectors[i])
 
 
 @pytest.fixture(autouse=True)

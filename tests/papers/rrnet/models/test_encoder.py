@@ -23,7 +23,14 @@ from dgltrees.papers.rrnet.models.policy import (
 from dgltrees.papers.rrnet.models.sequences import supervised_tokens
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.trees import TreeBatch
-from tests.papers.rrnet.models.conftest import SIZE, STATE, WORDS, network, sentences
+from tests.papers.rrnet.models.conftest import (
+    SIZE,
+    STATE,
+    WORDS,
+    assert_equals_its_sentences,
+    network,
+    sentences,
+)
 
 GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
 LENGTHS = [5, 1, 5]
@@ -90,15 +97,7 @@ def test_in_evaluation_the_highest_score_decides_every_time() -> None:
 
 def test_a_batch_equals_its_sentences() -> None:
     encoder = network(objective=Reinforce()).eval()
-    lengths = [4, 9, 1, 6]
-    batch = sentences(lengths, seed=4)
-    together = encoder(batch).roots
-    at = 0
-    for i, length in enumerate(lengths):
-        alone = sentences([length])
-        alone.ndata["word"] = batch.ndata["word"][at : at + length]
-        assert_close(encoder(alone).roots[0], together[i])
-        at += length
+    assert_equals_its_sentences(encoder, sentences([4, 9, 1, 6], seed=4))
 
 
 def test_a_supervised_policy_follows_in_training_and_decides_in_evaluation() -> None:
@@ -303,11 +302,6 @@ def test_only_recurs_are_an_lstm(fixed: nn.Module | None) -> None:
         lstm.bias_hh_l0.zero_()
     expected, _ = lstm(encoder.input(batch)[:, None])
     assert_close(encoder(batch).states[1:], expected[:, 0])
-
-
-def test_a_policy_may_have_hidden_layers() -> None:
-    policy = Policy(STATE, SIZE, [7])
-    assert next(tuple(p.shape) for p in policy.scores.parameters()) == (7, STATE + SIZE)
 
 
 def test_the_replay_loss_is_that_of_earlier_sentences() -> None:

@@ -18,7 +18,12 @@ from dgltrees.papers.rrnet.models.policy import RandomOperations
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.kinds import Operation
 from tests.cells.rrnet_reference import read
-from tests.papers.rrnet.models.conftest import WORDS, network, sentences
+from tests.papers.rrnet.models.conftest import (
+    WORDS,
+    assert_equals_its_sentences,
+    network,
+    sentences,
+)
 from tests.papers.rrnet.models.test_language_model import window
 
 LENGTHS = [4, 1, 3]
@@ -88,13 +93,7 @@ def test_a_policy_makes_whole_trees(objective: PolicyObjective) -> None:
 
 def test_in_evaluation_a_batch_equals_its_sentences_and_trees_in_the_data_do_not_matter() -> None:
     encoder = network(supervised_fraction=1.0, consume="recur", max_open=3).eval()
-    whole = encoder(parsed())
-    at = 0
-    for i, length in enumerate(LENGTHS):
-        alone = sentences([length])
-        alone.ndata["word"] = parsed().ndata["word"][at : at + length]
-        assert_close(encoder(alone).roots[0], whole.roots[i])
-        at += length
+    assert_equals_its_sentences(encoder, parsed())
 
 
 def test_in_training_a_supervised_policy_follows_the_trees() -> None:

@@ -104,33 +104,23 @@ def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> N
     assert PTB.read(text, PTB.data(), data.schema).forest.sizes.tolist() == [6]
 
 
-def test_a_short_text_is_predicted_in_order(path: Path) -> None:
-    """Every word after all words before it, as a single stream of torch's LSTM reads them."""
-    data = _read(path)
-    model = _model(data, encoder="lstm")
-    assert len(data.forest.sizes) > 10
-    words = torch.from_numpy(PTB.targets(data))
-    states, _ = model.encoder.lstm(model.output[torch.roll(words, 1)][:, None])
-    nll = F.cross_entropy(states[:, 0] @ model.output.t(), words, reduction="none")
-    found = run(model, PTB, data)["loss"]
-    np.testing.assert_allclose(found, nll.detach().numpy(), rtol=1e-5)
-
-
 def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
     for name in ("a.conllu", "a.jsonl.gz"):
         with pytest.raises(TreeError, match="or trees in brackets, got (conllu|jsonl)"):
             PTB.read(tmp_path / name, PTB.data())
 
 
+@pytest.mark.parametrize(("least", "streams"), [(ptb.LEAST, 1), (2, 10)])
 def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, least: int, streams: int
 ) -> None:
-    monkeypatch.setattr(ptb, "LEAST", 2)
+    """A short text is one stream: every word is predicted after all words before it."""
+    monkeypatch.setattr(ptb, "LEAST", least)
     data = _read(path)
     model = _model(data, encoder="lstm")
     outputs = run(model, PTB, data, max_nodes=30)
     words = torch.from_numpy(PTB.targets(data))
-    starts = WindowSampler(len(words), streams=10, window=1).offsets
+    starts = WindowSampler(len(words), streams=streams, window=1).offsets
     for begin, end in itertools.pairwise(starts):
         x = model.output[torch.roll(words, 1)[begin:end]]
         states, _ = model.encoder.lstm(x[:, None])

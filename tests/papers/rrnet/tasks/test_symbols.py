@@ -88,13 +88,10 @@ def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> N
     assert whole["valid"] == parts["valid"]
 
 
-RATES = {"discount": 0.9, "entropy": 0.1, "value": 0.3}
-
-
 @pytest.mark.parametrize(
     ("agent", "rates", "expected"),
     [
-        ("reinforce", RATES, Reinforce(0.9, 0.1, 0.3)),
+        ("reinforce", {"discount": 0.9, "entropy": 0.1, "value": 0.3}, Reinforce(0.9, 0.1, 0.3)),
         ("dqn", {"discount": 0.9, "epsilon": 0.25}, QLearning(0.9, 0.25)),
     ],
 )
@@ -109,7 +106,8 @@ def test_what_the_settings_say_is_what_is_built(
     assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
     assert encoder.cell.layer_norm
     assert encoder.policy.detach
-    assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
+    for layers in (encoder.policy.scores, encoder.policy.values):
+        assert next(tuple(p.shape) for p in layers.parameters()) == (7, 14)
     assert reader.weight == 0.5
 
 
