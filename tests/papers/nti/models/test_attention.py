@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.models import attention
 from dgltrees.papers.nti.models.attention import GlobalAttention
@@ -47,8 +48,7 @@ def world(shape: str) -> tuple[NTIEncoding, Tensor]:
 def make(way: str, **options: Any) -> torch.nn.Module:
     cls, more = WAYS[way]
     made = cls(SIZE, **more, **options)
-    for p in made.parameters():
-        torch.nn.init.uniform_(p, -0.8, 0.8)
+    uniform(made, 0.8)
     return made
 
 

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch, TreeError, compile_report
 from dgltrees.cells import NTILSTM, ChainerNTILSTM, NTIAttention, SelectiveNTILSTM
 from dgltrees.cells.compiled.kernels import available
+from dgltrees.cells.initial import uniform
 from dgltrees.cells.nti_lstm import sparsemax
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
@@ -19,14 +20,8 @@ SIZE = 3
 Fields = dict[str, Tensor]
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 def made(cell: torch.nn.Module) -> torch.nn.Module:
-    for p in cell.double().parameters():
-        torch.nn.init.uniform_(p, -0.8, 0.8)
+    uniform(cell.double(), 0.8)
     return cell
 
 
