@@ -1,5 +1,8 @@
 """Trees for the benchmarks of ``make bench`` alone."""
 
+import random
+from typing import Any
+
 import numpy as np
 
 from dgltrees.bench.cases import Case, Parents, chain, split
@@ -22,3 +25,19 @@ def caterpillars(levels: int, nodes: int) -> Case:
     """Chains of ``levels`` levels, as many as have about ``nodes`` nodes in all."""
     trees = max(1, nodes // (2 * levels - 1))
     return Case(f"{trees} x {levels} levels", trees, lambda rng: chain(levels))
+
+
+COLUMNS = ["type", "rows", "cost"]
+"""The entries of a plan that are read."""
+
+
+def plan(rng: random.Random, count: int) -> dict[str, Any]:
+    """A dictionary like a query plan of ``count`` nodes, with more entries than are read."""
+    nodes: list[dict[str, Any]] = [
+        {"type": rng.choice("abcdef"), "rows": rng.randrange(9), "cost": 0.5, "other": 1}
+        for _ in range(count)
+    ]
+    for number in range(1, count):
+        parent = nodes[rng.randrange(max(0, number - 3), number)]
+        parent.setdefault("children", []).append(nodes[number])
+    return nodes[0]

@@ -14,6 +14,7 @@ Line = dict[str, Any]
 _LEAST = 1e-3
 """The smallest probability in the log loss, so that no single tree decides it."""
 _RESAMPLES = 2000
+_MEASURES = ("accuracy", "spearman", "median", "95 %")
 
 
 def losses(task: Task, y: NDArray[Any], predicted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -47,22 +48,10 @@ def table(lines: Sequence[Line]) -> str:
     rows = [("task", "part", "n", "model", "loss", "scores", "seconds")]
     for task, part, models in by_task(lines):
         for model, found in models.items():
-            each = [total(line["kind"], np.array(line["losses"])) for line in found]
-            names = [
-                name for name in ("accuracy", "spearman", "median", "95 %") if name in found[0]
-            ]
-            means = (f"{name} {np.mean([line[name] for line in found]):.3f}" for name in names)
-            rows.append(
-                (
-                    task,
-                    part,
-                    str(len(found)),
-                    model,
-                    f"{np.mean(each):.4f}",
-                    " ".join(means),
-                    f"{np.mean([line['seconds'] for line in found]):.1f}",
-                )
-            )
+            loss, seconds = f"{_mean_total(found):.4f}", f"{_mean(found, 'seconds'):.1f}"
+            names = [name for name in _MEASURES if name in found[0]]
+            means = " ".join(f"{name} {_mean(found, name):.3f}" for name in names)
+            rows.append((task, part, str(len(found)), model, loss, means, seconds))
         for model in ("default", "best"):
             if model in models and "chosen" in models:
                 gain, error = difference(models[model], models["chosen"])
@@ -96,7 +85,7 @@ def measures(lines: Sequence[Line], part: str) -> Iterator[str]:
     """Yield the rows of a table of the measures that users read."""
     for task, found, models in by_task(lines):
         if found == part:
-            for name in ("accuracy", "spearman", "median", "95 %"):
+            for name in _MEASURES:
                 if name in models["chosen"][0]:
                     each = {model: f"{_mean(found, name):.3f}" for model, found in models.items()}
                     cells = ", ".join(f"{model}: {value}" for model, value in each.items())
