@@ -80,15 +80,6 @@ def test_sentences(encoder: Path, tmp_path: Path) -> None:
     assert len([*load(tmp_path / "run").predict([path])]) == 4
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": {"words": "table"}}, "together, got only data.pretrained"),
-        ({"model": {"embedding": 7}}, "expected model.embedding 8.*got 7"),
-    ],
-)
-def test_settings_that_do_not_fit(
-    sst: Path, encoder: Path, changes: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        prepare(words(sst, encoder, **changes))
+def test_settings_that_do_not_fit(sst: Path, encoder: Path) -> None:
+    with pytest.raises(ConfigError, match="expected model.embedding 8.*got 7"):
+        prepare(words(sst, encoder, model={"embedding": 7}))
