@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from itertools import pairwise
 from typing import Any, TypeVar, cast, get_type_hints
@@ -186,9 +186,8 @@ def options_of(source: Source) -> Mapping[str, Option]:
     parts: Mapping[str, Any] = getattr(source, "parts", {})
     fixed = fixed_parts(source)
     sentences = _sentences(source)
-    defaults = (
-        {each.name: _default(each) for each in fields(source)} if is_dataclass(source) else {}
-    )
+    made = fields(source) if is_dataclass(source) else ()
+    defaults = {f.name: f.default_factory() for f in made if f.default_factory is not MISSING}
     found: dict[str, Option] = {}
     for function in _constructors(source):
         hints = _annotations(source, function)
@@ -209,12 +208,6 @@ def options_of(source: Source) -> Mapping[str, Option]:
                 parts.get(name),
             )
     return found
-
-
-def _default(field: Field[Any]) -> Any:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
 def _constructors(source: Source) -> Iterator[Callable[..., Any]]:
