@@ -576,21 +576,20 @@ class TreeEstimator(SavedEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "run_")
 
-    def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
-        """Return the output columns of the model for trees without targets."""
-        run = self._fitted()
-        data = run.examples(self._trees(X), labeled=False)
-        outputs: Mapping[str, NDArray[Any]] = self._compared(data, run.outputs)
-        return outputs
+    def _encoded(self, X: Trees) -> Any:
+        """Return trees without targets as the run, or each member of an ensemble, reads them."""
+        return self._fitted().examples(self._trees(X), labeled=False)
 
-    def _outputs_of_folds(self, X: Trees, method: str) -> list[Mapping[str, NDArray[Any]]]:
-        """Return the output columns for trees of the models without each fold."""
+    def _outputs(self, X: Trees) -> Any:
+        """Return the output columns of the model by name."""
+        return self._compared(self._encoded(X), self.run_.outputs)
+
+    def _outputs_of_folds(self, X: Trees, method: str) -> Any:
+        """Return the output columns of the model without each fold."""
         run = self._fitted()
         if not isinstance(run, Ensemble):
             raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
-        data = run.examples(self._trees(X), labeled=False)
-        outputs: list[Mapping[str, NDArray[Any]]] = self._compared(data, run.outputs_of_folds)
-        return outputs
+        return self._compared(self._encoded(X), run.outputs_of_folds)
 
     def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
         """Return the result of a function of encoded trees; warn if they differ from training."""
@@ -636,8 +635,7 @@ class TreeEstimator(SavedEstimator):
         Returns:
             ``(n_trees, hidden_size)``; for pairs ``(n_pairs, 2 * hidden_size)``.
         """
-        run = self._fitted()
-        return np.asarray(run.encode(run.examples(self._trees(X), labeled=False)))
+        return np.asarray(self._fitted().encode(self._encoded(X)))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
         """Explain a prediction by the contributions of nodes and columns.
@@ -651,8 +649,7 @@ class TreeEstimator(SavedEstimator):
         Returns:
             an :class:`~dgltrees.analyses.explain.Explanation`, which Jupyter draws.
         """
-        run = self._fitted()
-        return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
+        return self._fitted().explain(self._encoded(X), tree, **options)
 
     def permutation_importance(
         self,

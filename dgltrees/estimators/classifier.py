@@ -183,8 +183,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         """
         outputs = self._outputs(X)
         if "prediction" in outputs:
-            predicted: NDArray[Any] = self.classes_[outputs["prediction"]]
-            return predicted
+            return np.asarray(self.classes_[outputs["prediction"]])
         names = self.run_.vocabularies.targets
         return np.stack([outputs[f"prediction_{k}"] for k in range(len(names))], 1)
 

@@ -102,8 +102,7 @@ class TreeRanker(TreeEstimator):
         Returns:
             ``(n_trees,)`` scores without a unit.
         """
-        scores: NDArray[np.float64] = self._outputs(X)["score"]
-        return scores
+        return np.asarray(self._outputs(X)["score"])
 
     def score(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """Return the fraction of pairs in the right order, as the mean over groups.

@@ -121,12 +121,8 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             >>> model.fit(plans, [plan["ms"] for plan in plans]).predict_nodes(plans)[0].shape
             (2,)
         """
-        run = self._fitted()
         with self._names_of_settings():
-            nodes: list[NDArray[np.float64]] = run.predict_nodes(
-                run.examples(self._trees(X), labeled=False)
-            )
-        return nodes
+            return list(self._fitted().predict_nodes(self._encoded(X)))
 
     def predict_interval(self, X: Trees, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return an interval that contains the target of a tree with a given probability.
