@@ -365,35 +365,28 @@ def target_values(
         return None
     if beside is None:
         return node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
-    values: NDArray[Any] = np.asarray(beside)
-    if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
-        return _names_of_ids(values, raw.targets)
-    return _one_per_row(values, name)
+    # a format with classes of its own has their ids
+    classes = raw.targets if name == "target" and len(raw.targets) else None
+    return _decoded(np.asarray(beside), name, classes)
 
 
 def node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
     """Return the values of a node column at some rows, as names or numbers; None without it."""
     if name not in forest.columns:
         return None
-    values: NDArray[Any] = np.asarray(forest.columns[name])[rows]
-    if name in forest.vocabs:
-        return _names_of_ids(values, forest.vocabs[name])
-    return _one_per_row(values, name)
+    return _decoded(np.asarray(forest.columns[name])[rows], name, forest.vocabs.get(name))
 
 
-def _one_per_row(values: NDArray[Any], name: str) -> NDArray[Any]:
+def _decoded(values: NDArray[Any], name: str, vocabulary: Vocabulary | None) -> NDArray[Any]:
+    """Return the names of ids, None for the id -1; or numbers unchanged."""
+    if vocabulary is not None:
+        return np.asarray(np.array([*vocabulary.names, None], dtype=object)[values])
     if values.ndim > 1:
         raise TreeError(
             f"expected one value per row in the target {name!r}, got vectors of {values.shape[1]} "
             "numbers; write them as several targets"
         )
     return values
-
-
-def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.object_]:
-    """Return the names of ids, ``(R,)``; None for the id -1."""
-    names: NDArray[np.object_] = np.array([*vocabulary.names, None], dtype=object)
-    return np.asarray(names[ids])
 
 
 def with_targets(examples: LabeledTrees, values: NDArray[Any], *, nodes: bool) -> LabeledTrees:
