@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.inputs import Input
+from dgltrees.errors import ConfigError
+from dgltrees.models.inputs import Input, node_column
 from dgltrees.models.subwords import SubwordTokenizer, read_transformer
 from dgltrees.settings import Count, checked
 from dgltrees.trees.batch import TreeBatch
@@ -152,11 +152,7 @@ class FineTunedWords(Input):
         Raises:
             TreeError: the batch has no such column.
         """
-        if self.column not in batch.ndata:
-            raise TreeError(
-                f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
-            )
-        return self.encoder.words(batch.on_host(batch.ndata[self.column]), batch.sizes)
+        return self.encoder.words(batch.on_host(node_column(batch, self.column)), batch.sizes)
 
     def extra_repr(self) -> str:
         """Return the column and the size, for ``repr``."""

@@ -42,6 +42,13 @@ class Input(nn.Module, ABC):
         return vectors
 
 
+def node_column(batch: TreeBatch, name: str) -> Tensor:
+    """Return a column of a batch, ``(N, ...)``; raise TreeError if there is none."""
+    if name not in batch.ndata:
+        raise TreeError(f"expected a node column {name!r}, got only {sorted(batch.ndata)}")
+    return batch.ndata[name]
+
+
 @checked
 class NodeInput(Input):
     """A lookup table: the vector of a node is the row of its id, or zeros if its id is -1.
@@ -87,17 +94,8 @@ class NodeInput(Input):
         return IndexedRows(self.look_up(next(moved)), next(moved))
 
     def _ids(self, batch: TreeBatch) -> Tensor:
-        if self.column not in batch.ndata:
-            raise TreeError(
-                f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
-            )
-        ids = batch.ndata[self.column]
-        self._check(batch, ids)
-        return ids
-
-    def _check(self, batch: TreeBatch, ids: Tensor) -> None:
-        """Raise TreeError if a node's id is out of range, without copying ids from a device."""
-        host_ids = batch.on_host(ids).long()
+        ids = node_column(batch, self.column)
+        host_ids = batch.on_host(ids).long()  # not copied from a device
         wrong = (host_ids < -1) | (host_ids >= self.rows)
         if wrong.any():
             node = int(wrong.byte().argmax())
@@ -107,6 +105,7 @@ class NodeInput(Input):
                 f"expected ids of column {self.column!r} to be -1 to {self.rows - 1}, got "
                 f"{int(host_ids[node])}; give the input as many rows as the vocabulary has names",
             )
+        return ids
 
     def extra_repr(self) -> str:
         """Return the column and the sizes, for ``repr``."""

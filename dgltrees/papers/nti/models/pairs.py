@@ -16,7 +16,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
 from dgltrees.models.heads import ClassHead, wide
-from dgltrees.models.inputs import Input
+from dgltrees.models.inputs import Input, node_column
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
 from dgltrees.settings import Fraction, checked
@@ -195,11 +195,7 @@ class SharedWordCount(nn.Module):
         Raises:
             TreeError: there is no such column.
         """
-        if self.column not in batch.ndata:
-            raise TreeError(
-                f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
-            )
-        shared = batch.ndata[self.column].to(wide(self.zero))
+        shared = node_column(batch, self.column).to(wide(self.zero))
         count = shared.new_zeros(batch.num_trees).index_add(0, batch.tree_of_node, shared)
         return torch.log1p(count).unsqueeze(1)
 

@@ -57,8 +57,8 @@ class ParserModel:
 class TagEmbedding(WordEmbedding):
     """A vector for each part of speech, which every word must have."""
 
-    def _check(self, batch: TreeBatch, ids: Tensor) -> None:
-        super()._check(batch, ids)
+    def _ids(self, batch: TreeBatch) -> Tensor:
+        ids = super()._ids(batch)
         lacking = batch.on_host(ids) < 0
         lacking[starts(batch.sizes)] = False  # ROOT has none
         if lacking.any():
@@ -69,6 +69,7 @@ class TagEmbedding(WordEmbedding):
                 "expected a part of speech (UPOS) at each word, which this parser reads, got none; "
                 "train one with model.tags false",
             )
+        return ids
 
 
 @dataclass(frozen=True)
