@@ -322,7 +322,6 @@ def explain(
 
 
 def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, int | None]:
-    """Return the row of an example to explain, and its node."""
     if not run.task.nodes:
         if node is not None:
             raise ConfigError(f"expected a task that predicts nodes, got {run.task.name}")

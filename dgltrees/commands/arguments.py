@@ -133,7 +133,6 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
 def _check_required(
     command: Command, option: Option, shown: str, name: str, cure: str = ""
 ) -> None:
-    """Raise ConfigError if an argument without default is missing."""
     if _is_required(command, option):
         sentence = option.sentence.replace("``", "").rstrip(".")
         raise ConfigError(

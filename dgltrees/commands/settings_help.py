@@ -46,7 +46,6 @@ def settings_of(preset: str, layer: Layer) -> Settings:
 
 
 def _layer_values(task: str, layer: Layer) -> dict[str, dict[str, Any]]:
-    """Return the words of each flag as a value of its setting's type."""
     known = {name: schema(source) for name, source in section_sources(get_task(task)).items()}
     result: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for flag, words in layer.items():

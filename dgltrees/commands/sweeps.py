@@ -119,7 +119,6 @@ def run_points(
 
 
 def _earlier_rows(out: Path, metric: Metric, counted: str) -> list[dict[str, Any]]:
-    """Return the rows of earlier sweeps in a folder."""
     path = out / "table.json"
     if not path.exists():
         return []

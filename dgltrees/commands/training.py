@@ -103,6 +103,5 @@ def sweep(
 
 
 def _check_seeds(seeds: list[int] | None, settings: Mapping[str, Any]) -> None:
-    """Check that the seed is named only once."""
     if seeds and "training.seed" in settings:
         raise ConfigError("expected --seeds or training.seed, got both; leave one of them out")

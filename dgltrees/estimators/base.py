@@ -538,7 +538,6 @@ class TreeEstimator(SavedEstimator):
         return {}
 
     def _more_settings(self) -> Mapping[str, Any]:
-        """Return the argument ``settings``, a mapping."""
         if self.settings is not None and not isinstance(self.settings, Mapping):
             raise ConfigError(
                 f"expected settings to be a mapping, got {self.settings!r:.40}; write "
@@ -560,7 +559,6 @@ class TreeEstimator(SavedEstimator):
     def _take(
         self, run: TrainedModel | Ensemble, history: list[dict[str, Any]], result: dict[str, Any]
     ) -> None:
-        """Set the fitted attributes."""
         self.run_, self.history_, self.result_ = run, history, result
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
         self.n_features_in_ = len(self.feature_names_in_)

@@ -218,7 +218,6 @@ def _without_table(data: LabeledTrees) -> LabeledTrees:
 
 
 def _table(features: FlatFeatures, trees: Any) -> NDArray[np.float32]:
-    """Return the flat features of trees."""
     with warnings.catch_warnings():  # of unknown names and absent columns the network warns
         warnings.simplefilter("ignore")
         return features.transform(trees).astype(np.float32)

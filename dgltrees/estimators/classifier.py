@@ -294,7 +294,6 @@ class TreeEncoder(
 
     @property
     def _n_features_out(self) -> int:
-        """The number of entries of a vector."""
         run = self._fitted()
         return int(cast(Encoder, run.encoder).size * cast(CustomTreesTask, run.task).arity)
 

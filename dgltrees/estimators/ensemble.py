@@ -137,7 +137,6 @@ class Ensemble:
         return self.report(data)
 
     def _raw(self, path: PathLike, **options: Any) -> Iterator[LabeledTrees]:
-        """Return the trees of a file with all their columns."""
         data = cast(CustomTreesData, self.settings.data)
         return stream_raw(path, data, self.vocabularies, **options)
 
@@ -188,7 +187,6 @@ def member_folder(path: PathLike, k: int) -> Path:
 
 
 def _mean_explanation(each: Sequence[Any]) -> Any:
-    """Return the mean of explanations of the same tree and target."""
     first = each[0]
 
     def mean(values: Callable[[Any], Any]) -> Any:
@@ -359,7 +357,6 @@ def _out_of_fold(
 
 
 def _checked_count(estimator: Any) -> int:
-    """Return the number of members."""
     count = estimator.ensemble
     if count is None:
         raise ConfigError("expected ensemble with blend=True, got None; write ensemble=5")
@@ -398,7 +395,6 @@ def _check_blend(settings: Settings, data: LabeledTrees) -> None:
 def _folds(
     count: int, groups: NDArray[np.int64], data: LabeledTrees, random: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Return the fold of each example, ``(E,)``."""
     classes = np.asarray(data.columns["target"]) if data.targets.names else None
     grouped = int(groups.max()) + 1 < len(groups)
     what, smallest = ("groups" if grouped else "trees"), int(groups.max()) + 1

@@ -126,7 +126,6 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.feature_names_out_
 
     def _to_dict(self) -> dict[str, Any]:
-        """Return the fitted transformer of a forest as JSON values."""
         return {
             "features": plain(self.features),
             "schema": self.schema_.to_dict(),
@@ -138,7 +137,6 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> FlatFeatures:
-        """Return the fitted transformer of :meth:`_to_dict`."""
         flat, vocabs = cls(features=values["features"]), values["vocabularies"]
         names = {n: Vocabulary(v, unknown=u, frozen=True) for n, (v, u) in vocabs.items()}
         flat.layout_, flat.schema_ = RecordLayout(), Schema.from_dict(names, values["schema"])

@@ -99,6 +99,5 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
         """Set fitted attributes from the values of :meth:`_plain`."""
 
     def _open(self, folder: PathLike) -> None:
-        """Load the trained run of a directory."""
         run = with_flat_models(load_network(RunDirectory(folder)), folder)
         self._take(run, run.directory.metrics(), run.directory.result())

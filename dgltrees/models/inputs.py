@@ -113,8 +113,6 @@ class NodeInput(Input):
 
 
 class _Fixed(NodeInput):
-    """A lookup table without parameters."""
-
     rows_of_ids: Tensor
 
     def __init__(self, column: str, table: Tensor) -> None:

@@ -245,7 +245,6 @@ def schema(source: Source, prefix: str = "") -> Mapping[str, Option]:
 
 
 def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
-    """Return the classes of a choice."""
     if choice is None:
         return ()
     return choice if isinstance(choice, tuple) else (choice,)

@@ -153,7 +153,6 @@ class Trainer:
             self._resume(run)
 
     def _resume(self, run: RunDirectory) -> None:
-        """Continue from the state in a run directory, if there is one."""
         progress = load_checkpoint(run, self.fabric, self.plain, self.plain_optimizer)
         if progress is not None:
             self.progress = progress

@@ -363,7 +363,6 @@ def _last_line(settings: Settings, result: dict[str, Any], run: RunDirectory | N
 def _result(
     trainer: Trainer, parameters: dict[str, Any], on_outputs: OnOutputs | None
 ) -> dict[str, Any]:
-    """Return the best epoch, its metrics, and those of baselines."""
     ready, fabric, progress = trainer.ready, trainer.fabric, trainer.progress
     task, splits, test = ready.task, ready.splits, ready.test
     best = progress.history[progress.best_epoch - 1] if progress.history else {}

@@ -366,7 +366,6 @@ class RunDirectory:
         return values
 
     def _check_sum(self, name: str) -> None:
-        """Raise ConfigError if a file has changed."""
         sums = self.metadata()["sha256"]
         with checking(self / name):
             check_is_file(self / name)

@@ -500,8 +500,6 @@ class TrainedModel:
         return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
 
     def _encode(self, data: LabeledTrees) -> NDArray[np.float32]:
-        """Return the vectors of some examples, ``(T, c)``."""
-
         def vectors(ids: NDArray[np.int64]) -> dict[str, Tensor]:
             batch, _ = self.task.batch(data, ids)
             with self.fabric.autocast():

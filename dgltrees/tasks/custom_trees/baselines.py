@@ -119,7 +119,6 @@ def rank_baselines(
 
 
 def _measured_parts(task: Any, parts: Mapping[str, LabeledTrees | None]) -> dict[str, LabeledTrees]:
-    """Return the parts with known targets."""
     there = {name: data for name, data in parts.items() if data is not None}
     return {name: data for name, data in there.items() if task.labeled(data).any()}
 
@@ -131,7 +130,6 @@ def _report(
     parts: Mapping[str, LabeledTrees],
     measure: Callable[[Any, LabeledTrees], dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Fit each model and return its metrics on each part."""
     report: dict[str, dict[str, Any]] = {}
     for name, model in models.items():
         fitted = model.fit(x, y)
@@ -165,7 +163,6 @@ def _models(y: NDArray[Any], *, logarithms: bool = True) -> dict[str, Any]:
 
 
 def _of_chance(y: NDArray[np.float64], groups: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the mean metrics of random orders."""
     rng = np.random.default_rng(0)
     drawn = [order_metrics(y, rng.random(len(y)), groups) for _ in range(_ORDERS)]
     means = {name: float(np.mean([each[name] for each in drawn])) for name in drawn[0]}

@@ -79,7 +79,6 @@ def flat_features(
 def _of_categories(
     forest: Forest, names: Mapping[str, NDArray[np.int64]], row_of_node: NDArray[np.int64]
 ) -> Iterator[Part]:
-    """Yield the counts of the names of each column."""
     rows = int(row_of_node[-1]) + 1
     for column in forest.vocabs:
         places = _places(forest, column, names).reshape(forest.num_nodes, -1)
@@ -123,7 +122,6 @@ def _of_numbers(
 
 
 def _of_roots(data: LabeledTrees, names: Mapping[str, NDArray[np.int64]]) -> Iterator[Part]:
-    """Yield the names and numbers of the root of each tree."""
     forest = data.forest
     for column in forest.vocabs:
         if forest.columns[column].ndim == 1:
@@ -138,7 +136,6 @@ def _of_roots(data: LabeledTrees, names: Mapping[str, NDArray[np.int64]]) -> Ite
 
 
 def _of_shapes(forest: Forest, row_of_node: NDArray[np.int64]) -> Part:
-    """Return the numbers of levels, nodes and leaves, and the largest number of children."""
     leaves = np.bincount(row_of_node, forest.degree == 0)
     widest = np.maximum.reduceat(forest.degree, forest.offsets[:-1])
     shapes = np.stack([forest.depths, forest.sizes, leaves, widest], 1)
@@ -155,7 +152,6 @@ def _places(
 
 
 def _texts(forest: Forest, column: str, names: Mapping[str, NDArray[np.int64]]) -> list[str]:
-    """Return the frequent names of a column."""
     texts = forest.vocabs[column].names
     return [texts[each] for each in names[column].tolist()]
 
