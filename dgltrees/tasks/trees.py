@@ -1,4 +1,4 @@
-"""Common parts of tasks on given trees: encoders, readouts, heads, and supervised nodes."""
+"""Common parts of tasks on given trees: encoders, heads, and supervised nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dgltrees.cells.initial import Init
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import MLP
 from dgltrees.models.inputs import Input
-from dgltrees.models.readout import make_readout
 from dgltrees.settings import Count, Fraction, Options, Part, chosen
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
@@ -69,19 +68,6 @@ class HeadSettings:
     def mlp(self, size: int, outputs: int, init: Init) -> MLP:
         """Return the head: vectors ``(..., size)`` to logits ``(..., outputs)``."""
         return MLP(size, outputs, self.head_hidden_sizes, dropout=self.head_dropout, init=init)
-
-
-@dataclass(frozen=True)
-class ReadoutSettings(HeadSettings):
-    """Settings of the layers from the states of a tree's nodes to its classes."""
-
-    readout: Literal["root", "mean", "attention"] = "root"
-    """Vector of a tree: the state of its root (root), or the mean or a learned weighted mean
-    (attention) over its nodes."""
-
-    def tree_vectors(self, size: int) -> nn.Module:
-        """Return the readout: node states ``(N, size)`` to tree vectors ``(T, size)``."""
-        return make_readout(self.readout, size)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import ComparisonHead
 from dgltrees.models.inputs import Concat, Input, OneHot, Thermometer
-from dgltrees.models.readout import EveryNode, Root
+from dgltrees.models.readout import EveryNode, Root, make_readout
 from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
 from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
@@ -33,7 +33,6 @@ from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
 from dgltrees.tasks.task import Names, reader_of
 from dgltrees.tasks.trees import (
     HeadSettings,
-    ReadoutSettings,
     SupervisedSettings,
     TreeModel,
     TreeTask,
@@ -84,6 +83,15 @@ class OperatorModel(TreeModel):
 
 
 @dataclass(frozen=True)
+class ReadoutSettings(HeadSettings):
+    """Settings of the layers from the states of a tree's nodes to its classes."""
+
+    readout: Literal["root", "mean", "attention"] = "root"
+    """Vector of a tree: the state of its root (root), or the mean or a learned weighted mean
+    (attention) over its nodes."""
+
+
+@dataclass(frozen=True)
 class ListOpsModel(ReadoutSettings, OperatorModel):
     """The settings of a classifier of trees over digits."""
 
@@ -95,7 +103,7 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
         leaves = {"thermometer": Thermometer, "one_hot": OneHot}[self.digits]("value", 10)
         encoder = self.operator_encoder(leaves, len(vocabs["op"]))
         head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
-        return Classifier(encoder, self.tree_vectors(encoder.size), head)
+        return Classifier(encoder, make_readout(self.readout, encoder.size), head)
 
 
 LISTOPS = TreeTask(
@@ -181,7 +189,7 @@ class TreesModel(ReadoutSettings, TreeModel):
         """Construct the model."""
         encoder = self.encoder(OneHot("label", len(vocabs["label"])))
         head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
-        return Classifier(encoder, self.tree_vectors(encoder.size), head)
+        return Classifier(encoder, make_readout(self.readout, encoder.size), head)
 
 
 def _read_inex(
