@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
 from dgltrees.models.sequence_encoder import SequenceEncoder, TransformerEncoder
 from dgltrees.registry import Registry, subclass_of
-from dgltrees.settings import Count, Fraction, Options, Part
+from dgltrees.settings import Count, Options, Part
 from dgltrees.tasks.task import Task
 
 
@@ -82,36 +81,6 @@ class BidirectionalLSTM(SequenceEncoder):
         return "bidirectional LSTM"
 
 
-class WordLSTM(SequenceEncoder):
-    """An LSTM over sentences.
-
-    Arguments:
-        input_dropout: probability of dropout on the word vectors and between the layers.
-    """
-
-    def __init__(
-        self,
-        inputs: Input,
-        hidden_size: Count,
-        *,
-        layers: Count = 1,
-        input_dropout: Fraction = 0.0,
-        bidirectional: bool = False,
-    ) -> None:
-        super().__init__(
-            inputs, hidden_size, dropout=input_dropout, layers=layers, bidirectional=bidirectional
-        )
-
-
-class BidirectionalWordLSTM(WordLSTM):
-    """A bidirectional LSTM over sentences, with dropout on the word vectors."""
-
-    def __init__(self, inputs: Input, hidden_size: Count, **options: Any) -> None:
-        super().__init__(inputs, hidden_size, bidirectional=True, **options)
-
-    display_name = BidirectionalLSTM.display_name
-
-
 Encoders = Mapping[str, type[Encoder] | type[EncoderSettings]]
 SEQUENCES: Encoders = {
     "lstm": SequenceEncoder,
@@ -119,22 +88,11 @@ SEQUENCES: Encoders = {
     "transformer": TransformerEncoder,
 }
 """The encoders of sequences in the core."""
-SEQUENTIAL: Encoders = {**SEQUENCES, "lstm": WordLSTM, "bilstm": BidirectionalWordLSTM}
-"""The encoders of the words of a sentence in the core."""
 
 SENTENCE_ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
     "sentence_encoders", {}, subclass_of(Encoder, EncoderSettings)
 )
 """More encoders of sentences by name, added by papers and other packages."""
-
-
-def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
-    """Return the encoders of a task on sentences: its own, those that are added, and the core's.
-
-    Encoders that are added later are included.
-    """
-    # in the order of names the last is first
-    return ChainMap(SEQUENTIAL, own, SENTENCE_ENCODERS)  # type: ignore[arg-type]
 
 
 def make_pair_head(size: int, classes: int, sizes: Sequence[int], **options: Any) -> PairHead:

@@ -17,8 +17,8 @@ from dgltrees.models.word_vectors import vectors_of_words
 from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
+from dgltrees.papers.nti.tasks.words import check_pretrained, with_pretrained
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.sequences import ReaderTask
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary

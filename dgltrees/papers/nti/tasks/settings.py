@@ -26,15 +26,9 @@ from dgltrees.papers.nti.models.pairs import (
     TreeMatching,
 )
 from dgltrees.papers.nti.models.tree_attention import TreeAttention
+from dgltrees.papers.nti.tasks.words import SEQUENTIAL, Words, make_words, sentence_encoders
 from dgltrees.settings import Count, Fraction, Options, Part, chosen, options_of
-from dgltrees.tasks.pretrained import Words, make_words
-from dgltrees.tasks.sequences import (
-    SEQUENTIAL,
-    EncoderSettings,
-    classifier,
-    make_pair_head,
-    sentence_encoders,
-)
+from dgltrees.tasks.sequences import EncoderSettings, classifier, make_pair_head
 from dgltrees.tasks.settings import Files, PretrainedSettings
 from dgltrees.tasks.trees import cell_name
 from dgltrees.trees import Vocabulary

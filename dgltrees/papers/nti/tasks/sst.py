@@ -31,8 +31,8 @@ from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies, phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceModel
+from dgltrees.papers.nti.tasks.words import check_pretrained, make_words, with_pretrained
 from dgltrees.settings import Count
-from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees import HeadSettings, SupervisedSettings, TreeModel, TreeTask, root_labels

@@ -16,8 +16,8 @@ from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.papers.nti.tasks.pairs import NLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.papers.nti.tasks.sst import SST, SST_PHRASES
+from dgltrees.papers.nti.tasks.words import VECTOR
 from dgltrees.settings.layers import Settings, layered
-from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
 from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)

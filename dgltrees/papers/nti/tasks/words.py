@@ -1,0 +1,145 @@
+"""Words of sentences: their vectors, also of a pretrained encoder, and LSTMs over them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models.encoder import Encoder
+from dgltrees.models.fine_tuned import FineTunedWords
+from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
+from dgltrees.models.sequence_encoder import SequenceEncoder
+from dgltrees.models.subwords import SubwordTokenizer
+from dgltrees.settings import Count, Fraction
+from dgltrees.tasks.pretrained import pretrained_reader
+from dgltrees.tasks.sequences import (
+    SENTENCE_ENCODERS,
+    SEQUENCES,
+    BidirectionalLSTM,
+    Encoders,
+    EncoderSettings,
+)
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.trees import Forest, Vocabulary
+from dgltrees.trees.segments import offsets_of
+
+Words = FineTunedWords | GivenVectors | WordEmbedding
+
+VECTOR = "vector"
+"""The node column ``(N, size)`` of the vectors of words."""
+SUBWORDS = "subword"
+"""The node column ``(N, P)`` of the ids of the sub-words of words, padded with -1."""
+
+
+def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
+    """Add the vectors or sub-words of a pretrained encoder, if the settings name one.
+
+    Arguments:
+        sentences: trees with every word in its form for the encoder, in the order of the sentence;
+            nodes without a word (-1) get zeros, or no sub-words.
+        settings: the data settings.
+    """
+    reader = pretrained_reader(settings)
+    if reader is None:
+        return sentences
+    ids = np.asarray(sentences.columns["word"])
+    has_word = ids >= 0
+    words = sentences.vocabs["word"].decode(ids[has_word])
+    bounds = offsets_of(has_word)[sentences.offsets].tolist()
+    texts = [words[i:j] for i, j in itertools.pairwise(bounds)]
+    if isinstance(reader, SubwordTokenizer):
+        rows = reader.words(texts)
+        table = np.full((len(ids), rows.shape[1]), -1, np.int32)
+        table[has_word] = rows
+        vocabs = {**sentences.vocabs, SUBWORDS: reader.names}
+        return replace(sentences, columns={**sentences.columns, SUBWORDS: table}, vocabs=vocabs)
+    vectors = np.zeros((len(ids), reader.size), np.float32)
+    vectors[has_word] = reader(texts).numpy()
+    return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
+
+
+def make_words(
+    vocabs: Mapping[str, Vocabulary], size: int, *, pretrained: bool = False, frozen: bool = False
+) -> Words:
+    """Return the word vectors of a model: a lookup table, or those of a pretrained encoder.
+
+    Arguments:
+        vocabs: the vocabularies of the words, or of the sub-words of the pretrained encoder.
+        size: size of a vector.
+        pretrained: use the vectors of a pretrained encoder.
+        frozen: do not train the lookup table.
+    """
+    if pretrained:
+        return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
+    return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
+
+
+def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
+    """Check that the model uses a pretrained encoder's vectors if and only if there are any.
+
+    Raises:
+        ConfigError: it does not, or its word vectors have the wrong size.
+    """
+    reader: Any = model.encoder
+    vectors: Input | None = reader.input if reader.input.ids is None else None
+    encoder = pretrained_reader(settings)
+    if (vectors is None) != (encoder is None):
+        raise ConfigError(
+            "expected model.words pretrained and data.pretrained together, got only "
+            f"{'data.pretrained' if vectors is None else 'model.words pretrained'}"
+        )
+    if vectors is not None and encoder is not None and vectors.size != encoder.size:
+        raise ConfigError(
+            f"expected model.embedding {encoder.size}, the size of the pretrained encoder's "
+            f"vectors, got {vectors.size}"
+        )
+
+
+class WordLSTM(SequenceEncoder):
+    """An LSTM over sentences.
+
+    Arguments:
+        input_dropout: probability of dropout on the word vectors and between the layers.
+    """
+
+    def __init__(
+        self,
+        inputs: Input,
+        hidden_size: Count,
+        *,
+        layers: Count = 1,
+        input_dropout: Fraction = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
+        super().__init__(
+            inputs, hidden_size, dropout=input_dropout, layers=layers, bidirectional=bidirectional
+        )
+
+
+class BidirectionalWordLSTM(WordLSTM):
+    """A bidirectional LSTM over sentences, with dropout on the word vectors."""
+
+    def __init__(self, inputs: Input, hidden_size: Count, **options: Any) -> None:
+        super().__init__(inputs, hidden_size, bidirectional=True, **options)
+
+    display_name = BidirectionalLSTM.display_name
+
+
+SEQUENTIAL: Encoders = {**SEQUENCES, "lstm": WordLSTM, "bilstm": BidirectionalWordLSTM}
+"""The encoders of the words of a sentence, with dropout on the word vectors in LSTMs."""
+
+
+def sentence_encoders(**own: type[Encoder] | type[EncoderSettings]) -> Encoders:
+    """Return the encoders of a task on sentences: its own, those that are added, and the core's.
+
+    Encoders that are added later are included.
+    """
+    # in the order of names the last is first
+    return ChainMap(SEQUENTIAL, own, SENTENCE_ENCODERS)  # type: ignore[arg-type]
