@@ -115,8 +115,33 @@ class RankTask(CustomTreesTask):
         return _grouped(parts, settings.group, path) if labeled else self.whole_parts(parts, path)
 
     def whole_parts(self, parts: Iterator[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
-        """Return parts with whole groups; raise TreeError if a group's trees are apart."""
-        return _uncut(parts, path)
+        """Yield parts with whole groups; raise TreeError if a group's trees are apart."""
+        waiting: list[LabeledTrees] = []  # the trees so far of a group that may go on
+        ended: set[int] = set()  # hashes of the names of groups
+        trees = 0  # before the part
+        for part in parts:
+            names = part.columns["group"].tolist()
+            begins = run_offsets(part.columns["group"])[:-1].tolist()
+            goes_on = bool(waiting and names) and waiting[0].columns["group"][0] == names[0]
+            for at in begins[1:] if goes_on else begins:
+                if names[at] and hash(names[at]) in ended:
+                    raise TreeError(
+                        f"expected consecutive trees of the group {names[at]!r}, got others "
+                        "between them; sort the file by group",
+                        file=path,
+                        tree=trees + at,
+                    )
+                ended.add(hash(names[at]))
+            trees += len(part)
+            last = begins[-1] if begins else 0
+            if last or not goes_on:
+                whole = [*waiting, *([part.select(np.arange(last))] if last else [])]
+                if whole:
+                    yield LabeledTrees.concat(whole)
+                waiting, part = [], part.select(np.arange(last, len(part)))
+            waiting += [part] if len(part) else []
+        if waiting:
+            yield LabeledTrees.concat(waiting)
 
     def groups(self, data: LabeledTrees) -> NDArray[np.int64]:
         """Return the group of each tree, ``(E,)``; a tree without a group is a group by itself."""
@@ -213,36 +238,6 @@ def _grouped(parts: Iterable[LabeledTrees], group: str, path: PathLike) -> Itera
             f"missing groups in a column {group!r}; name the column with {called('data.group')}",
             file=path,
         )
-
-
-def _uncut(parts: Iterable[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
-    """Yield other parts of a file, each with whole groups."""
-    waiting: list[LabeledTrees] = []  # the trees so far of a group that may go on
-    ended: set[int] = set()  # hashes of the names of groups
-    trees = 0  # before the part
-    for part in parts:
-        names = part.columns["group"].tolist()
-        begins = run_offsets(part.columns["group"])[:-1].tolist()
-        goes_on = bool(waiting and names) and waiting[0].columns["group"][0] == names[0]
-        for at in begins[1:] if goes_on else begins:
-            if names[at] and hash(names[at]) in ended:
-                raise TreeError(
-                    f"expected consecutive trees of the group {names[at]!r}, got others between "
-                    "them; sort the file by group",
-                    file=path,
-                    tree=trees + at,
-                )
-            ended.add(hash(names[at]))
-        trees += len(part)
-        last = begins[-1] if begins else 0
-        if last or not goes_on:
-            whole = [*waiting, *([part.select(np.arange(last))] if last else [])]
-            if whole:
-                yield LabeledTrees.concat(whole)
-            waiting, part = [], part.select(np.arange(last, len(part)))
-        waiting += [part] if len(part) else []
-    if waiting:
-        yield LabeledTrees.concat(waiting)
 
 
 RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)
