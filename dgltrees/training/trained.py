@@ -208,9 +208,13 @@ class TrainedModel:
             ConfigError: no file matches a pattern.
             TreeError: the task cannot read a file.
         """
-        paths = [Path(file) for file in self.files(files, flag=flag)]
-        data = _in_memory(self.settings)
-        return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
+        return self._read(self.settings, [Path(file) for file in self.files(files, flag=flag)])
+
+    def _read(self, settings: Settings, paths: list[Path]) -> LabeledTrees:
+        """Read files into memory, whatever the settings of the training say."""
+        if settings.data.trees_folder is not None:
+            settings = settings.replace("data", cache_dir=None)
+        return load_examples(self.task, settings.data, paths, self.vocabularies, self.max_children)
 
     def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
         """Return the files that match patterns, standard input (``-``) and lines in memory.
@@ -343,8 +347,7 @@ class TrainedModel:
             settings = settings.replace("data", test=test)
         files = data_files(settings.data, "test")
         if files:
-            data, vocabs = _in_memory(settings), self.vocabularies
-            return load_examples(self.task, data, files, vocabs, self.max_children)
+            return self._read(settings, files)
         fraction = settings.data.test_fraction
         if not fraction:
             raise ConfigError("missing test files; pass them as test (--test FILE)")
@@ -559,13 +562,6 @@ def prediction_lines(
             line.update({name: line[name] + first[name] for name in first if name in line})
             yield line
         first = {name: line.get(name, -1) + 1 for name in first}
-
-
-def _in_memory(settings: Settings) -> Any:
-    """Return the settings of data that are read into memory, for any settings of the training."""
-    if settings.data.trees_folder is None:
-        return settings.data
-    return settings.replace("data", cache_dir=None).data
 
 
 def load(path: PathLike) -> TrainedModel:
