@@ -54,6 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (ConfigError, TreeError) as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(file_problem(error))
+    except KeyboardInterrupt as stop:
+        _fail("; ".join(["stopped", *map(str, stop.args)]))
+        return 130
     finally:
         warnings.formatwarning = usual
 
@@ -67,24 +74,12 @@ def _run(words: Sequence[str]) -> int:
 
         print(f"dgltrees {__version__}")
         return 0
-    name, argv = words[0], words[1:]
-    try:
-        argv = _imported(argv)
-        if name not in COMMANDS:
-            from dgltrees.settings import nearest
+    name, argv = words[0], _imported(words[1:])
+    if name not in COMMANDS:
+        from dgltrees.settings import nearest
 
-            raise ConfigError(f"no command {name!r}; {nearest(name, COMMANDS)}")
-        _call(name, argv)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except (ConfigError, TreeError) as error:
-        return _fail(str(error))
-    except OSError as error:
-        return _fail(file_problem(error))
-    except KeyboardInterrupt as stop:
-        _fail("; ".join(["stopped", *map(str, stop.args)]))
-        return 130
+        raise ConfigError(f"no command {name!r}; {nearest(name, COMMANDS)}")
+    _call(name, argv)
     return 0
 
 
