@@ -170,7 +170,6 @@ class PretrainedEncoder:
         path: a folder with the encoder's ``config.json``, its weights as safetensors and its
             tokenizer, as written by ``save_pretrained``. Nothing is downloaded, and no code or
             pickle in the folder is run.
-        device: device of the encoder.
 
     Attributes:
         size: the size of a vector.
@@ -180,8 +179,8 @@ class PretrainedEncoder:
             not map sub-words to words.
     """
 
-    def __init__(self, path: PathLike, *, device: str = "cpu") -> None:
-        transformer = read_transformer(Path(path)).requires_grad_(False).to(device)
+    def __init__(self, path: PathLike) -> None:
+        transformer = read_transformer(Path(path)).requires_grad_(False)
         self._tokenizer = SubwordTokenizer(path)
         self.size = self._tokenizer.size
         self._encoder = SubwordEncoder(self.size)
