@@ -57,8 +57,7 @@ class Classifier(nn.Module):
     def forward(self, batch: Any, targets: Tensor | None = None) -> Tensor:
         """Return the logits, ``(E, classes)``, or with targets ``(E,)`` the losses, ``(E,)``."""
         z = self.vectors(batch)
-        logits_or_losses: Tensor = self.head(z) if targets is None else self.head.nll(z, targets)
-        return logits_or_losses
+        return self.head(z) if targets is None else self.head.nll(z, targets)
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return losses of the targets, predictions and their probabilities, each ``(E,)``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -37,6 +37,7 @@ class Head(nn.Module, ABC):
     """
 
     arity: ClassVar[int] = 1
+    __call__: Callable[..., Tensor]
 
     @abstractmethod
     def nll(self, z: Any, targets: Tensor) -> Tensor:
@@ -191,8 +192,7 @@ class PairHead(ClassHead):
         features = pair_features(p[:, : self.size], h[:, : self.size])
         if z.shape[1] > self.size:
             features = torch.cat([features, p[:, self.size :], h[:, self.size :]], 1)
-        logits: Tensor = self.mlp(features)
-        return logits
+        return self.mlp(features)
 
 
 @checked

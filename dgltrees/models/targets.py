@@ -59,8 +59,7 @@ class TargetHead(Head):
             p, h = split_pairs(z)
             symmetric = self.pairs == "symmetric"
             z = torch.cat([(p - h).abs(), p * h], 1) if symmetric else pair_features(p, h)
-        outputs: Tensor = self.mlp(z)
-        return wide(outputs)
+        return wide(self.mlp(z))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
         """Store statistics of the ``(R, ...)`` training targets that the loss needs."""
