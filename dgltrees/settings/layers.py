@@ -136,9 +136,9 @@ class Settings:
     command line. Settings that are not given have their defaults.
 
     Arguments:
-        values: ``task``, and the sections ``data``, ``model`` and ``training``, each a mapping from
-            names to values. Names with a dot may be nested mappings.
-        preset: name of the preset of the settings.
+        values: ``task``, the name of the ``preset`` if there is one, and the sections ``data``,
+            ``model`` and ``training``, each a mapping from names to values. Names with a dot may be
+            nested mappings.
 
     Attributes:
         task: the task.
@@ -162,13 +162,13 @@ class Settings:
     model: Options
     training: TrainingSettings
 
-    def __init__(self, values: Mapping[str, Any], *, preset: str = "") -> None:
+    def __init__(self, values: Mapping[str, Any]) -> None:
         for key, section in values.items():
             if key not in ("task", "preset", *SECTIONS):
                 raise ConfigError(f"unknown setting {key}; {nearest(key, ['task', *SECTIONS])}")
             if key in SECTIONS and not isinstance(section, Mapping):
                 raise ConfigError(f"expected {key} to be a mapping of settings, got {section!r}")
-        self.preset = preset or values.get("preset", "")
+        self.preset = values.get("preset", "")
         self.task = get_task(values.get("task", ""))
         sources = section_sources(self.task)
         self.sections = {
@@ -226,7 +226,7 @@ class Settings:
 
     def replace(self, section: str, **values: Any) -> Settings:
         """Return the settings with other values of a section; drop those without effect."""
-        return Settings(layered(self.to_dict(), {section: values}), preset=self.preset)
+        return Settings(layered(self.to_dict(), {section: values}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as nested plain values, as in YAML."""
