@@ -71,16 +71,15 @@ def occlude(inputs: Input, batch: TreeBatch, mask: Tensor | None = None) -> Tree
         mask: ``(N,)`` bool, the nodes without input; all nodes by default.
     """
     ndata = dict(batch.ndata)
+    if mask is None:
+        mask = torch.ones(batch.num_nodes, dtype=torch.bool, device=batch.device)
     for name in _columns_of(inputs):
         values = ndata[name]
         missing = 0.0 if values.is_floating_point() else -1
         if name == NUMBERS:
             missing = float("nan")
-        if mask is None:
-            ndata[name] = torch.full_like(values, missing)
-        else:
-            rows = mask.view(-1, *[1] * (values.dim() - 1))
-            ndata[name] = values.masked_fill(rows, missing)
+        rows = mask.view(-1, *[1] * (values.dim() - 1))
+        ndata[name] = values.masked_fill(rows, missing)
     return batch.with_data(ndata)
 
 
