@@ -90,7 +90,7 @@ def run_points(
         ready = prepare(point.settings)
         if ready.splits.valid is None:
             raise ConfigError("missing validation examples; set data.valid_fraction or data.valid")
-        counts.append(ready.task.parameters(ready.model))
+        counts.append(ready.settings.task.parameters(ready.model))
     one_aggregation = all(count["aggregator"] is not None for count in counts)
     rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if one_aggregation else THE_CELL)
     rows = [row for row in rows if row["name"] not in names]

@@ -21,7 +21,7 @@ from dgltrees.errors import ConfigError, called
 from dgltrees.settings import nearest
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
-from dgltrees.tasks.task import Metric, Task
+from dgltrees.tasks.task import Metric
 from dgltrees.training.checkpoint import (
     Progress,
     check_finite,
@@ -78,7 +78,6 @@ class Prepared:
     """Settings, data and model of a run before training; ``max_children`` is resolved."""
 
     settings: Settings
-    task: Task
     splits: Splits
     test: LabeledTrees | None
     model: nn.Module
@@ -120,7 +119,7 @@ class Trainer:
     ) -> None:
         self.ready = ready
         settings, splits, model = ready.settings, ready.splits, ready.model
-        self.task, self.splits, self.settings = ready.task, splits, settings.training
+        self.task, self.splits, self.settings = ready.settings.task, splits, settings.training
         self.monitor = settings.monitored
         self.fabric, self.run, self.bar = fabric, run, bar
         self.on_epoch = on_epoch or print_epoch

@@ -127,7 +127,7 @@ def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -
     task.init_from_data(model, settings.data, splits.train)
     if start is not None:
         model.load_state_dict(start)
-    return Prepared(settings, task, splits, test, model)
+    return Prepared(settings, splits, test, model)
 
 
 def train(
@@ -309,7 +309,7 @@ def _train(
     ready = _prepare(settings, splits, start)
     trainer = Trainer(ready, fabric, run, bar, on_epoch)
     learned, valid = ready.splits.train, ready.splits.valid
-    parameters = ready.task.parameters(ready.model)
+    parameters = ready.settings.task.parameters(ready.model)
     nodes = int(learned.sizes.sum())
     compiles = compiles_run(ready.settings.training, nodes, run)
     metadata = {
@@ -364,7 +364,7 @@ def _result(
     trainer: Trainer, parameters: dict[str, Any], on_outputs: OnOutputs | None
 ) -> dict[str, Any]:
     ready, fabric, progress = trainer.ready, trainer.fabric, trainer.progress
-    task, splits, test = ready.task, ready.splits, ready.test
+    task, splits, test = ready.settings.task, ready.splits, ready.test
     best = progress.history[progress.best_epoch - 1] if progress.history else {}
     prefix = "valid_"
     of_epoch = {k[len(prefix) :]: v for k, v in best.items() if k.startswith(prefix)}

@@ -104,7 +104,7 @@ def test_an_encoder_has_a_learning_rate_of_its_own(encoder: Path, tmp_path: Path
     assert [part.get("lr") for part in parts] == [None, 0.01]
     assert sum(len(part["params"]) for part in parts) == len(list(ready.model.parameters()))
     assert {p.requires_grad for p in parts[1]["params"]} == {True, False}
-    counts = ready.task.parameters(ready.model)
+    counts = ready.settings.task.parameters(ready.model)
     assert counts["model"] == sum(p.numel() for p in ready.model.parameters())
 
 

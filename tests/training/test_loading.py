@@ -22,10 +22,10 @@ _PRESETS = {
 def test_what_goes_to_the_workers_can_be_pickled(task: str) -> None:
     ready = prepare(settings := quick(_PRESETS[task]))
     data = ready.splits.train
-    chunks = Loader(ready.task, data, 1).ahead.dataset
+    chunks = Loader(ready.settings.task, data, 1).ahead.dataset
     ids = training_sampler(settings, data).batches()[0]
     (batch, targets), *_ = pickle.loads(pickle.dumps(chunks))[[ids]]
-    expected, wanted = ready.task.batch(data, ids)
+    expected, wanted = ready.settings.task.batch(data, ids)
     assert_close(targets, wanted)
     assert batch.num_nodes == expected.num_nodes
 
