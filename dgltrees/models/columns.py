@@ -208,15 +208,13 @@ class ColumnsInput(Input):
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
                 "encode the trees with the schema of the run"
             )
-        values = {name: self._values(batch, name) for name in self.named}
-        return {name: encode(values[name]) for name, encode in zip(self.named, self.names)}
-
-    def _values(self, batch: TreeBatch, name: str) -> Tensor:
-        """Return the ids of a column, or the vectors of its texts."""
-        values = batch.ndata[name]
-        if self.encoder is None or name not in self.tuned:
-            return values
-        return self.encoder.texts(batch.on_host(values))
+        vectors: dict[str, Tensor] = {}
+        for name, encode in zip(self.named, self.names):
+            values = batch.ndata[name]
+            if self.encoder is not None and name in self.tuned:
+                values = self.encoder.texts(batch.on_host(values))
+            vectors[name] = encode(values)
+        return vectors
 
     def extra_repr(self) -> str:
         """Return the columns and the size, for ``repr``."""

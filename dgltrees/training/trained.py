@@ -171,8 +171,7 @@ class TrainedModel:
     @property
     def max_children(self) -> int | None:
         """The largest number of children that the model supports; None for any number."""
-        most: int | None = self.settings.model.get("max_children")
-        return most
+        return cast("int | None", self.settings.model.get("max_children"))
 
     @cached_property
     def encoder(self) -> nn.Module:
