@@ -16,7 +16,7 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
 from dgltrees.settings import Count, Fraction, Options, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import owner, starts, within
+from dgltrees.trees.segments import inverse, mask_of, owner, starts, within
 
 
 @checked
@@ -95,12 +95,11 @@ def packed(x: Tensor, sizes: Tensor) -> tuple[PackedSequence, Tensor]:
         the packed sequences, and ``(N,)``, the packed row of each row of ``x``.
     """
     ordered, order = torch.sort(sizes, descending=True)
-    rank = torch.empty_like(order).index_copy(0, order, torch.arange(len(order)))
+    rank = inverse(order)
     steps = torch.arange(int(ordered[0]))
     batch_sizes = len(sizes) - torch.searchsorted(ordered.flip(0), steps, right=True)
     row = starts(batch_sizes)[within(sizes)] + rank[owner(sizes)]
-    source = torch.empty_like(row).index_copy(0, row, torch.arange(len(row)))
-    order, rank, row, source = (each.to(x.device) for each in (order, rank, row, source))
+    order, rank, row, source = (each.to(x.device) for each in (order, rank, row, inverse(row)))
     return PackedSequence(x.index_select(0, source), batch_sizes, order, rank), row
 
 
@@ -171,8 +170,7 @@ class TransformerEncoder(Encoder):
         table = sinusoids(shape[1], self.size, x.dtype).to(x)
         words = self.dropout(x + table.index_select(0, place))
         padded = x.new_zeros(*shape, self.size).index_put((tree, place), words)
-        is_pad = torch.ones(shape, dtype=torch.bool, device=x.device)
-        is_pad[tree, place] = False
+        is_pad = ~mask_of(batch.sizes.to(x.device), shape[1])
         h = self.layers(padded, src_key_padding_mask=is_pad)  # (T, longest, c)
         states = h[tree, place]
         return Encoding(batch, states, vectors=mean_by_tree(states, batch))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import within
+from dgltrees.trees.segments import cumcount
 
 _FEATURES = 6
 
@@ -26,9 +26,7 @@ def sibling_ranks(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64
         parent.
     """
     dst = batch.dst.numpy()
-    counts, place = np.bincount(dst), np.empty(len(dst), np.int64)
-    place[dst.argsort(kind="stable")] = within(counts)
-    return place, counts.take(dst)
+    return cumcount(dst), np.bincount(dst).take(dst)
 
 
 class SiblingPositions(nn.Module):
