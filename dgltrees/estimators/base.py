@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import torch
@@ -38,11 +38,14 @@ from dgltrees.settings.layers import Settings, layered, nearest_setting
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
+from dgltrees.tasks.task import Columns
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.schema import Schema
+
+T = TypeVar("T")
 
 _OF_FILES = tuple(
     f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
@@ -578,18 +581,18 @@ class TreeEstimator(SavedEstimator):
         """Return trees without targets as the run, or each member of an ensemble, reads them."""
         return self._fitted().examples(self._trees(X), labeled=False)
 
-    def _outputs(self, X: Trees) -> Any:
+    def _outputs(self, X: Trees) -> Columns:
         """Return the output columns of the model by name."""
         return self._compared(self._encoded(X), self.run_.outputs)
 
-    def _outputs_of_folds(self, X: Trees, method: str) -> Any:
+    def _outputs_of_folds(self, X: Trees, method: str) -> list[Columns]:
         """Return the output columns of the model without each fold."""
         run = self._fitted()
         if not isinstance(run, Ensemble):
             raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
         return self._compared(self._encoded(X), run.outputs_of_folds)
 
-    def _compared(self, data: Any, predict: Callable[[Any], Any]) -> Any:
+    def _compared(self, data: Any, predict: Callable[[Any], T]) -> T:
         """Return the result of a function of encoded trees; warn if they differ from training."""
         first: Any = self.members_[0] if hasattr(self, "members_") else self
         with compared(first._statistics, first.run_, data if first is self else data[0]):
@@ -621,8 +624,7 @@ class TreeEstimator(SavedEstimator):
         run = self._fitted()
         names = run.vocabularies.targets
         data = run.examples(self._labeled(X, y, names=names, **options))
-        metrics: dict[str, Any] = self._compared(data, run.report)
-        return metrics
+        return dict(self._compared(data, run.report))
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
         """Return the vector of each tree.
