@@ -134,13 +134,14 @@ def _ranges(trees: str) -> list[range]:
     ranges = []
     for part in trees.split(","):
         match = re.fullmatch(r"\s*(?:(\d+)|(\d*):(\d*))\s*", part)
-        if not match:
+        if match:
+            one, start, stop = match.groups()
+            last = int(one) + 1 if one else int(stop or sys.maxsize)
+            ranges.append(range(int(one or start or 0), last))
+        if not match or not ranges[-1]:
             raise ConfigError(
                 f"expected trees to be numbers and ranges such as 0:5 or 1,4,10:, got {trees!r}"
             )
-        one, start, stop = match.groups()
-        last = int(one) + 1 if one else int(stop or sys.maxsize)
-        ranges.append(range(int(one or start or 0), last))
     return ranges
 
 

@@ -95,8 +95,8 @@ def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, lis
     inside = word.split(" ")[1:] if " " in word else []
     if len(values) != size or not word or any(map(is_number, inside)):
         raise TreeError(
-            f"expected a word and {size} numbers, got {len(line.split())} fields; word vectors of "
-            "model (model.embedding) and file must have the same size",
+            f"expected a word and {size} numbers after single spaces, got {len(line.split())} "
+            "fields; word vectors of model (model.embedding) and file must have the same size",
             file=path,
             line=number,
         )

@@ -149,6 +149,7 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
         ),
         ({"trees": "a:b"}, "numbers and ranges such as 0:5 or 1,4,10:, got 'a:b'"),
         ({"trees": "-1"}, "numbers and ranges"),
+        ({"trees": "0,3:1"}, "numbers and ranges"),
     ],
 )
 def test_errors_of_settings(digits: Path, arguments: dict[str, Any], message: str) -> None:

@@ -46,11 +46,11 @@ def test_other_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "where", "message"),
     [
-        ("a 1 2\nü 1 2 3\n", 2, "expected a word and 2 numbers, got 4 fields; word vectors of"),
-        ("a 1\n", 1, "expected a word and 2 numbers, got 2 fields"),
-        ("a 1 2\n\n", 2, "expected a word and 2 numbers, got 0 fields"),
-        (" 1 2\n", 1, "expected a word and 2 numbers, got 2 fields"),
-        ("2 3\na 1 2\n", 1, "expected a word and 2 numbers, got 2 fields"),
+        ("a 1 2\nü 1 2 3\n", 2, "expected a word and 2 numbers after single spaces, got 4 fields"),
+        ("a 1\n", 1, "expected a word and 2 numbers after single spaces, got 2 fields"),
+        ("a 1 2\n\n", 2, "expected a word and 2 numbers after single spaces, got 0 fields"),
+        (" 1 2\n", 1, "expected a word and 2 numbers after single spaces, got 2 fields"),
+        ("2 3\na 1 2\n", 1, "expected a word and 2 numbers after single spaces, got 2 fields"),
         ("a 1 x\n", 1, "expected numbers after the word: could not convert"),
         ("a 1 nan\n", 1, "expected finite numbers after the word"),
         ("x 1 2\ny 1 2\n", 2, "expected vectors of words of the data, such as 'ü', got"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -78,6 +79,8 @@ def _outputs(inputs: Sequence[str], out: str) -> list[tuple[Path, list[str]]]:
             raise ConfigError(
                 f"expected --input files with different names, got {Path(source[0]).name} twice"
             )
+    if there := ", ".join(str(path) for path in names if path.exists()):
+        print(f"dgltrees: parsed before, remove to parse again: {there}", file=sys.stderr)
     return [pair for pair in outputs if not pair[0].exists()]
 
 

@@ -90,7 +90,9 @@ def test_parsing_a_folder_of_texts_is_resumed(
     before = (tmp_path / "trees" / "one.conllu").stat().st_mtime_ns
     assert main([*argv, "--input", *texts]) == 0
     assert (tmp_path / "trees" / "one.conllu").stat().st_mtime_ns == before
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert f"remove to parse again: {tmp_path}/trees/one.conllu" in err
     assert len(read(tmp_path / "trees" / "two.conllu", "conllu").forest) == 2
     (tmp_path / "one.text").touch()
     assert main([*argv, "--input", texts[0], str(tmp_path / "one.text")]) == 2
