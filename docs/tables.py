@@ -236,8 +236,9 @@ def tasks() -> Iterator[str]:
     for name, task in TASKS.items():
         yield f"### {name}"
         yield ""
-        yield inline(describe(named[name][0])) if name in named else ""
-        yield ""
+        if name in named.get(name, []) and not paper_of(name):
+            yield inline(describe(name))
+            yield ""
         yield f"- Metrics: {code(metric.name for metric in task.metrics)}"
         yield f"- Formats: {code(task.formats) or 'those of custom trees, such as `jsonl`'}"
         if task.reads:

@@ -29,11 +29,12 @@ def explain(
     """Show how nodes and columns contribute to a prediction: explain DIR --input FILE --tree 3.
 
     Prints the tree with the contribution of each node to the prediction, by integrated gradients
-    over its columns. The contributions sum to the difference from a tree without any input. ``--by
+    over its columns. The contributions sum to about the difference from a tree without any input;
+    in an additive model they sum to the prediction. ``--by
     subtrees`` shows the decrease of the prediction if a node and its descendants have no input.
 
     Arguments:
-        run: the run directory of a model of trees.
+        run: the run directory of a model of trees, or the folder of a saved estimator.
         input: files of trees, in a format of the run's task.
         tree: index of the tree, or pair, from 0.
         target: class to explain, by default the predicted class; for several targets, the name of

@@ -121,7 +121,7 @@ class TreeEstimator(SavedEstimator):
         features: the input columns, or their kinds by name; default: all columns, with inferred
             kinds.
         validation_fraction: the fraction of the trees that is held out, if ``fit`` gets no
-            validation trees, to measure each epoch and to soften the probabilities of classes.
+            validation trees, to measure each epoch; a classifier fits its probabilities to them.
         epochs: the number of epochs, over which the learning rate falls to 0.
         patience: the number of epochs without a better validation loss before training stops, and
             the best one is kept; default: all epochs are trained, and the last one is kept.
@@ -143,8 +143,8 @@ class TreeEstimator(SavedEstimator):
             scales and weights; the trees may be new ones.
         ensemble: the number K of networks whose predictions are averaged. The trees are divided
             into K folds, and each network is trained without one of them; default: one network.
-        blend: average the networks of ``ensemble`` with scikit-learn's boosting and extra trees on
-            flat features, by weights from predictions for trees that the models have not seen.
+        blend: with ``ensemble``, average the networks with scikit-learn's boosting and extra trees
+            on flat features, by weights from predictions for trees that the models have not seen.
 
     Attributes:
         run_: the trained run, a :class:`~dgltrees.training.trained.TrainedModel`; with
@@ -157,8 +157,7 @@ class TreeEstimator(SavedEstimator):
         blend_weights_: with ``blend``, the weights of ``networks``, ``boosting`` and
             ``extra_trees``.
         history_: the metrics of each epoch.
-        result_: the metrics of the epoch that is kept, with the final probabilities of classes, and
-            those of baselines without trees.
+        result_: the metrics of the epoch that is kept, and those of baselines without trees.
         n_features_in_: the number of input columns.
         feature_names_in_: the names of the input columns.
     """
@@ -250,7 +249,7 @@ class TreeEstimator(SavedEstimator):
                 when to stop.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
                 training, as Optuna's ``TrialPruned`` does. An interrupt (Ctrl-C) ends it with the
-                best epoch so far.
+                last complete epoch, or the best one if ``patience`` or ``validation`` is given.
             out: the run directory to train in, which can be resumed; by default nothing is written.
 
         Returns:
@@ -633,7 +632,11 @@ class TreeEstimator(SavedEstimator):
             X: the trees, or pairs.
 
         Returns:
-            ``(n_trees, hidden_size)``; for pairs ``(n_pairs, 2 * hidden_size)``.
+            ``(n_trees, c)``; for pairs ``(n_pairs, 2 * c)``. c is ``hidden_size``, or twice as
+            much with ``model.bidirectional``.
+
+        Raises:
+            ConfigError: there is an ``ensemble``; use a member, ``members_[0].encode(X)``.
         """
         return np.asarray(self._fitted().encode(self._encoded(X)))
 

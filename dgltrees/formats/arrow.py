@@ -455,7 +455,7 @@ ARROW = Format(
     "Parquet or Arrow, a row per tree with lists of the parents and values of its nodes.",
     stream_arrow,
     write_parquet,
-    suffixes=TABLES,
+    suffixes=TABLES[1:],  # no CSV
     layout=("parent", "categorical_columns"),
     fits=lists_in_rows,
     text=False,

@@ -164,8 +164,8 @@ class Trainer:
     def fit(self) -> Progress:
         """Train until the epochs or the patience are used up, and return the progress.
 
-        If a training in memory is interrupted (Ctrl-C), it ends with the best epoch so far, and a
-        warning. One in a run directory can be resumed.
+        If a training in memory is interrupted (Ctrl-C), it ends with the epoch to keep so far, and
+        a warning. One in a run directory can be resumed.
         """
         with deterministic(self.settings.deterministic):
             try:
@@ -178,7 +178,7 @@ class Trainer:
                 warnings.warn(
                     f"the training was interrupted in epoch {self.progress.epoch + 1} of "
                     f"{self.settings.epochs}; the model is that of epoch "
-                    f"{self.progress.best_epoch}, the best so far",
+                    f"{self.progress.best_epoch}",
                     stacklevel=2,
                 )
         self._check_best()

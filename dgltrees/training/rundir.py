@@ -76,7 +76,7 @@ class RunDirectory:
     - ``vocabulary/*.txt``: the vocabularies.
     - ``schema.json``: the columns of custom trees.
     - ``pretrained/*``: a copy of the pretrained encoder, without its weights if it is fine-tuned.
-    - ``weights.safetensors``: the parameters of the best epoch.
+    - ``weights.safetensors``: the parameters of the epoch that is kept.
     - ``metrics.jsonl``: one line per epoch.
     - ``resume.safetensors``: the checkpoint, with a readable part in ``resume.json``;
       ``resume.previous.safetensors``: the checkpoint before.

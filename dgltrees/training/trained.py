@@ -62,7 +62,7 @@ Source = Paths | Trees
 
 
 class TrainedModel:
-    """A trained model with the weights of its best epoch, in evaluation mode on one device.
+    """A trained model with the weights of the kept epoch, in evaluation mode on one device.
 
     :func:`load` reads it from a run directory. It can be pickled, as text and weights.
 
@@ -570,7 +570,7 @@ def load(path: PathLike) -> TrainedModel:
         path: the run directory written by ``dgltrees train ... --out``.
 
     Returns:
-        The model of the best epoch, in evaluation mode.
+        The model with the weights of the kept epoch, in evaluation mode.
 
     Raises:
         ConfigError: there is no run, it has another format version, it has no weights yet, one of
