@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -62,6 +63,9 @@ _OTHER_NAMES = {
     "verbose": "progress",
 }
 """Parameters of scikit-learn and torch that have another name here."""
+
+_TRAINING = threading.RLock()
+"""Held by the thread that trains: torch has one generator for all threads."""
 
 _ONE_PASS = {
     "training.epochs": 1,
@@ -462,7 +466,7 @@ class TreeEstimator(SavedEstimator):
             if start is not None:
                 calls["start"] = start.model.state_dict()
             # torch's generators continue after the fit as if there had been none
-            with torch.random.fork_rng(range(torch.cuda.device_count())):
+            with _TRAINING, torch.random.fork_rng(range(torch.cuda.device_count())):
                 if out is not None:
                     train(settings, out, splits, **calls)
                     self._open(out)

@@ -14,6 +14,7 @@ ranker, n, m, k and r count groups instead of trees.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,9 +80,11 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
 def compared(statistics: Statistics, run: TrainedModel, data: LabeledTrees) -> Iterator[None]:
     """Warn if trees, whose outputs the body computes, differ from those of training."""
     roots: list[NDArray[Any]] = []
+    thread = threading.get_ident()
 
     def keep(module: Any, inputs: Any, encoding: Any) -> None:
-        roots.append(encoding.roots.detach().float().cpu().numpy())
+        if threading.get_ident() == thread:  # others predict other trees
+            roots.append(encoding.roots.detach().float().cpu().numpy())
 
     # one tree beyond all V distances has the probability 1 / (V + 1), which is no reason
     several = len(data) > 1 and "vectors" in statistics

@@ -71,6 +71,17 @@ def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> Ints:
     return np.atleast_1d(integers(ids, "tree ids", None))
 
 
+def check_rows(columns: Mapping[str, Any], num_nodes: int, file: PathLike | None = None) -> None:
+    """Raise TreeError if a column does not have a row per node."""
+    for name, column in columns.items():
+        rows = len(column) if np.ndim(column) else 0
+        if rows != num_nodes:
+            raise TreeError(
+                f"expected column {name!r} to have {num_nodes} rows, one per node, got {rows} rows",
+                file=file,
+            )
+
+
 def checked_columns(
     columns: Mapping[str, ArrayLike],
     num_nodes: int,
@@ -92,9 +103,7 @@ def checked_columns(
             arrays[name] = column = np.asarray(values)
         except (ValueError, OverflowError) as cause:
             raise error(f"hold rows of one shape, got: {cause}") from None
-        rows = len(column) if column.ndim else 0
-        if rows != num_nodes:
-            raise error(f"have {num_nodes} rows, one per node, got {rows} rows")
+        check_rows({name: column}, num_nodes, file)
         if column.dtype.kind not in "biufcUS":
             raise error(f"hold numbers or strings, got {column.dtype}")
         if name in vocabs and column.size:

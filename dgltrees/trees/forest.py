@@ -18,6 +18,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import (
     check_offsets,
+    check_rows,
     check_trees,
     checked_columns,
     chosen_ids,
@@ -324,13 +325,18 @@ class Forest:
 
         Returns:
             a forest of the same trees.
+
+        Raises:
+            TreeError: a column does not have a row per node.
         """
+        check_rows(columns, self.num_nodes)
         forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
         forest.__dict__.update({**self.__dict__, **forest.__dict__})  # all else is of the structure
         return forest
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the nodes of the trees ``ids`` ``(B,)``, and their offsets ``(B + 1,)``."""
+        check_rows(self.columns, self.num_nodes)  # a user may have replaced one
         if len(ids) == len(self) and (ids == np.arange(len(ids))).all():  # all of them
             return np.arange(self.num_nodes), self.offsets
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):

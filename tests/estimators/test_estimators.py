@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -120,6 +121,21 @@ def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         TreeRegressor(random_state=seed, **QUICK).fit(X, SECONDS).predict(X), one
     )
+
+
+def test_threads_fit_and_predict_as_one() -> None:
+    def fitted(seed: int) -> Any:
+        return TreeRegressor(random_state=seed, **QUICK).fit(X, SECONDS).predict(X)
+
+    seeds = [0, 1, 0, 1]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(fitted, seeds))
+    np.testing.assert_array_equal(together, [fitted(seed) for seed in seeds])
+    model = TreeRegressor(**QUICK).fit(X, SECONDS)
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(model.predict, [X[: 30 + i] for i in range(30)]))
+    for i, predicted in enumerate(together):
+        np.testing.assert_array_equal(predicted, model.predict(X[: 30 + i]))
 
 
 @pytest.mark.parametrize(
@@ -262,6 +278,8 @@ def test_nested_dictionaries_and_trees_of_files_are_fitted_alike(tmp_path: Path)
     model.save(tmp_path / "model")
     assert TreeRegressor.load(tmp_path / "model").predict([leaf])[0] == alone
     assert next(load(tmp_path / "model").predict([leaf]))["prediction"] == alone
+    Forest.from_objects([leaf], "Plans").save(tmp_path / "forest")  # which has no such key
+    assert next(load(tmp_path / "model").predict(tmp_path / "forest"))["prediction"] == alone
     data = read(PLANS_FILE)
     for trees in (data, RECORDS, PLANS, [Forest.from_objects([plan], "Plans") for plan in PLANS]):
         again = TreeRegressor(**QUICK, children_key="Plans").fit(data, SECONDS)

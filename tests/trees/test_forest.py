@@ -209,6 +209,17 @@ def test_a_broken_tree_is_named(parent: Any, options: dict[str, Any], message: s
     assert message in str(caught.value)
 
 
+def test_a_column_of_another_forest_is_refused() -> None:
+    forest = Forest.build([-1, 0, -1], offsets=[0, 2, 3], columns={"w": [1, 2, 3]})
+    part = forest[1:]
+    with pytest.raises(TreeError, match="column 'w' to have 1 rows, one per node, got 3 rows"):
+        part.with_columns(forest.columns)
+    part.columns["w"] = forest.columns["w"]
+    for use in (part.batch, lambda: part[:1]):
+        with pytest.raises(TreeError, match="have 1 rows, one per node, got 3 rows"):
+            use()
+
+
 def test_columns_hold_numbers_and_known_ids() -> None:
     Forest.build([-1, 0], columns={"w": np.zeros((2, 0), int)}, vocabs=WORDS)
     with pytest.raises(TreeError, match="expected numbers in column 'w' .* got strings"):

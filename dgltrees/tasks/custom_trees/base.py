@@ -231,8 +231,8 @@ class CustomTreesTask(Task):
                 "task on pairs, such as classify-pairs or regress-pairs"
             )
         return (
-            f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
-            "paths to both trees of a record, such as --data.tree_path first second"
+            f"expected pairs of trees for the task {self.name}, got {arity} per example; pass "
+            "TreePairs, or name both trees of a record, such as --data.tree_path first second"
         )
 
     @staticmethod

@@ -62,6 +62,9 @@ def stream_raw(
         TreeError: the file breaks a rule of its format.
     """
     name = file_format or settings.format or guess_format(path, settings)
+    if settings.train is None and name in FORMATS:  # the layout is that of dictionaries in memory
+        others: Any = dict.fromkeys({"children_key", "tree_path"} - {*FORMATS[name].layout})
+        settings = replace(settings, **others)
     if names is not None and names["target"].frozen:
         _check_format(name, path, settings)
     read = {each.name for each in names.inputs} if isinstance(names, Schema) else set()
