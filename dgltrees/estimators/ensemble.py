@@ -76,10 +76,12 @@ class Ensemble:
         return self._mean(self.outputs_of_folds(data))
 
     def _mean(self, of_members: Sequence[Columns]) -> dict[str, NDArray[Any]]:
-        # the sum of mean contributions is the mean of the sums
-        additive = bool(self.settings.model.get("additive"))
-        logarithms = predicts_logarithms(self.settings) and not additive
-        return mean_outputs(of_members, logarithms=logarithms)
+        return mean_outputs(of_members, logarithms=self._averages_logarithms)
+
+    @property
+    def _averages_logarithms(self) -> bool:
+        # in an additive model the sum of mean contributions is the mean of the sums
+        return predicts_logarithms(self.settings) and not self.settings.model.get("additive")
 
     def predict_nodes(self, data: Sequence[LabeledTrees]) -> list[NDArray[Any]]:
         """Return the predicted numbers of the nodes of each tree; see ``TrainedModel``."""
@@ -168,12 +170,11 @@ class Ensemble:
             self.members[0].run_.explain(data[0], example, **more)  # checks the example
             one = [part.select([example]) for part in data]
             target = names[int(self.outputs(one)["prediction"][0])]
-        return _mean_explanation(
-            [
-                member.run_.explain(part, example, target=target, **more)
-                for member, part in zip(self.members, data)
-            ]
-        )
+        each = [
+            member.run_.explain(part, example, target=target, **more)
+            for member, part in zip(self.members, data)
+        ]
+        return _mean_explanation(each, logarithms=self._averages_logarithms)
 
     def save(self, path: PathLike, *_: Any) -> None:
         """Write each member to a folder in ``path``."""
@@ -186,23 +187,37 @@ def member_folder(path: PathLike, k: int) -> Path:
     return Path(path) / f"member-{k}"
 
 
-def _mean_explanation(each: Sequence[Any]) -> Any:
+def _mean_explanation(each: Sequence[Any], *, logarithms: bool) -> Any:
+    """Return the mean of explanations, or the one whose logarithms are the mean of theirs.
+
+    A contribution to a number becomes one to its logarithm, and back, by the slope of the logarithm
+    between baseline and prediction, so that the contributions still sum to the difference.
+    """
     first = each[0]
 
     def mean(values: Callable[[Any], Any]) -> Any:
-        return np.mean([values(one) for one in each], 0)
+        numbers = np.array([values(one) for one in each])
+        return np.exp(np.log(numbers).mean(0)) if logarithms else numbers.mean(0)
+
+    def slope(one: Any) -> float:
+        if not logarithms:
+            return 1.0
+        gain = one.prediction - one.baseline
+        return float(np.log(one.prediction / one.baseline) / gain if gain else 1 / one.prediction)
 
     def table(one: Any) -> NDArray[np.float64]:  # members may order the columns by other kinds
         order = [one.column_names.index(name) for name in first.column_names]
-        return np.asarray(one.columns[:, order])
+        return np.asarray(one.columns[:, order]) * slope(one)
 
-    return replace(
+    whole = replace(
         first,
         prediction=float(mean(lambda one: one.prediction)),
         baseline=float(mean(lambda one: one.baseline)),
-        columns=mean(table),
-        _occlude=lambda masks: mean(lambda one: one._occlude(masks)),
+        _occlude=lambda masks: (
+            whole.prediction - mean(lambda one: one.prediction - one._occlude(masks))
+        ),
     )
+    return replace(whole, columns=np.mean([table(one) for one in each], 0) / slope(whole))
 
 
 def fit_members(

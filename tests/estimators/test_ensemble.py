@@ -102,6 +102,15 @@ def test_an_explanation_is_the_mean_of_those_of_the_members(kind: Any) -> None:
     assert loss.importances.shape == (len(model.feature_names_in_), 1)
 
 
+def test_what_is_explained_is_what_is_predicted_from_logarithms_too() -> None:
+    model = TreeRegressor(ensemble=2, log_target=True, **TINY).fit(PLANS, SECONDS)
+    whole = model.explain(PLANS, 3)
+    assert whole.prediction == pytest.approx(model.predict(PLANS[3:4])[0], rel=1e-5)
+    difference = whole.prediction - whole.baseline
+    assert whole.subtrees[0] == pytest.approx(difference, rel=1e-5)
+    assert whole.nodes.sum() == pytest.approx(difference, rel=1e-2)
+
+
 def test_trees_of_a_group_are_together() -> None:
     model = TreeClassifier(ensemble=3, **TINY).fit(PLANS, SPEED, groups=QUERIES)
     ranker = TreeRanker(ensemble=3, **TINY).fit(PLANS, SECONDS, QUERIES.astype(str))
