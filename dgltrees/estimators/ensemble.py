@@ -209,14 +209,13 @@ def _mean_explanation(each: Sequence[Any], *, logarithms: bool) -> Any:
         order = [one.column_names.index(name) for name in first.column_names]
         return np.asarray(one.columns[:, order]) * slope(one)
 
-    whole = replace(
-        first,
-        prediction=float(mean(lambda one: one.prediction)),
-        baseline=float(mean(lambda one: one.baseline)),
-        _occlude=lambda masks: (
-            whole.prediction - mean(lambda one: one.prediction - one._occlude(masks))
-        ),
-    )
+    def occluded(masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        rest = mean(lambda one: one.prediction - one._occlude(masks))
+        return np.asarray(prediction - rest)
+
+    prediction = float(mean(lambda one: one.prediction))
+    baseline = float(mean(lambda one: one.baseline))
+    whole = replace(first, prediction=prediction, baseline=baseline, _occlude=occluded)
     return replace(whole, columns=np.mean([table(one) for one in each], 0) / slope(whole))
 
 
