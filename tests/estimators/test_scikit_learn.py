@@ -276,7 +276,7 @@ def test_an_interrupt_keeps_the_best_epoch(tmp_path: Path) -> None:
     model = TreeRegressor(**{**constant, "epochs": 9, "patience": 9})
     two = TreeRegressor(**constant).fit(PLANS, SECONDS)
     best, expected = two.result_["best_epoch"], two.predict(PLANS)
-    with pytest.warns(UserWarning, match=f"interrupted in epoch 3 of 9; .* that of epoch {best},"):
+    with pytest.warns(UserWarning, match=f"interrupted in epoch 3 of 9; .* that of epoch {best}$"):
         model.fit(PLANS, SECONDS, on_epoch=interrupt)
     np.testing.assert_array_equal(model.predict(PLANS), expected)
     model.save(tmp_path / "model")
