@@ -179,7 +179,9 @@ def test_trees_of_one_width_need_a_limit() -> None:
 
 def test_vectors_of_another_size_are_refused(tmp_path: Path) -> None:
     data = _vectors(tmp_path, "a 1 2 3\n")
-    with pytest.raises(TreeError, match=r"v.txt:1: expected a word and 6 numbers, got 4 fields"):
+    with pytest.raises(
+        TreeError, match=r"v.txt:1: expected a word and 6 numbers after single spaces, got 4 fields"
+    ):
         prepare(settings("nli", data=data))
 
 
