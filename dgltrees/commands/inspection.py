@@ -30,8 +30,8 @@ def explain(
 
     Prints the tree with the contribution of each node to the prediction, by integrated gradients
     over its columns. The contributions sum to about the difference from a tree without any input;
-    in an additive model they sum to the prediction. ``--by
-    subtrees`` shows the decrease of the prediction if a node and its descendants have no input.
+    in an additive model they sum to the prediction. ``--by subtrees`` shows the decrease of the
+    prediction if a node and its descendants have no input.
 
     Arguments:
         run: the run directory of a model of trees, or the folder of a saved estimator.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from glob import glob
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +128,10 @@ def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str 
 def check_other_file(
     inputs: Sequence[PathLike | None], out: PathLike | None, flag: str = "--input"
 ) -> None:
-    """Raise ConfigError if the output would replace an input."""
-    if out is not None and any(f is not None and in_file(f) and _same_file(f, out) for f in inputs):
+    """Raise ConfigError if the output would replace an input, a file or a pattern of files."""
+    named = [os.fspath(each) for each in inputs if each is not None and in_file(each)]
+    files = chain(named, *map(glob, named))
+    if out is not None and any(_same_file(file, out) for file in files):
         raise ConfigError(f"expected --out with another file than {flag}, got {out} twice")
 
 

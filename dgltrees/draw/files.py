@@ -104,7 +104,7 @@ def draw_examples(
     numbers = list(range(len(examples))) if numbers is None else numbers
     targets = examples.columns.get("target")
     if targets is not None and not len(examples.targets) and targets.dtype.kind == "i":
-        targets = targets.astype(float)  # numbers, of which -1 is one
+        targets = targets.astype(float)  # -1 is a number, not a missing class
     vocabs = {"target": examples.targets} if len(examples.targets) else {}
     titles = [f"tree {number}" for number in numbers]
     if examples.arity > 1:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.format import TABLES, Format, RecordLayout
+from dgltrees.formats.format import Format, RecordLayout
 from dgltrees.formats.lines import empty_file
 from dgltrees.formats.values import (
     ID,
@@ -455,7 +455,7 @@ ARROW = Format(
     "Parquet or Arrow, a row per tree with lists of the parents and values of its nodes.",
     stream_arrow,
     write_parquet,
-    suffixes=TABLES[1:],  # no CSV
+    suffixes=(".parquet", ".arrow", ".feather"),
     layout=("parent", "categorical_columns"),
     fits=lists_in_rows,
     text=False,

@@ -146,9 +146,10 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
         ConfigError: files are missing or settings do not match the data.
         TreeError: the task cannot read a file.
     """
-    train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
+    train_files = data_files(settings, "train")
+    train = load_examples(task, settings, train_files, None, max_children)
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    named = {path.resolve(): "train" for path in data_files(settings, "train")}
+    named = {path.resolve(): "train" for path in train_files}
     for role, others in (("valid", valid_files), ("test", test_files)):
         if twice := next((each for each in others if each.resolve() in named), None):
             warnings.warn(

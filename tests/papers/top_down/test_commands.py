@@ -56,6 +56,7 @@ def test_parse_and_rerank(
         ("compress-sentences", "--input IT --max_words 3"),
         ("simplify-sentences", "--input other --simple_words IT"),
         ("similar", "--query film --input IT"),
+        ("similar", "--query film --input IT*"),
         ("attention", "--input IT"),
     ],
 )
