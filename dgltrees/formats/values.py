@@ -27,6 +27,8 @@ ID = "id"
 """The example column that identifies a tree. Its values stay as they are in the file."""
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
 """Contents of text cells that mean a missing value."""
+_BOOLEANS = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
+"""Contents of text cells that pandas reads as booleans, as numbers."""
 
 LineOf = Callable[[int], int]
 _CODE = re.compile(r"^[+-]?0\d+", re.MULTILINE)
@@ -58,6 +60,9 @@ class ColumnTypes:
     def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> FileColumn | None:
         """Convert text cells to a column; None if no value has occurred so far.
 
+        True and false become the numbers 1 and 0, as those of JSON, if the chunk in which the
+        column begins has no other value.
+
         Arguments:
             name: the column.
             cells: the cells of one chunk, ``(n,)``; :data:`MISSING_CELLS` are missing values.
@@ -70,11 +75,14 @@ class ColumnTypes:
         if first is None and name not in self._kinds:
             return None
         if first is not None and name not in self._kinds:
-            holds_names = name in self.names or _number(cells[first]) is None
-            kind = "names" if holds_names else "numbers"
+            is_boolean = set(cells) - MISSING_CELLS <= _BOOLEANS.keys()
+            holds_names = not is_boolean and _number(cells[first]) is None
+            kind = "names" if holds_names or name in self.names else "numbers"
             self._kinds[name] = kind, line_of(first), cells[first]
         if self._kinds[name][0] == "names":
             return np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
+        if self._kinds[name][2] in _BOOLEANS:
+            cells = [_BOOLEANS.get(cell, cell) for cell in cells]
         text = "\n".join(cells)
         self._warn_of_codes(name, text)
         if is_plain(text):

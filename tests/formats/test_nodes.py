@@ -166,6 +166,17 @@ def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
         assert read(path, "nodes").forest.columns["x"].tolist() == [0.5, 0, -7]
 
 
+def test_booleans_are_the_numbers_of_other_formats(tmp_path: Path) -> None:
+    column = read(write(tmp_path, HEAD + "a,1,,True\nb,1,,false\n"), "nodes").forest.columns["x"]
+    assert column.dtype == np.int64
+    assert column.tolist() == [1, 0]
+    path = write(tmp_path, HEAD + "a,1,,NA\nb,1,,FALSE\n")
+    np.testing.assert_array_equal(read(path, "nodes").forest.columns["x"], [np.nan, 0])
+    assert names_of(read(path, "nodes", categorical_columns=["x"]).forest, "x")[1] == "FALSE"
+    path = write(tmp_path, HEAD + "a,1,,True\nb,1,,maybe\n")
+    assert names_of(read(path, "nodes").forest, "x") == ["True", "maybe"]
+
+
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"format \(tree_id, .*\), got children_key; leave"):
         FORMATS["nodes"].read(write(tmp_path, PLANS), layout=RecordLayout(children_key="Plans"))
