@@ -173,7 +173,7 @@ def test_booleans_are_the_numbers_of_other_formats(tmp_path: Path) -> None:
     path = write(tmp_path, HEAD + "a,1,,NA\nb,1,,FALSE\n")
     np.testing.assert_array_equal(read(path, "nodes").forest.columns["x"], [np.nan, 0])
     assert names_of(read(path, "nodes", categorical_columns=["x"]).forest, "x")[1] == "FALSE"
-    path = write(tmp_path, HEAD + "a,1,,True\nb,1,,maybe\n")
+    path = write(tmp_path, HEAD + "a,1,,True\na,2,1,maybe\n")
     assert names_of(read(path, "nodes").forest, "x") == ["True", "maybe"]
 
 
