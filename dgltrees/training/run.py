@@ -290,6 +290,7 @@ def _threads(
     return threads
 
 
+@torch.enable_grad()  # a caller may have switched gradients off
 def _train(
     settings: Settings,
     splits: Splits | None,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone
@@ -121,6 +122,13 @@ def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         TreeRegressor(random_state=seed, **QUICK).fit(X, SECONDS).predict(X), one
     )
+
+
+def test_fit_trains_where_gradients_are_off() -> None:
+    with torch.no_grad():
+        inside = TreeRegressor(random_state=0, **QUICK).fit(X, SECONDS).predict(X)
+    outside = TreeRegressor(random_state=0, **QUICK).fit(X, SECONDS).predict(X)
+    np.testing.assert_array_equal(inside, outside)
 
 
 def test_threads_fit_and_predict_as_one() -> None:
