@@ -118,6 +118,9 @@ def test_documents_are_records_if_most_of_them_have_trees(tmp_path: Path) -> Non
         f"[{{}}, {{}}, {{}}, {(tmp_path / 'plan.json').read_text()}]"
     )
     assert guess_format(tmp_path / "one.json") == "json-records"  # in one file they are records
+    for text, name in (('[{"children": [{"x": 2}]}]', "json-records"), ('[{"v": [{}]}]', "json")):
+        (tmp_path / "one.json").write_text(text)
+        assert guess_format(tmp_path / "one.json") == name
 
 
 @pytest.mark.parametrize(

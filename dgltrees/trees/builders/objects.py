@@ -221,7 +221,8 @@ def nested_lists(
         records: the records.
         paths: the paths of the roots to consider; default: all of at most 8 keys.
         children: the key of the children to consider; default: all.
-        recursive: whether only lists count whose objects have the same key.
+        recursive: whether only lists count whose objects have the same key, or whose key is
+            ``children``.
         common: whether only places count that at least half of the records have.
 
     Returns:
@@ -252,7 +253,7 @@ def nested_lists(
                     if children in (None, key) and (not paths or path in paths):
                         below = _nodes_below(member, key)
                         nodes[path, key] += len(below)
-                        if any(key in node for node in below):
+                        if key == "children" or any(key in node for node in below):
                             repeated.add((path, key))
                     member = member[0] if len(member) == 1 else None  # a list of one root
                 if isinstance(member, Mapping) and "." not in key and len(place) < most_keys:
