@@ -20,7 +20,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, temporary_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
-from dgltrees.estimators.drift import compared, training_statistics
+from dgltrees.estimators.drift import compared, joined, training_statistics
 from dgltrees.estimators.ensemble import OF_MEMBERS, Ensemble, fit_members
 from dgltrees.estimators.inputs import (
     Trees,
@@ -472,7 +472,10 @@ class TreeEstimator(SavedEstimator):
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **calls))
-            self._statistics = training_statistics(cast(TrainedModel, self.run_), splits)
+            statistics = training_statistics(cast(TrainedModel, self.run_), splits)
+            self._statistics = (
+                statistics if start is None else joined(self._statistics, statistics)
+            )
         return self
 
     def _learned(self, raw: LabeledTrees, settings: Settings, names: Schema | None) -> LabeledTrees:
@@ -582,7 +585,8 @@ class TreeEstimator(SavedEstimator):
 
     def _encoded(self, X: Trees) -> Any:
         """Return trees without targets as the run, or each member of an ensemble, reads them."""
-        return self._fitted().examples(self._trees(X), labeled=False)
+        with self._names_of_settings():
+            return self._fitted().examples(self._trees(X), labeled=False)
 
     def _outputs(self, X: Trees) -> Columns:
         """Return the output columns of the model by name."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_sample_weight
 
 from dgltrees.errors import ConfigError, TreeError
@@ -170,7 +171,11 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         Returns:
             the accuracy, from 0 to 1; :meth:`evaluate` returns other metrics too.
         """
-        return float(super().score(X, self._in_order(y), sample_weight))
+        expected, predicted = self._in_order(y), self.predict(X)
+        if predicted.dtype.kind == "f":  # scikit-learn takes classes such as 0.5 for measurements
+            both = np.stack([np.asarray(expected, np.float64), predicted])
+            expected, predicted = np.unique(both, return_inverse=True)[1].reshape(2, -1)
+        return float(accuracy_score(expected, predicted, sample_weight=sample_weight))
 
     def predict(self, X: Trees) -> NDArray[Any]:
         """Return the most likely class of each tree.

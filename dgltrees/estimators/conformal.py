@@ -106,4 +106,4 @@ def _rank(coverage: Any, count: int) -> int:
             f"expected at least {least} training trees for coverage={level:g}, got {count}; "
             "reduce coverage"
         )
-    return math.ceil(round(level * (count + 1), 6))
+    return max(1, math.ceil(round(level * (count + 1), 6)))

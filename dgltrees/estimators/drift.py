@@ -76,6 +76,17 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
     return {name: array for name, array in statistics.items() if array.size}
 
 
+def joined(before: Statistics, now: Statistics) -> Statistics:
+    """Return the statistics of the trees of two fits, of which the second continued the first.
+
+    Counts are the larger ones, since both may have the same trees. Vectors are left out: those of
+    the first trees have changed.
+    """
+    (low, high), (lowest, highest) = before["range"], now["range"]
+    counts = {n: np.maximum(before[n], now[n]) for n in ("count", "unknown") if n in now}
+    return {**counts, "range": np.stack([np.fmin(low, lowest), np.fmax(high, highest)])}
+
+
 @contextmanager
 def compared(statistics: Statistics, run: TrainedModel, data: LabeledTrees) -> Iterator[None]:
     """Warn if trees, whose outputs the body computes, differ from those of training."""

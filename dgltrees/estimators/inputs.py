@@ -52,7 +52,7 @@ def as_examples(X: Trees, layout: RecordLayout, share: bool | None) -> LabeledTr
     """
     X = listed(X)
     if is_records(X):
-        return trees_of_records(cast(Any, X), layout, share)[0]
+        return _single(trees_of_records(cast(Any, X), layout, share)[0])
     if isinstance(X, (Forest, LabeledTrees, TreePairs)):
         parts = [X]
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):

@@ -58,10 +58,11 @@ class NumberVectors(nn.Module):
 
     .. math:: z_k = (f_k(x_k) - \mu_k) / \sigma_k, \quad x = W [z; missing] + b
 
-    where f is the logarithm of 1 + x for columns of kind ``log``. Mean and deviation are taken over
-    the nodes of the training trees (:meth:`standardise`); a missing number is replaced by the mean.
-    The weights of the indicators are initially 0, so that an indicator which is never set in
-    training has no effect.
+    where f is the logarithm of 1 + x / u for columns of kind ``log``. The unit u is 1, or the 5 %
+    quantile of the positive numbers if 95 % of them are below 1, where log(1 + x) is nearly x.
+    Unit, mean and deviation are taken over the nodes of the training trees (:meth:`standardise`); a
+    missing number is replaced by the mean. The weights of the indicators are initially 0, so that
+    an indicator which is never set in training has no effect.
 
     Arguments:
         logs: ``(K,)`` whether each number is of kind ``log``.
@@ -73,6 +74,7 @@ class NumberVectors(nn.Module):
 
     mean: Tensor
     deviation: Tensor
+    unit: Tensor
     logs: Tensor
 
     def __init__(self, logs: Sequence[bool], size: int) -> None:
@@ -81,12 +83,17 @@ class NumberVectors(nn.Module):
         self.register_buffer("logs", torch.tensor(logs, dtype=torch.bool))
         self.register_buffer("mean", torch.zeros(count, dtype=torch.float64))
         self.register_buffer("deviation", torch.ones(count, dtype=torch.float64))
+        self.register_buffer("unit", torch.ones(count, dtype=torch.float64))
         self.linear = nn.Linear(2 * count, size)
         with torch.no_grad():
             self.linear.weight[:, count:] = 0.0
 
     def standardise(self, values: NDArray[np.float64]) -> None:
-        """Store mean and deviation of the ``(N, K)`` numbers of the training trees."""
+        """Store unit, mean and deviation of the ``(N, K)`` numbers of the training trees."""
+        for k in torch.nonzero(self.logs).flatten().tolist():
+            positive = values[values[:, k] > 0, k]
+            is_small = len(positive) > 0 and np.quantile(positive, 0.95) < 1
+            self.unit[k] = np.quantile(positive, 0.05) if is_small else 1.0
 
         def parts() -> Iterator[Tensor]:  # there may be more than fit into memory
             for block in blocks(len(values)):
@@ -98,7 +105,7 @@ class NumberVectors(nn.Module):
         squares = sum(((part - mean).nan_to_num(0.0).square().sum(0) for part in parts()), none)
         deviation = (squares / count).sqrt()
         self.mean.copy_(mean)
-        self.deviation.copy_(torch.where(deviation > 1e-12 * (1 + mean.abs()), deviation, 1.0))
+        self.deviation.copy_(torch.where(deviation > 1e-12 * mean.abs(), deviation, 1.0))
 
     def forward(self, values: Tensor) -> Tensor:
         """Return the vectors of rows of numbers, ``(N, m)``."""
@@ -122,7 +129,9 @@ class NumberVectors(nn.Module):
     def _logarithms(self, values: Tensor) -> Tensor:
         if not self.any_log:
             return values
-        return torch.where(self.logs.to(values.device), torch.log1p(values.clamp(min=0)), values)
+        device = values.device
+        logarithms = torch.log1p(values.clamp(min=0) / self.unit.to(device))
+        return torch.where(self.logs.to(device), logarithms, values)
 
 
 @checked

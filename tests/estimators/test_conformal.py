@@ -92,6 +92,13 @@ def test_a_wrong_coverage_is_one_line(coverage: float, message: str) -> None:
             function(np.zeros(shape), errors, folds, coverage)
 
 
+def test_the_smallest_coverage_has_the_smallest_interval() -> None:
+    _, folds, errors = _fitted(18)
+    np.testing.assert_array_equal(
+        *(intervals(np.zeros((1, 4)), errors, folds, coverage) for coverage in (1e-9, 1e-3))
+    )
+
+
 TIMES = np.array([0.0, *SECONDS[1:]])
 
 

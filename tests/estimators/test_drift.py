@@ -68,6 +68,16 @@ def test_other_trees_raise_an_alarm_with_the_reason(
     assert reason in _warned(model, _trees(100, 1, **change))
 
 
+def test_a_model_that_trained_on_is_compared_with_all_its_trees() -> None:
+    model = TreeRegressor(**QUICK)
+    low, high, higher = (_trees(100, 0, op="a", cost=cost) for cost in (1.0, 9.0, 10.0))
+    for trees in (low, high, low):
+        model.partial_fit(trees, np.arange(100.0))
+    assert not _warned(model, low)
+    assert not _warned(model, high)
+    assert "above its range" in _warned(model, higher)
+
+
 @pytest.mark.parametrize(("n", "m", "r", "k"), [(50, 20, 3, 5), (400, 1, 0, 1), (30, 100, 2, 60)])
 def test_the_probability_is_that_of_fishers_exact_test(
     model: TreeRegressor, monkeypatch: pytest.MonkeyPatch, n: int, m: int, r: int, k: int

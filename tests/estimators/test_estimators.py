@@ -44,6 +44,9 @@ X = Forest.from_objects(PLANS, children="Plans", columns=COLUMNS)
 FLAGS = np.stack([SPEED == "slow", X.sizes > 3], 1)
 
 
+CLASSES = ((True, False), (3, 7), (0.5, 1.5))
+
+
 def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
     first, second = (
         TreeRegressor(log_target=True, random_state=1, **QUICK).fit(X, SECONDS) for _ in range(2)
@@ -164,7 +167,7 @@ def test_a_parameter_of_another_name_is_answered_by_the_right_one(name: str, mes
         TreeRegressor(**{name: 1})
 
 
-@pytest.mark.parametrize("y", [SPEED, SPEED == "slow", np.where(SPEED == "slow", 3, 7)])
+@pytest.mark.parametrize("y", [SPEED, *(np.where(SPEED == "slow", *c) for c in CLASSES)])
 def test_a_classifier_gives_back_the_classes_that_it_got(y: Any) -> None:
     model = TreeClassifier(**QUICK).fit(X, y)
     assert set(model.classes_.tolist()) == set(y.tolist())

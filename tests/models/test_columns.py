@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 import torch
 
 from dgltrees import Forest, Vocabulary
@@ -14,6 +15,7 @@ from dgltrees.models import (
     SiblingPositions,
     TreeEncoder,
 )
+from dgltrees.models.columns import NumberVectors
 from dgltrees.models.tree_convolution import TreeConvolution
 from dgltrees.trees.columns import Column
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -76,6 +78,19 @@ def test_a_constant_column_and_one_without_numbers_stay_finite() -> None:
     inputs = columns_input()
     inputs.standardise(np.full((5, 2), [3.0, np.nan]))
     assert inputs(trees().batch()).isfinite().all()
+
+
+@pytest.mark.parametrize(("is_log", "unit"), [(False, 1e-13), (True, 1e-13), (True, 1e-3)])
+def test_the_unit_of_small_numbers_does_not_matter(is_log: bool, unit: float) -> None:
+    values = 10.0 ** np.arange(-7, 0)[:, None]
+    vectors = []
+    for scale in (1.0, unit):
+        torch.manual_seed(0)
+        numbers = NumberVectors([is_log], 3)
+        numbers.standardise(scale * values)
+        vectors.append(numbers(torch.from_numpy(scale * values)))
+    torch.testing.assert_close(*vectors)
+    assert vectors[0].unique(dim=0).shape == (7, 3)
 
 
 def test_convolution_equals_its_formula_child_by_child() -> None:
