@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -181,19 +180,14 @@ class Schema(Mapping[str, Vocabulary]):
         except TreeError as error:
             raise TreeError(f"in column {column.name!r}: {error}") from None
 
-    @cached_property
-    def _least(self) -> NDArray[np.float64]:
-        """``(K,)`` the smallest allowed value of each number."""
-        least = [0.0 if each.kind == "log" else -_LARGEST for each in self.numbers]
-        return np.repeat(least, [each.size for each in self.numbers])
-
     def _check_range(self, forest: Forest, numbers: NDArray[np.float64]) -> None:
         """Raise TreeError if one of the ``(N, K)`` numbers or its logarithm is too large."""
-        broken = (numbers < self._least) | (numbers > _LARGEST)
+        columns = [each for each in self.numbers for _ in range(each.size)]
+        least = [0.0 if each.kind == "log" else -_LARGEST for each in columns]
+        broken = (numbers < least) | (numbers > _LARGEST)
         if not broken.any():
             return
         number = int(broken.any(0).argmax())
-        column = [each for each in self.numbers for _ in range(each.size)][number]
         row = int(broken[:, number].argmax())
         value = float(numbers[row, number])
         wanted, got = f"numbers between -{_LARGEST:g} and {_LARGEST:g}", f"{value:g}"
@@ -201,8 +195,8 @@ class Schema(Mapping[str, Vocabulary]):
             wanted, got = "numbers of at least 0 (because its kind is log)", "a negative one"
         tree, node = locate(forest.offsets, row)
         raise TreeError(
-            f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the "
-            f"column out with {called('data.features')}",
+            f"expected {wanted} in column {columns[number].name!r}, got {got}; correct it or leave "
+            f"the column out with {called('data.features')}",
             tree=tree,
             node=node,
         )
