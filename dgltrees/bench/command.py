@@ -30,18 +30,14 @@ def bench(
     torch.set_num_threads(threads or torch.get_num_threads())
     torch.set_flush_denormal(True)  # as training does
     if device is not None:
-        _on(device, hidden, rounds)
+        devices = dict.fromkeys([usable(device), torch.device("cpu")])
+        print(f"Training steps, hidden size {hidden}: thousands of nodes per second; {machine()}")
+        print("(torch.nn.LSTM over as many tokens; the dgl of PyPI runs only on the CPU)\n")
+        rates = [row for each in devices for row in device_rows(each, SIZES, hidden, rounds)]
+        print(device_table(rates))
         return
     print(f"A training step of a child-sum Tree-LSTM, hidden size {hidden}, milliseconds")
     contenders = list(CONTENDERS.values())
     print(f"(times faster than {contenders[0].name}); {machine()}\n")
     rows = [time_steps(case, contenders, hidden=hidden, rounds=rounds) for case in CASES.values()]
     print(table(rows, base=contenders[0].name))
-
-
-def _on(name: str, hidden: int, rounds: int) -> None:
-    devices = dict.fromkeys([usable(name), torch.device("cpu")])
-    print(f"Training steps, hidden size {hidden}: thousands of nodes per second; {machine()}")
-    print("(torch.nn.LSTM over as many tokens; the dgl of PyPI runs only on the CPU)\n")
-    rows = [row for each in devices for row in device_rows(each, SIZES, hidden, rounds)]
-    print(device_table(rows))

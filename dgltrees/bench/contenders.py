@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees._dgl import dgl, need_dgl
+from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, run_cell
@@ -141,11 +141,7 @@ def _tutorial(propagate: Callable[..., None]) -> States:
     return states
 
 
-def _by_dgl(*arguments: Any, **options: Any) -> None:
-    need_dgl("contender 'dgl'").prop_nodes_topo(*arguments, **options)
-
-
-dgl_way = _tutorial(_by_dgl)
+dgl_way: Any = None if dgl is None else _tutorial(dgl.prop_nodes_topo)
 
 
 CONTENDERS = {
