@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,8 @@ from dgltrees.training.rundir import check_folder_of_runs
 ONE_AGGREGATION, THE_CELL = "one aggregation", "the cell"
 """The parts whose parameters a row counts: one aggregation, as in the paper, or the cell."""
 
-
-@dataclass(frozen=True)
-class Point:
-    """One point of the grid: the name of its folder, and its settings."""
-
-    name: str
-    settings: Settings
+Point = tuple[str, Settings]
+"""One point of the grid: the name of its folder, and its settings."""
 
 
 def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[str]]]]:
@@ -75,35 +69,34 @@ def run_points(
             setting cannot be used.
     """
     check_folder_of_runs(out)
-    names = [point.name for point in points]
+    names = [name for name, _ in points]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"expected different points in the grid, got {name} twice")
-    metrics = list(dict.fromkeys(point.settings.compared for point in points))
+    metrics = list(dict.fromkeys(settings.compared for _, settings in points))
     if len(metrics) > 1:
         several = [metric.name for metric in metrics]
         raise ConfigError(
             f"expected one metric to compare by, got {' and '.join(several)}; set training.monitor"
         )
     counts = []
-    for point in points:  # the last one's mistakes are found before the first is trained
-        ready = prepare(point.settings)
+    for _, settings in points:  # the last one's mistakes are found before the first is trained
+        ready = prepare(settings)
         if ready.splits.valid is None:
             raise ConfigError("missing validation examples; set data.valid_fraction or data.valid")
         counts.append(ready.settings.task.parameters(ready.model))
     one_aggregation = all(count["aggregator"] is not None for count in counts)
     rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if one_aggregation else THE_CELL)
     rows = [row for row in rows if row["name"] not in names]
-    for point, count in zip(points, counts):
-        each = seeds or [point.settings.training.seed]
-        summary = train_seeds(point.settings, out / point.name, each)
+    for (folder, settings), count in zip(points, counts):
+        summary = train_seeds(settings, out / folder, seeds or [settings.training.seed])
         name, valid = metrics[0].name, summary["valid"]
         rows.append(
             {
-                "name": point.name,
-                "group": point.settings.task.display_name(point.settings.model),
-                "hidden_size": point.settings.model.get("hidden_size"),
-                "rank": point.settings.model.get("rank"),
+                "name": folder,
+                "group": settings.task.display_name(settings.model),
+                "hidden_size": settings.model.get("hidden_size"),
+                "rank": settings.model.get("rank"),
                 "parameters": count["aggregator" if one_aggregation else "cell"],
                 "parameters_of": ONE_AGGREGATION if one_aggregation else THE_CELL,
                 "cell_parameters": count["cell"],

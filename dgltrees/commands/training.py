@@ -86,11 +86,11 @@ def sweep(
         for name, chosen in sweeps.combinations(grid or []):
             _check_seeds(seeds, {**layer, **chosen})
             settings = settings_of(preset, Layer({**layer, **chosen}, layer.repeated))
-            points.append(sweeps.Point("-".join([settings.preset, *name]), settings))
+            points.append(("-".join([settings.preset, *name]), settings))
     folder = Path(out)
     rows = sweeps.run_points(points, seeds, folder)
     if is_first_process():
-        metric = points[0].settings.compared
+        metric = points[0][1].compared
         print(sweeps.table(rows, metric))
         picture = folder / f"{metric.name}.png"
         plots.metric_against_parameters(rows, metric, picture, lines)

@@ -1,6 +1,5 @@
 """Grids of settings, and the table of their results."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from dgltrees.commands import sweeps
 from dgltrees.commands.sweeps import (
     ONE_AGGREGATION,
     THE_CELL,
-    Point,
     combinations,
     run_points,
     table,
@@ -65,7 +63,7 @@ def test_points_are_compared_by_the_monitored_metric(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = [
-        Point(cell, with_model(quick("classify", monitor="macro_f1"), cell=cell, hidden_size=3))
+        (cell, with_model(quick("classify", monitor="macro_f1"), cell=cell, hidden_size=3))
         for cell in ("child_sum", "nary", "gru")
     ]
     summary = {"valid": {"macro_f1": {"mean": 0.015, "deviation": 0.005}, "accuracy": {}}}
@@ -83,11 +81,11 @@ def test_points_are_compared_by_the_monitored_metric(
     seeds: list[Any] = []
     summary["test"] = {"accuracy": {}}
     monkeypatch.setattr(sweeps, "train_seeds", lambda _, out, each: seeds.append(each) or summary)
-    seeded = [replace(p, settings=p.settings.replace("training", seed=7)) for p in points]
+    seeded = [(name, settings.replace("training", seed=7)) for name, settings in points]
     rows = run_points(seeded, None, tmp_path / "seeded")
     assert seeds == [[7]] * 3
     assert all("test" not in row for row in rows)  # its examples lack the metric
-    points[0] = Point("child_sum", quick("classify", monitor="accuracy"))
+    points[0] = ("child_sum", quick("classify", monitor="accuracy"))
     with pytest.raises(
         ConfigError,
         match=r"one metric to compare by, got accuracy and macro_f1; set training.monit",

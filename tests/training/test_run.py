@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from dgltrees.commands.sweeps import Point, run_points
+from dgltrees.commands.sweeps import run_points
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.tasks import TASKS
 from dgltrees.tasks.task import LOSS, Metric
@@ -124,7 +124,7 @@ def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> Non
         with pytest.raises(ConfigError, match=message):
             train_seeds(settings, tmp_path / name, [0])
         with pytest.raises(ConfigError, match=message):
-            run_points([Point("a", settings)], [0], tmp_path / name)
+            run_points([("a", settings)], [0], tmp_path / name)
     assert (tmp_path / "mine" / "summary.json").read_text() == "mine"
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["summary.json"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from dgltrees.cli import main
 from dgltrees.commands import sweeps
-from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL, Point, run_points
+from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL, run_points
 from dgltrees.errors import ConfigError
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.papers.tensor_tree_lstm.demo import run_demo
@@ -79,7 +79,7 @@ def test_points_are_compared_by_one_count(tmp_path: Path, monkeypatch: pytest.Mo
     cells = [{"cell": "lstm"}, {"cell": "child_sum"}, {"cell": "nti_lstm"}]
     small = {"hidden_size": 3}
     points = [
-        Point(each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
+        (each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
         for each in cells
     ]
     summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}}}
