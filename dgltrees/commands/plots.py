@@ -6,7 +6,6 @@ standard error instead of a plot.
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -153,10 +152,8 @@ def new_figure(**options: Any) -> Figure | None:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure atomically; the suffix of the path determines the format."""
-    picture = io.BytesIO()
-    figure.savefig(picture, format=path.suffix.lstrip(".") or "png", dpi=150)
     with replacing(path, "wb") as file:
-        file.write(picture.getvalue())
+        figure.savefig(file, format=path.suffix.lstrip(".") or "png", dpi=150)
 
 
 def _plot(axes: Axes, history: Sequence[dict[str, Any]], name: str, **style: Any) -> None:
