@@ -189,12 +189,9 @@ class ArrowColumn:
             return replace(self, values=values.storage).array(names)
         if _is_text(kind) or self.name in names:
             if types.is_nested(kind):
-                texts = np.full(len(values), None, object)
-                texts[:] = [
-                    None if value is None else json.dumps(value, default=str)
-                    for value in values.to_pylist()
-                ]
-                return texts
+                listed = values.to_pylist()
+                texts = [None if each is None else json.dumps(each, default=str) for each in listed]
+                return np.array(texts, object)
             return np.asarray(_to_numpy(self.cast(arrow.large_string())), object)
         if types.is_null(kind):
             return np.full(len(values), np.nan)
@@ -364,8 +361,7 @@ def write_arrow(examples: LabeledTrees, path: PathLike) -> None:
             the name of an example column, or ``parent`` or ``pos``.
         ConfigError: pyarrow is not installed.
     """
-    arrow = pyarrow_or_error()
-    _write(examples, path, arrow.ipc.new_file)
+    _write(examples, path, pyarrow_or_error().ipc.new_file)
 
 
 def write_parquet(examples: LabeledTrees, path: PathLike) -> None:
@@ -401,11 +397,10 @@ def _write(examples: LabeledTrees, path: PathLike, writer: Callable[..., Any]) -
         ids = _of_one_type(examples.columns[ID])
         examples = replace(examples, columns={**examples.columns, ID: ids})
     with replacing(path, "wb") as file:
-        schema = _batch(examples.select(np.arange(min(1, len(examples))))).schema
+        schema = _batch(examples[:1]).schema
         with writer(file, schema) as sink:
             for start in range(0, len(examples), _ROWS):
-                rows = np.arange(start, min(start + _ROWS, len(examples)))
-                sink.write_batch(_batch(examples.select(rows)))
+                sink.write_batch(_batch(examples[start : start + _ROWS]))
 
 
 def _of_one_type(column: NDArray[Any]) -> NDArray[Any]:

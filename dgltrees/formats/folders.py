@@ -43,7 +43,7 @@ def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]
     if len(forest) == 0:
         raise TreeError("expected at least one tree, got an empty forest", file=path)
     for start in range(0, len(forest), trees):
-        yield LabeledTrees(forest.select(np.arange(start, min(start + trees, len(forest)))))
+        yield LabeledTrees(forest[start : start + trees])
 
 
 def write_forest(examples: LabeledTrees, path: PathLike) -> None:
@@ -138,7 +138,7 @@ class _Labels:
     def add(self, part: LabeledTrees, file: Path) -> LabeledTrees:
         """Return the examples of a file with its columns."""
         name = file.relative_to(self.folder).as_posix()
-        columns: dict[str, Any] = {**part.columns, "file": _repeat(name, len(part))}
+        columns: dict[str, Any] = {**part.columns, "file": np.full(len(part), name, object)}
         if not self.columns:
             if not self.labeled.setdefault(file, "label" in columns):
                 if "label" in columns:
@@ -147,7 +147,7 @@ class _Labels:
                         file=file,
                     )
                 label = name.partition("/")[0] if "/" in name else None
-                columns["label"] = _repeat(label, len(part))
+                columns["label"] = np.full(len(part), label, object)
             return replace(part, columns=columns)
         row = self.rows.get(name)
         for key, column in self.columns.items():
@@ -160,14 +160,8 @@ class _Labels:
             texts = column.dtype == object
             value = column[row] if row is not None else None if texts else np.nan
             dtype = column.dtype if texts or row is not None else np.float64
-            columns[key] = _repeat(value, len(part), dtype)
+            columns[key] = np.full(len(part), value, dtype)
         return replace(part, columns=columns)
-
-
-def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
-    values = np.empty(rows, dtype)
-    values[:] = value
-    return values
 
 
 def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:

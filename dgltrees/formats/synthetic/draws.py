@@ -6,7 +6,6 @@ documentation; the algorithms of ``randrange``, ``choice`` and ``shuffle`` are n
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import json
@@ -170,8 +169,7 @@ def write_folder(
         _write(draft / MANIFEST, [manifest])
         folder.mkdir(exist_ok=True)
         for name in [MANIFEST, *(name for name in stale if name not in written)]:
-            with contextlib.suppress(FileNotFoundError):
-                (folder / name).unlink()
+            (folder / name).unlink(missing_ok=True)
         for name in [*written, MANIFEST]:
             os.replace(draft / name, folder / name)
     return {Path(name).stem: folder / name for name in [*written, MANIFEST]}
