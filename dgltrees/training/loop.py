@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -183,7 +182,7 @@ class Trainer:
                 )
         self._check_best()
         if self.progress.best_epoch == self.progress.epoch and not self.task.stateful:
-            some = self.splits.train.select(np.arange(min(_CHECKED, len(self.splits.train))))
+            some = self.splits.train[:_CHECKED]
             outputs = run_model(self.plain, self.task, some, self.fabric)
             check_predictions(outputs, self.progress.epoch)
         return self.progress

@@ -135,10 +135,10 @@ class RankTask(CustomTreesTask):
             trees += len(part)
             last = begins[-1] if begins else 0
             if last or not goes_on:
-                whole = [*waiting, *([part.select(np.arange(last))] if last else [])]
+                whole = [*waiting, *([part[:last]] if last else [])]
                 if whole:
                     yield LabeledTrees.concat(whole)
-                waiting, part = [], part.select(np.arange(last, len(part)))
+                waiting, part = [], part[last:]
             waiting += [part] if len(part) else []
         if waiting:
             yield LabeledTrees.concat(waiting)
