@@ -367,8 +367,7 @@ def _result(
     ready, fabric, progress = trainer.ready, trainer.fabric, trainer.progress
     task, splits, test = ready.settings.task, ready.splits, ready.test
     best = progress.history[progress.best_epoch - 1] if progress.history else {}
-    prefix = "valid_"
-    of_epoch = {k[len(prefix) :]: v for k, v in best.items() if k.startswith(prefix)}
+    of_epoch = {k.removeprefix("valid_"): v for k, v in best.items() if k.startswith("valid_")}
     valid = trainer.valid_report or of_epoch
     result = {"best_epoch": progress.best_epoch, "parameters": parameters, "valid": valid}
     if trainer.interrupted:

@@ -168,14 +168,11 @@ def inspect_trees(
         ConfigError: the format is unknown, or does not use a field of the layout.
         TreeError: the file breaks a rule of its format, or a column does not exist.
     """
-    form, given = None, layout
+    form, given, complete = None, layout, True
     if is_records(records := listed(source)):
         source, layout = trees_of_records(records, layout)
     if isinstance(source, (Forest, LabeledTrees)):
         examples = LabeledTrees(source) if isinstance(source, Forest) else source
-        complete = trees is None or len(examples) <= trees
-        if not complete:
-            examples = examples.select(np.arange(trees or 0))
     else:
         files = [cast(PathLike, source)]
         if in_file(files[0]):
@@ -183,6 +180,8 @@ def inspect_trees(
         form = format or guess_format(files[0], layout)
         layout = get_format(form).complete_layout(files[0], layout)
         examples, complete = _read(files, form, layout, trees)
+    if trees is not None and len(examples) > trees:
+        examples, complete = examples[:trees], False
     forest = examples.forest
     if not len(forest):
         raise TreeError("expected at least one tree, got none")
@@ -284,14 +283,11 @@ def _groups(examples: LabeledTrees, target: str, group: str, features: Any) -> s
 def _read(
     files: Sequence[PathLike], form: str, layout: RecordLayout, trees: int | None
 ) -> tuple[LabeledTrees, bool]:
-    """Return the first ``trees`` examples of files, and whether these are all."""
+    """Return the first examples of files, ``trees`` or a few more, and whether these are all."""
     parts: list[LabeledTrees] = []
     count, most = 0, min(trees or 10_000, 10_000)
     for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
-        left = len(chunk) if trees is None else trees - count
-        if left < len(chunk):
-            if left:
-                parts.append(chunk.select(np.arange(left)))
+        if trees is not None and count >= trees:
             return gather(parts), False
         parts.append(chunk)
         count += len(chunk)
