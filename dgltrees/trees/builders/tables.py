@@ -197,6 +197,11 @@ def from_table(
             )
     if not table[first]:
         raise TreeError("expected at least one row, got an empty table")
+    for key in (tree, first):
+        if key is not None:
+            _check_hashable(table, key)
+            if None in table[key]:
+                raise _error(f"missing value of {key!r}", table[key].index(None))
     if depth is None:
         parents = _parents(table, id, parent, tree)
     else:
@@ -224,11 +229,6 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
-def _check_present(table: Mapping[str, Sequence[Any]], name: str) -> None:
-    if None in table[name]:
-        raise _error(f"missing value of {name!r}", table[name].index(None))
-
-
 def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
     unhashable = {each for each in set(map(type, table[name])) if each.__hash__ is None}
     for row, value in enumerate(table[name] if unhashable else ()):
@@ -240,9 +240,6 @@ def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: s
     """Return the row of each row's parent, ``(N,)``; -1 at roots."""
     ids, parent_ids = table[node], table[parent]
     trees = [0] * len(ids) if tree is None else table[tree]
-    for name in [node] if tree is None else [tree, node]:
-        _check_hashable(table, name)
-        _check_present(table, name)
     _check_hashable(table, parent)
     for row, name in enumerate(parent_ids):
         if isinstance(name, (float, np.floating)) and abs(name) >= 2**53:
@@ -270,9 +267,6 @@ def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: s
 
 def _parents_by_depth(table: Mapping[str, Sequence[Any]], depth: str, tree: str | None) -> Ints:
     """Return the row of each row's parent, ``(N,)``; -1 at roots."""
-    for name in [depth] if tree is None else [tree, depth]:
-        _check_hashable(table, name)
-        _check_present(table, name)
     for row, value in enumerate(table[depth]):
         if not isinstance(value, (int, float, np.number)) or value != int(value):
             raise _error(f"expected an integer as {depth!r}, got {value!r}", row)
