@@ -352,9 +352,7 @@ def _children(children: Getter | Sequence[Getter]) -> Callable[[Any], Iterable[A
 
 
 def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
-    get, values, kinds = getter_function(getter), [], set(map(type, lists.objects))
-    if len(kinds) == 1 and not callable(getter):
-        get = _function_of_type(getter, kinds.pop())
+    get, values = getter_function(getter), []
     try:
         for node in lists.objects:
             values.append(get(node))
