@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,11 +130,9 @@ def equal_to(
     codes = [_codes(values) for values in answers.values()]
     found = []
     for name in names:
-        if np.ndim(raw.forest.columns[name]) > 1:
-            continue
-        values = node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
-        if values is not None:
-            at_roots = _codes(values)
+        if np.ndim(raw.forest.columns[name]) == 1:
+            values = node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
+            at_roots = _codes(cast("NDArray[Any]", values))
             found += [name] if any(_nearly_equal(at_roots, each) for each in codes) else []
     return found
 
