@@ -473,9 +473,7 @@ class TreeEstimator(SavedEstimator):
                 else:
                     self._take(*train_in_memory(settings, splits, **calls))
             statistics = training_statistics(cast(TrainedModel, self.run_), splits)
-            self._statistics = (
-                statistics if start is None else joined(self._statistics, statistics)
-            )
+            self._statistics = statistics if start is None else joined(self._statistics, statistics)
         return self
 
     def _learned(self, raw: LabeledTrees, settings: Settings, names: Schema | None) -> LabeledTrees:

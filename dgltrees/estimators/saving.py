@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.blend import with_flat_models
+from dgltrees.estimators.drift import Statistics
 from dgltrees.estimators.ensemble import member_folder, plain_members, restore_members
 from dgltrees.settings.values import plain
 from dgltrees.training.files import checking, read_tensors, write_tensors
@@ -24,6 +25,8 @@ _STATISTICS = "statistics.safetensors"
 
 class SavedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of estimators that are saved as run directories with a file of parameters."""
+
+    _statistics: Statistics
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read.
