@@ -77,7 +77,7 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
 
 
 def joined(before: Statistics, now: Statistics) -> Statistics:
-    """Return the statistics of the trees of two fits, of which the second continued the first.
+    """Return the statistics of the trees of a fit and of one that continued it.
 
     Counts are the larger ones, since both may have the same trees. Vectors are left out: those of
     the first trees have changed.
