@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dgltrees._dgl import need_dgl
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.views import Edges, FieldError, IndexedRows, Nodes
+from dgltrees.traversal.views import Edges, FieldError, IndexedRows, Mailbox, Nodes
 
 _TRACED: ContextVar[bool] = ContextVar("_TRACED", default=False)
 
@@ -143,7 +143,8 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
                 f"expected the {kind} field {name!r} as a tensor, got {type(field).__name__}; "
                 "torch.as_tensor converts it"
             )
-        got = len(field.index if isinstance(field, IndexedRows) else field)
+        shape = (field.index if isinstance(field, IndexedRows) else field).shape
+        got = shape[0] if shape else "a single number"
         if got != rows:
             raise TreeError(
                 f"expected the {kind} field {name!r} to have {rows} rows, one per {kind}, got {got}"
@@ -205,7 +206,7 @@ class BuiltinReduce:
 
     def without_messages(self, messages: Mapping[str, Tensor], count: int) -> dict[str, Tensor]:
         """Return the fields of ``count`` nodes without messages: zeros shaped like a message."""
-        message = messages[self.message]
+        message = Mailbox(messages)[self.message]
         return {self.out: message.new_zeros((count, *message.shape[1:]))}
 
 

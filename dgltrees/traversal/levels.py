@@ -71,7 +71,8 @@ def run_work(
     """Call the functions of ``work`` level by level; see :func:`run`."""
     in_segments = activation_checkpointing and torch.is_grad_enabled()
     states = (_run_segments if in_segments else _run_whole)(work)
-    return {name: states.all(name) for name in (states.names if outputs is None else outputs)}
+    names = states.names
+    return {name: states.all(name) for name in names if outputs is None or name in outputs}
 
 
 def _run_whole(work: Work) -> States:

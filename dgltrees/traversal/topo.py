@@ -139,8 +139,9 @@ def prop_nodes_topo(
             ``"max"``, ``"mean"``, ``"stack"``, or a function of a list of tensors.
         reverse: visit the nodes in reverse topological order. As in DGL, the edges are not
             reversed; for a top-down pass, let the edges point down. (In reverse order, DGL 1.1
-            sets the reduced fields of a node without messages to 0 if its frontier has nodes with
-            messages. Here such a node never has reduced fields.)
+            sets the reduced fields of a node without messages to 0, or with the built-in max and
+            min to minus and plus infinity, if its frontier has nodes with messages. Here such a
+            node has the 0 of a built-in, and no fields of any other reduce function.)
         apply_node_func: a function of nodes, whose data include the reduced fields, that returns
             the fields to store. Without it, the reduced fields are stored.
         backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
@@ -263,7 +264,7 @@ def run_cell(
     Raises:
         TreeError: the graph has a cycle, or the cell has no slot for a child.
         ConfigError: the backend does not exist or has no checkpoints; the cell lacks one of its
-            functions; or fields are not a dictionary.
+            functions or does not return one of ``outputs``; or fields are not a dictionary.
 
     Example:
         >>> import torch
@@ -292,6 +293,9 @@ def run_cell(
                 activation_checkpointing=activation_checkpointing,
                 second=partial(compiled_states, cell, batch, fields) if second else None,
             )
+    for name in outputs or ():
+        if name not in states:
+            raise ConfigError(f"expected outputs that {name_of(cell)} returns, got {name!r}")
     return states if outputs is None else {name: states[name] for name in outputs}
 
 

@@ -123,7 +123,9 @@ def goes_second(cell: object) -> bool:
 
 
 def watched() -> bool:
-    """Return whether a transform of torch.func or a mode intercepts calls, which it would miss."""
+    """Return whether torch.func, torch.compile or a mode intercepts calls, which it would miss."""
+    if torch.compiler.is_compiling():
+        return True
     private = ("_are_functorch_transforms_active", "_len_torch_dispatch_stack")
     return any(bool(getattr(torch._C, name, bool)()) for name in private)
 

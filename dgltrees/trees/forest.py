@@ -565,6 +565,8 @@ class Forest:
             return
         child = np.flatnonzero(self.parent >= 0)
         try:
+            if SHARED in self.vocabs:
+                raise TreeError(f"expected column {SHARED!r} to hold indices of nodes, got names")
             shared_children(self.columns[SHARED], child, self.global_parent[child], self.offsets)
         except TreeError as error:
             line = None if lines is None or error.tree is None else int(lines[error.tree])

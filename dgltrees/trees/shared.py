@@ -8,6 +8,8 @@ leave the shared children.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -80,3 +82,13 @@ def in_cycle(target: Ints, child: Ints, parent: Ints) -> Bools:
     cyclic = np.zeros(len(target), np.bool_)
     cyclic[child] = component[target[child]] == component[parent]
     return cyclic
+
+
+def warn_of_edge_data(names: Collection[str]) -> None:
+    """Warn that the data of edges to further parents of shared children reach no model."""
+    if names:
+        warnings.warn(
+            f"models read the edge data {', '.join(map(repr, sorted(names)))} of a shared child "
+            "for the edge to its first parent only; make them data of nodes, or edge types",
+            stacklevel=4,
+        )

@@ -120,6 +120,10 @@ def test_fields_of_other_numbers_of_rows(cell: BaseCell, backend: str) -> None:
     message = "expected the node field 'x' to have 4 rows, one per node, got 3"
     with pytest.raises(TreeError, match=message):
         run_cell(cell, FOREST.batch(), {"x": X[:3]}, backend=backend)
+    with pytest.raises(TreeError, match="'x' to have 4 rows, one per node, got a single number"):
+        run_cell(cell, FOREST.batch(), {"x": torch.tensor(1.0)}, backend=backend)
+    with pytest.raises(ConfigError, match=rf"outputs that {type(cell).__name__} returns, got 'x'"):
+        run_cell(cell, FOREST.batch(), {"x": X}, outputs=["h", "x"], backend=backend)
     with pytest.raises(ConfigError, match=r"fields of nodes as a dictionary, .* got Tensor"):
         run_cell(cell, FOREST.batch(), X, backend=backend)  # type: ignore[arg-type]
     batch = FOREST.batch()

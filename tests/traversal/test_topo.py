@@ -313,6 +313,13 @@ def test_a_function_that_is_none_is_refused() -> None:
         prop_nodes_topo(star(2).batch(), fn.copy_u("x", "m"), fn.copy_u("m", "x"))
 
 
+def test_a_message_that_is_not_there_is_named() -> None:
+    batch = star(2).batch()
+    batch.ndata["x"] = torch.zeros(batch.num_nodes, 1)
+    with pytest.raises(KeyError, match=r"missing message 'q'; the messages are \['m'\]"):
+        prop_nodes_topo(batch, fn.copy_u("x", "m"), fn.sum("q", "x"))
+
+
 def test_reverse_reads_what_nodes_were_before() -> None:
     """Edges are not turned: each node adds what its children were, not what they become."""
     for backend in ("levels", "dgl"):

@@ -19,6 +19,7 @@ from dgltrees.trees.columns import infer_columns
 from dgltrees.trees.forest import typed_batch
 from dgltrees.trees.labeled import align
 from dgltrees.trees.on_disk import examples_on_disk
+from dgltrees.trees.shared import SHARED
 from tests.worlds import shared_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -148,6 +149,18 @@ def test_a_graph_with_shared_children_is_a_forest_again(seed: int) -> None:
         assert edges(from_dgl(graph, down=down, share=True)) == edges(forest)
 
 
+def test_edge_data_of_further_parents_are_named() -> None:
+    ends = torch.tensor([3, 3, 1, 2]), torch.tensor([1, 2, 0, 0])
+    batch = TreeBatch(*ends, torch.tensor([4]), edata={"pos": torch.tensor([0, 0, 0, 1])})
+    batch.edata["w"] = torch.tensor([31.0, 32.0, 10.0, 20.0])
+    with pytest.warns(UserWarning, match="edge data 'w' of a shared child for the edge to its fir"):
+        from_dgl(batch, share=True)
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([(0, 1, 10.0), (0, 2, 20.0), (1, 3, 31.0), (2, 3, 32.0)])
+    with pytest.warns(UserWarning, match="edge data 'weight'"):
+        from_networkx(graph, share=True)
+
+
 @pytest.mark.parametrize(
     ("ends", "message"),
     [
@@ -206,6 +219,12 @@ def test_bad_references(shared: list[Any], message: str) -> None:
     forest = Forest.build([-1, -1, 0, 0, 2], **arguments).with_columns({"shared_with": column})
     with pytest.raises(TreeError, match=message):
         forest.batch([1])
+
+
+def test_references_by_name() -> None:
+    vocab = Vocabulary(["root", "leaf"])
+    with pytest.raises(TreeError, match="'shared_with' to hold indices of nodes, got names"):
+        Forest.build([-1, 0, 0], columns={SHARED: np.array([-1, -1, 1])}, vocabs={SHARED: vocab})
 
 
 def test_a_cycle_through_two_references() -> None:

@@ -27,7 +27,7 @@ from dgltrees.trees.heterographs import (
 )
 from dgltrees.trees.order import cycle_error, depths
 from dgltrees.trees.segments import Ints, cumcount, locate, offsets_of
-from dgltrees.trees.shared import in_cycle
+from dgltrees.trees.shared import in_cycle, warn_of_edge_data
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def from_dgl(
         edge_columns: whether edge data become columns, in addition to the names of edge types.
         share: whether nodes may have several parents, which are below one root; edges then go from
             child to parent, unless ``down`` is True. The forest has a column ``shared_with``, see
-            :class:`~dgltrees.trees.forest.Forest`.
+            :class:`~dgltrees.trees.forest.Forest`. Batches and models have the edge data of a
+            shared child for the edge to its first parent only.
         vocabs: vocabularies of columns of ids.
 
     Returns:
@@ -149,6 +150,8 @@ def from_pyg(
     for number, graph in enumerate(single):
         if not graph.num_nodes:
             raise TreeError("expected nodes in every graph, got none", tree=number)
+        if getattr(graph, "edge_index", ...) is None:
+            raise TreeError("expected edge_index in every Data object, got none", tree=number)
     hetero = [graph for graph in single if hasattr(graph, "edge_types")]
     if hetero and len(hetero) < len(single):
         raise TreeError("expected only Data or only HeteroData objects, got both")
@@ -307,6 +310,8 @@ def _forest_of_edges(
     names = _names_of_types(graphs, edges)
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
+    if edge_columns and shared is not None and (shared >= 0).any():
+        warn_of_edge_data(edges.keys() - {"etype"})
     for name, values in edges.items():
         types = names if name == "etype" else None
         if types is None and not edge_columns:

@@ -15,7 +15,7 @@ from dgltrees.trees.builders.walk import NodeLists, listed_graphs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.heterographs import CHILD, are_positions
 from dgltrees.trees.segments import cumcount
-from dgltrees.trees.shared import SHARED
+from dgltrees.trees.shared import SHARED, warn_of_edge_data
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def from_networkx(
         etype: the name of the column for the keys of a ``MultiDiGraph``.
         share: whether a node may have several edges into it. It is a child of the first parent, and
             a column ``shared_with`` names it below the others, see
-            :func:`~dgltrees.trees.builders.objects.from_objects`.
+            :func:`~dgltrees.trees.builders.objects.from_objects`. Batches and models have its edge
+            attributes for the edge from the first parent only.
         vocabs: vocabularies to use, by attribute.
 
     Returns:
@@ -137,6 +138,7 @@ def _add_graph(
                 child,
             )
         if parent[child] >= 0:  # the edge to a further parent is that of a new row
+            warn_of_edge_data(attributes.keys() - {"pos"})
             rows.append({} if names is None else {names: node})
             for each, value in ((shared, child), (parent, -1), (pos, 0)):
                 each.append(value)

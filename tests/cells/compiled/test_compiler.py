@@ -371,6 +371,18 @@ def test_within_a_checkpoint_of_torch() -> None:
     assert_close(found, torch.autograd.grad(loss(x), x))
 
 
+@pytest.mark.filterwarnings("ignore")  # of torch.compile, about its own tracing
+def test_within_torch_compile() -> None:
+    cell, x = CELLS["largest"](3, 4), inputs(FOREST.num_nodes).float().detach().requires_grad_()
+    batch = FOREST.batch()
+
+    def loss(x: Tensor) -> Tensor:
+        return run_cell(cell, batch, {"x": x})["h"].sin().sum()
+
+    found = torch.autograd.grad(torch.compile(loss, backend="eager")(x), x)
+    assert_close(found, torch.autograd.grad(loss(x), x))
+
+
 @pytest.mark.parametrize("kind", ["largest", "child_sum"])
 def test_under_transforms_of_torch(kind: str) -> None:
     make = CELLS.get(kind, ChildSumTreeLSTM)
