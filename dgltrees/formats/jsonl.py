@@ -17,9 +17,10 @@ from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format, RecordLayout, complete_layout
 from dgltrees.formats.lines import empty_file, first_line, open_bytes, record_chunks
-from dgltrees.formats.records import CHILDREN, Records, parse_json
+from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import check_writable
 from dgltrees.trees.builders.brackets import render
+from dgltrees.trees.builders.objects import CHILDREN
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees

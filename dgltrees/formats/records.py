@@ -22,14 +22,13 @@ from dgltrees.formats.values import (
     as_node_columns,
     shown,
 )
+from dgltrees.trees.builders.objects import CHILDREN
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 _NO_NODES = ("Workers",)
 """Keys of PostgreSQL's lists of objects that are not nodes."""
-CHILDREN = "children"
-"""The key of the children if the first records have no lists of objects."""
 
 
 def parse_json(text: str, path: PathLike, line: int) -> Any:

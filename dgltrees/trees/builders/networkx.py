@@ -125,6 +125,7 @@ def _add_graph(
         add(index[node], attributes)
     places = cumcount(np.array([index[up] for up, *_ in edges], np.int64)).tolist()
     parent, pos, shared = [-1] * len(index), [0] * len(index), [-1] * len(index)
+    of_further: set[str] = set()  # the names of the data of edges to further parents
     for place, (up, node, key, data) in zip(places, edges):
         child, attributes = index[node], dict(data)
         if up == node:
@@ -138,7 +139,7 @@ def _add_graph(
                 child,
             )
         if parent[child] >= 0:  # the edge to a further parent is that of a new row
-            warn_of_edge_data(attributes.keys() - {"pos"})
+            of_further |= attributes.keys() - {"pos"}
             rows.append({} if names is None else {names: node})
             for each, value in ((shared, child), (parent, -1), (pos, 0)):
                 each.append(value)
@@ -165,6 +166,7 @@ def _add_graph(
                 raise error(f"expected {expected} of every edge, got {got} {ends}", child)
         pos[child] = int(place)
         add(child, attributes)
+    warn_of_edge_data(of_further)
     for row, target in enumerate(shared if share else []):
         add(row, {SHARED: target})
     lists.parent += parent

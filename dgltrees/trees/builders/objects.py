@@ -23,6 +23,8 @@ from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 Getter = Callable[[Any], Any] | Hashable
 """A function of an object, or an attribute, key or index."""
 
+CHILDREN = "children"
+"""The key of the children, unless another one is given or found in records."""
 _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
 """Types whose objects have no attributes for children or columns, unless a subclass adds them."""
 _MOST_KEYS = 8
@@ -253,7 +255,7 @@ def nested_lists(
                     if children in (None, key) and (not paths or path in paths):
                         below = _nodes_below(member, key)
                         nodes[path, key] += len(below)
-                        if key == "children" or any(key in node for node in below):
+                        if key == CHILDREN or any(key in node for node in below):
                             repeated.add((path, key))
                     member = member[0] if len(member) == 1 else None  # a list of one root
                 if isinstance(member, Mapping) and "." not in key and len(place) < most_keys:
