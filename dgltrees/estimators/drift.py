@@ -1,9 +1,9 @@
 r"""Whether new trees differ from those of training: categories, sizes, numbers and vectors.
 
-A tree is rare if it has an unknown category, a size or a number outside the range of training, or a
-vector far from those of training. If all n training trees and m new trees are from one
-distribution, their order is random. Then the number of rare new trees is k or more with the
-probability of Fisher's exact test,
+A tree is rare if it has an unknown category, a size, a number or a share of missing values outside
+the range of training, or a vector far from those of training. If all n training trees and m new
+trees are from one distribution, their order is random. Then the number of rare new trees is k or
+more with the probability of Fisher's exact test,
 
 .. math:: P(X \ge k), \quad X \sim \mathrm{Hypergeometric}(n + m,\ k + r,\ m)
 
@@ -51,12 +51,12 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
 
     Returns:
         arrays by name: ``count`` ``(1,)``, n; ``unknown`` ``(C,)``, r of each column of categories;
-        ``range`` ``(2, 1 + K)``, the smallest and the largest size and numbers; ``vectors`` ``(R,
-        c)`` of some training trees, and ``distances`` ``(V,)`` from the nearest of these to
-        validation trees, sorted, if there are any.
+        ``range`` ``(2, Q)``, the smallest and the largest size, shares of missing values and
+        numbers; ``vectors`` ``(R, c)`` of some training trees, and ``distances`` ``(V,)`` from the
+        nearest of these to validation trees, sorted, if there are any.
     """
     data, valid, columns = splits.train, splits.valid, splits.train.forest.columns
-    units, (low, high) = _units(run, data), _extremes(data)
+    units, (_, low, high) = _units(run, data), _quantities(run, data)
     nodes, least = np.diff(data.forest.offsets[:: data.arity]), run.settings.data.min_freq
     owners = np.stack([units, run.task.groups(data)]).repeat(nodes, axis=1)
     unknown = [_alone(columns[name], owners, vocab, least) for name, vocab in _categories(run)]
@@ -149,8 +149,7 @@ def _tests(
         rare = np.logical_or.reduceat(unknown, data.forest.offsets[: -1 : data.arity])
         texts = [f"have unknown categories in {name}" for name in categories]
         yield rare, statistics["unknown"], n, texts
-    (low, high), (lowest, highest) = _extremes(data), statistics["range"]
-    names = ["size", *(each.name for each in run.vocabularies.numbers for _ in range(each.size))]
+    (names, low, high), (lowest, highest) = _quantities(run, data), statistics["range"]
     texts = [f"have {name} {side} its range" for side in ("below", "above") for name in names]
     yield np.concatenate([low < lowest, high > highest], 1), 0, n, texts
     if vectors is not None:
@@ -166,16 +165,34 @@ def _units(run: TrainedModel, data: LabeledTrees) -> NDArray[np.int64]:
     return run.task.groups(data) if isinstance(run.task, RankTask) else np.arange(len(data))
 
 
-def _extremes(data: LabeledTrees) -> list[NDArray[np.float64]]:
-    """Return the smallest and the largest of each number in each tree, ``(T, 1 + K)``.
+def _quantities(
+    run: TrainedModel, data: LabeledTrees
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the names of Q quantities, and the smallest and the largest in each tree, ``(T, Q)``.
 
-    The first column is the size of the tree. A number that a tree does not have is NaN.
+    They are the size of the tree, the share of its nodes where an input is missing, and the
+    numbers. A number that a tree does not have is NaN.
     """
-    sizes = data.sizes[:, None].astype(np.float64)
-    if NUMBERS not in data.forest.columns:
-        return [sizes, sizes]
-    numbers, first = data.forest.columns[NUMBERS], data.forest.offsets[: -1 : data.arity]
-    return [np.concatenate([sizes, f.reduceat(numbers, first)], 1) for f in (np.fmin, np.fmax)]
+    columns, first = data.forest.columns, data.forest.offsets[: -1 : data.arity]
+    numbers: NDArray[Any] = columns.get(NUMBERS, np.empty((data.forest.num_nodes, 0)))
+    nodes = np.diff(data.forest.offsets[:: data.arity])
+    names, single = ["size"], [data.sizes.astype(np.float64)]
+    names_of_numbers: list[str] = []
+    for each in run.vocabularies.inputs:
+        if each.numeric:
+            missing = np.isnan(numbers[:, len(names_of_numbers)])
+            names_of_numbers += [each.name] * each.size
+        elif each.named:
+            missing = np.asarray(columns[each.name]).reshape(len(numbers), -1)[:, 0] < 0
+        else:  # the vector of an empty text does not differ from that of a missing one
+            continue
+        names.append(f"the share of nodes without {each.name}")
+        single.append(np.add.reduceat(missing, first, dtype=np.float64) / nodes)
+    low, high = (
+        np.concatenate([np.stack(single, 1), ends.reduceat(numbers, first)], 1)
+        for ends in (np.fmin, np.fmax)
+    )
+    return names + names_of_numbers, low, high
 
 
 def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:

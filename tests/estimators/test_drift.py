@@ -59,6 +59,8 @@ def test_trees_of_the_same_distribution_raise_no_alarm(model: TreeRegressor) -> 
         ({"op": "new"}, "100 of 100 trees have unknown categories in op"),
         ({"cost": 1e6}, "100 of 100 trees have cost above its range"),
         ({"cost": -1.0}, "100 of 100 trees have cost below its range"),
+        ({"cost": None}, "100 of 100 trees have the share of nodes without cost above its range"),
+        ({"op": None}, "100 of 100 trees have the share of nodes without op above its range"),
         ({"cost": 0.0}, "have vectors farther from those of training than 90 %"),
     ],
 )
