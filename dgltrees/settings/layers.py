@@ -79,7 +79,8 @@ class TrainingSettings:
     training nodes times epochs are 4 million or more."""
     threads: Count | None = None
     """CPU threads of each process; default: one, and two for cells of 524,288 parameters or more. A
-    resumed run has the number that it began with."""
+    resumed run has the number that it began with. Other torch code of the process has this number
+    after a training or ``load``, too; ``torch.set_num_threads`` changes it."""
     num_workers: NonNegativeInt = 0
     """Processes that prepare batches in advance, for each training process; 0: the training process
     prepares them."""
