@@ -159,9 +159,21 @@ def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
                     os.unlink(entry.path)
 
 
-def file_name(text: str) -> str:
-    """Convert text to a file name that is valid on every machine; ``unquote`` is the inverse."""
-    return re.sub(r'[%/\\:*?"<>|\x00-\x1f\x7f]', lambda match: f"%{ord(match[0]):02X}", text)
+def file_names(texts: Iterable[str]) -> dict[str, str]:
+    """Convert texts to file names that are valid and different on every machine.
+
+    If a text differs from an earlier one by upper and lower case only, all its bytes are escaped:
+    on some disks these names are equal. ``unquote`` is the inverse.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for text in texts:
+        name = re.sub(r'[%/\\:*?"<>|\x00-\x1f\x7f]', lambda match: f"%{ord(match[0]):02X}", text)
+        if name.casefold() in taken:
+            name = "".join(f"%{byte:02X}" for byte in text.encode("utf-8"))
+        taken.add(name.casefold())
+        names[text] = name
+    return names
 
 
 def check_is_file(path: PathLike) -> None:

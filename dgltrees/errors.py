@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -44,6 +44,10 @@ class TreeError(ValueError):
         super().__init__(": ".join(part for part in (where, ", ".join(place), message) if part))
         self.message = message
         self.file, self.line, self.tree, self.node = file, line, tree, node
+
+
+RowError = Callable[[str, int], TreeError]
+"""Builds an error from its message and its row."""
 
 
 class ConfigError(ValueError):

@@ -21,6 +21,7 @@ from dgltrees.formats.values import (
     is_plain,
 )
 from dgltrees.trees.builders.tables import parents_of_ids
+from dgltrees.trees.columns import EXACT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.order import parents_of_depths
@@ -196,7 +197,7 @@ class _Nodes:
         is_root = _is_missing(parents)
         if parents.dtype.kind == "f":
             self._refuse(
-                abs(parents) >= 2**53,
+                abs(parents) >= EXACT,
                 batch,
                 lambda row: (
                     f"expected column {self.parent!r}, which has missing values, to hold ids below "
@@ -283,7 +284,7 @@ def _ids(cells: NDArray[Any]) -> Ints | None:
         numbers = np.array(list(map(float, cells.tolist())))
     except (ValueError, TypeError):
         return None
-    if not (np.isfinite(numbers) & (numbers == np.floor(numbers)) & (abs(numbers) < 2**53)).all():
+    if not (np.isfinite(numbers) & (numbers == np.floor(numbers)) & (abs(numbers) < EXACT)).all():
         return None
     return numbers.astype(np.int64)
 

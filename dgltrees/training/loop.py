@@ -284,7 +284,7 @@ class Trainer:
             counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
         task, fabric, examples = self.task, self.fabric, self.splits.train
-        count = max(1, int(self.labeled[task.rows(examples, ids)].sum()))
+        rows = int(self.labeled[task.rows(examples, ids)].sum())
         with fabric.autocast():
             rollout = task.rollout(self.plain, batch.to(fabric.device))
         losses = task.losses(self.model, rollout, targets.to(fabric.device))
@@ -294,7 +294,7 @@ class Trainer:
         # Data parallel training takes the mean of the processes' gradients: undo its division.
         weight = float(counts) * fabric.world_size
         if self.settings.loss_reduction == "mean":
-            weight /= task.loss_denominator(len(ids), count)
+            weight /= task.loss_denominator(len(ids), max(1, rows))
         self.optimizer.zero_grad()
         part = loss * weight
         fabric.backward(part if fabric.world_size == 1 else part + _touch(self.parameters))
@@ -305,11 +305,12 @@ class Trainer:
                 self.model, self.optimizer, max_norm=bound, error_if_nonfinite=False
             )
         self.optimizer.step()
-        return total(fabric, (loss.detach() * float(counts)).double()), count
+        return total(fabric, (loss.detach() * float(counts)).double()), rows
 
     def _finish_epoch(self, started: float) -> None:
         state, self._announces = self.progress, False  # the line of the epoch says it
-        line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": state.loss / state.rows}
+        train_loss = state.loss / max(1, state.rows)
+        line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": train_loss}
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})

@@ -19,7 +19,7 @@ from dgltrees._files import (
     checked_values,
     checksum,
     file_checksum,
-    file_name,
+    file_names,
     replacing,
     with_checksum,
 )
@@ -128,7 +128,10 @@ class RunDirectory:
                         f"{self.path} was started with {names or 'no files':.60} as data.{role}, "
                         f"now there are {now} files; use the same files or another directory"
                     )
-            self._check_settings(settings, _FREE | {f"data.{_PRETRAINED}"} if copied else _FREE)
+            free = _FREE | {f"data.{_PRETRAINED}"} if copied else _FREE
+            if settings.training.schedule == "linear":  # over these epochs
+                free = free - {"training.epochs"}
+            self._check_settings(settings, free)
             for role in roles:
                 self._check_files(role, metadata["files"][role], files[role])
         elif not self._free():
@@ -149,9 +152,10 @@ class RunDirectory:
             if key == "data.cache_dir" and value is not None and before is not None:
                 continue  # which folder it is makes no difference
             if key not in free and value != before:
+                why = ", on which its learning rates depend" if key == "training.epochs" else ""
                 raise ConfigError(
-                    f"{self.path} was started with {key}={before!r}, now {key}={value!r}; use the "
-                    "same value or another directory"
+                    f"{self.path} was started with {key}={before!r}{why}, now {key}={value!r}; use "
+                    "the same value or another directory"
                 )
 
     def _check_files(
@@ -175,8 +179,8 @@ class RunDirectory:
         self.clear()
         self._metadata = None
         texts = {"config.yaml": settings.to_yaml()}
-        for name, vocabulary in schema.items():
-            texts[f"vocabulary/{file_name(name)}.txt"] = vocabulary.to_text()
+        for name, stem in file_names(schema).items():
+            texts[f"vocabulary/{stem}.txt"] = schema[name].to_text()
         if schema.inputs:
             texts["schema.json"] = json_text(schema.to_dict())
         copies = pretrained_files(settings)

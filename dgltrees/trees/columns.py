@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import ConfigError, TreeError, called
+from dgltrees.errors import ConfigError, RowError, TreeError, called
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Column:
         return self.kind in ("category", SUBWORDS) or (self.kind == "text" and self.size == 1)
 
 
+EXACT = 2**53
+"""Integers up to this value are exact as floats."""
+
+
 def name_of(value: Any) -> str | None:
     """Convert a value to the name of a category or class.
 
@@ -65,6 +69,28 @@ def name_of(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def names_of(values: NDArray[Any], column: str, error: RowError) -> list[str | None]:
+    """Convert a column to the names of categories or classes, see :func:`name_of`.
+
+    Arguments:
+        values: ``(n,)`` numbers or objects.
+        column: its name, for the error.
+        error: makes the error to raise.
+
+    Raises:
+        TreeError: a float may be a rounded integer, whose name is unknown.
+    """
+    if values.dtype.kind == "f":
+        for row in np.flatnonzero(np.isfinite(values) & (abs(values) >= EXACT))[:1].tolist():
+            raise error(
+                f"expected names in column {column!r}, got {values[row]:.0f}, which may be a "
+                "rounded integer, since other rows are empty or above 2^63; write such numbers as "
+                f"strings, or name the column in {called('data.categorical_columns')}",
+                row,
+            )
+    return [*map(name_of, values.tolist())]
 
 
 def words_of(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from dgltrees._files import (
     check_sum,
     checked_values,
     file_checksum,
-    file_name,
+    file_names,
     replacing,
     with_checksum,
 )
@@ -43,22 +43,26 @@ def save_forest(forest: Forest, folder: Path) -> None:
     arrays: dict[str, NDArray[Any]] = {name: getattr(forest, name) for name in _STRUCTURE}
     arrays.update({f"column.{name}": column for name, column in forest.columns.items()})
     (folder / _INDEX).unlink(missing_ok=True)  # no forest until it is complete
-    names = []
+    files = _files(forest.columns, forest.vocabs)
     for name, values in arrays.items():
-        names.append(file_name(f"{name}.npy"))
-        with replacing(folder / names[-1], "wb") as file:
+        with replacing(folder / files[f"{name}.npy"], "wb") as file:
             np.save(file, values, allow_pickle=False)
     for name, vocab in forest.vocabs.items():
-        names.append(file_name(f"vocab.{name}.txt"))
-        vocab.save(folder / names[-1])
+        vocab.save(folder / files[f"vocab.{name}.txt"])
     index = {
         "version": _VERSION,
         "columns": list(forest.columns),
         "vocabs": list(forest.vocabs),
-        "sha256": {name: file_checksum(folder / name) for name in names},
+        "sha256": {name: file_checksum(folder / name) for name in files.values()},
     }
     with replacing(folder / _INDEX) as file:
         json.dump(with_checksum(index), file, indent=1)
+
+
+def _files(columns: Iterable[str], vocabs: Iterable[str]) -> dict[str, str]:
+    """Return the names of all files but the index."""
+    arrays = (*_STRUCTURE, *(f"column.{name}" for name in columns))
+    return file_names([f"{name}.npy" for name in arrays] + [f"vocab.{name}.txt" for name in vocabs])
 
 
 def load_arrays(
@@ -79,9 +83,10 @@ def load_arrays(
     try:
         index = _index(folder)
         sums: Mapping[str, str] = index["sha256"]
+        files = _files(index["columns"], index["vocabs"])
 
         def path_of(text: str) -> Path:
-            name = file_name(text)
+            name = files[text]
             path = folder / name
             check_is_file(path)
             try:

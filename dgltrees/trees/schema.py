@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.trees.columns import SUBWORDS, Column, has_value, name_of, words_of
+from dgltrees.trees.columns import SUBWORDS, Column, has_value, names_of, words_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.shared import SHARED
@@ -223,7 +223,12 @@ def _distinct_names(
             return [None], np.zeros(forest.num_nodes, np.int64)
         raise _misfit(forest, column.name, f"to hold a {column.kind}", "vectors")
     numbers, row = np.unique(values, return_inverse=True)
-    return [name_of(each) for each in numbers.tolist()], row
+
+    def error(message: str, number: int) -> TreeError:
+        tree, node = locate(forest.offsets, int((row == number).argmax()))
+        return TreeError(message, tree=tree, node=node)
+
+    return names_of(numbers, column.name, error), row
 
 
 def _read_by_encoder(

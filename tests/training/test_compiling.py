@@ -61,7 +61,7 @@ def test_a_run_that_is_resumed_goes_on_as_it_began(
         return step(self, *args)
 
     monkeypatch.setattr(Trainer, "_step", seeing)
-    settings = quick("classify")
+    settings = quick("classify", schedule="constant")
     runs.train(settings, tmp_path)
     assert "not compiled (" in capsys.readouterr().err
     metadata = RunDirectory(tmp_path).metadata()
@@ -76,7 +76,7 @@ def test_a_run_that_is_resumed_goes_on_as_it_began(
 def test_the_size_of_the_cell_decides_on_threads_and_a_resumed_run_keeps_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, before = quick("classify", threads=None), torch.get_num_threads()
+    settings, before = quick("classify", threads=None, schedule="constant"), torch.get_num_threads()
     try:
         monkeypatch.setattr(runs, "usable_cores", lambda: 8)
         for large, threads in ((10**9, 1), (1, 2)):
@@ -103,7 +103,7 @@ def longer(settings: Settings) -> Settings:
 def test_a_compiled_run_is_not_resumed_without_numba(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = quick("classify", compile=True)
+    settings = quick("classify", compile=True, schedule="constant")
     monkeypatch.setattr(Trainer, "fit", one_epoch_uncompiled)
     runs.train(settings, tmp_path)
     assert RunDirectory(tmp_path).metadata()["compiled"]

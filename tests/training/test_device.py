@@ -69,7 +69,7 @@ TWO = {
 
 
 def _settings_for_two(task: str) -> Settings:
-    return with_model(quick(task, **TWO[task]), hidden_size=5)
+    return with_model(quick(task, schedule="constant", **TWO[task]), hidden_size=5)
 
 
 @pytest.fixture(scope="module")

@@ -93,8 +93,8 @@ def test_the_scale_of_16_mixed_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     loaded: list[Any] = []
     monkeypatch.setattr(Precision, "state_dict", lambda self: {"scale": 4.0})
     monkeypatch.setattr(Precision, "load_state_dict", lambda self, state: loaded.append(state))
-    train(_settings(epochs=1), tmp_path / "run")
-    train(_settings(epochs=2), tmp_path / "run")
+    for epochs in (1, 2):
+        train(_settings(epochs=epochs, schedule="constant"), tmp_path / "run")
     assert loaded == [{"scale": 4.0}]
 
 
@@ -200,6 +200,8 @@ def test_other_settings_are_refused(whole: Path) -> None:
         ConfigError, match=r"was started with model.hidden_size=6, now model.hidden_size=7"
     ):
         train(with_model(_settings(), hidden_size=7), whole)
+    with pytest.raises(ConfigError, match=r"training.epochs=3, on which .* now training.epochs=4"):
+        train(_settings(epochs=4), whole)
     for role in ("valid", "test"):  # not the fraction, which then has no effect
         with pytest.raises(ConfigError, match=f"with no files as data.{role}, now there are 1"):
             train(_settings({role: _TRAIN}), whole)

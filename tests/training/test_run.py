@@ -140,6 +140,19 @@ def test_a_summed_loss_has_the_gradient_of_the_mean_times_the_rows(tmp_path: Pat
     torch.testing.assert_close(*runs)
 
 
+def test_batches_without_targets_do_not_lower_the_training_loss(tmp_path: Path) -> None:
+    trees = [{"x": k, "children": [{"x": k}]} for k in range(30)]
+    trees += [{"x": k, "children": [{"x": k, "kind": "ab"[k % 2]}]} for k in range(4)]
+    (tmp_path / "trees.jsonl").write_text("\n".join(map(json.dumps, trees)))
+    data = {"train": str(tmp_path / "trees.jsonl"), "target": "kind", "valid_fraction": 0.0}
+    losses = []
+    for size in (1, len(trees)):
+        run = tmp_path / str(size)
+        train(quick("classify-nodes", data, batch_size=size, lr=1e-30), run)
+        losses.append(load(run).directory.metrics()[0]["train_loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
 def test_patience_ends_training(tmp_path: Path) -> None:
     settings = quick("classify", lr=1e-30, epochs=50, patience=2, keep="best")
     train(settings, tmp_path / "run")

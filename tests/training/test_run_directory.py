@@ -119,10 +119,10 @@ def test_a_lock_leaves_no_empty_folders(tmp_path: Path) -> None:
 
 
 def test_temporary_files_of_killed_processes_go(tmp_path: Path) -> None:
-    train(_settings(), tmp_path)
+    train(_settings(schedule="constant"), tmp_path)
     for name in (".metrics.jsonl.1a2b3c4d.writing", "vocabulary/.Table.txt.1a2b3c4d.writing"):
         (tmp_path / name).write_text("half")
-    train(_settings(epochs=2), tmp_path)
+    train(_settings(schedule="constant", epochs=2), tmp_path)
     assert not list(tmp_path.rglob(".*"))
 
 

@@ -135,6 +135,15 @@ def test_a_forest_that_cannot_be_saved_leaves_the_one_before(folder: Path) -> No
     assert Forest.load(folder).columns["x"].tolist() == [1, 2, 3]
 
 
+def test_columns_that_differ_in_case_have_files_of_their_own_on_every_disk(tmp_path: Path) -> None:
+    columns = {name: [k, k] for k, name in enumerate(("Cost", "cost", "COST", "Ä", "ä"))}
+    Forest.build([-1, 0], columns=columns).save(tmp_path)
+    files = [path.name for path in tmp_path.iterdir()]
+    assert len({name.casefold() for name in files}) == len(files) == 9
+    again = Forest.load(tmp_path).columns
+    assert {name: column.tolist() for name, column in again.items()} == columns
+
+
 @pytest.mark.parametrize("name", ["a/b", "../x", "..", "a%2Fb", "(numbers)", "Node Type", "é:?*"])
 def test_names_of_columns_stay_in_the_folder(tmp_path: Path, name: str) -> None:
     words = Vocabulary(["a", "b"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError, called
+from dgltrees.errors import RowError, TreeError, called
 from dgltrees.formats import get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
@@ -45,8 +45,6 @@ from dgltrees.trees.segments import locate
 
 _PLACES = ("file", "name", "line")
 """Example columns with the place of a tree in a file."""
-RowError = Callable[[str, int], TreeError]
-"""Builds an error from its message and its row."""
 
 
 @dataclass(frozen=True)

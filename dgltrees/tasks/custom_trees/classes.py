@@ -14,12 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from dgltrees.errors import ConfigError, TreeError, called
+from dgltrees.errors import ConfigError, RowError, TreeError, called
 from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import ClassTarget, FlagTargets
 from dgltrees.settings import Options
-from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, check_any_target, make_model
 from dgltrees.tasks.custom_trees.settings import (
     ClassesData,
     ClassesModel,
@@ -28,7 +28,7 @@ from dgltrees.tasks.custom_trees.settings import (
 )
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
 from dgltrees.trees import LabeledTrees, Vocabulary
-from dgltrees.trees.columns import name_of
+from dgltrees.trees.columns import name_of, names_of
 from dgltrees.trees.schema import Schema
 
 METRICS = (
@@ -80,7 +80,7 @@ class ClassesTask(CustomTreesTask):
 
         See :meth:`CustomTreesTask.encode_targets`.
         """
-        names = {column: [*map(name_of, array.tolist())] for column, array in values.items()}
+        names = {column: names_of(array, column, error) for column, array in values.items()}
         if len(names) > 1:
             if settings.classes:
                 raise ConfigError(

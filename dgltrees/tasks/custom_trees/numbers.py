@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from dgltrees.errors import ConfigError, TreeError, called
+from dgltrees.errors import ConfigError, RowError, TreeError, called
+from dgltrees.formats.values import is_plain
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.node_targets import NODE_TARGET, NodeNumberTargets
 from dgltrees.models.targets import NumberTargets
 from dgltrees.settings import Options
-from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, check_any_target, make_model
 from dgltrees.tasks.custom_trees.reading import no_column, node_target, target_values
 from dgltrees.tasks.custom_trees.settings import (
     CustomTreesData,
@@ -206,8 +207,9 @@ def read_numbers(
         for row, value in enumerate(values.tolist()):
             if value is None:
                 continue
+            is_text = isinstance(value, str)
             try:
-                numbers[row] = float(value)
+                numbers[row] = float("" if is_text and not is_plain(value) else value)
             except (TypeError, ValueError):
                 raise error(
                     f"expected a number as the {what} {column!r}, got {value!r:.40}; {cure}", row

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError, called
+from dgltrees.errors import RowError, TreeError, called
 from dgltrees.metrics.ranks import TOP, ndcg, order_metrics, rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
 from dgltrees.settings import Options
-from dgltrees.tasks.custom_trees.base import CustomTreesTask, RowError, check_any_target, make_model
+from dgltrees.tasks.custom_trees.base import CustomTreesTask, check_any_target, make_model
 from dgltrees.tasks.custom_trees.baselines import rank_baselines
 from dgltrees.tasks.custom_trees.numbers import read_numbers
 from dgltrees.tasks.custom_trees.reading import no_column, target_values
@@ -26,7 +26,7 @@ from dgltrees.tasks.custom_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric, Names
 from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
-from dgltrees.trees.columns import name_of
+from dgltrees.trees.columns import names_of
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import run_offsets
 
@@ -81,14 +81,18 @@ class RankTask(CustomTreesTask):
             what = f"a column {settings.group!r} with the group of each tree"
             cure = f"name one with {called('data.group')}"
             raise TreeError(no_column(what, settings.group, raw, cure), file=file)
-        listed = [None] * len(raw) if values is None else values.tolist()
-        groups = np.array([name_of(value) or "" for value in listed], np.str_)
+
+        def error(message: str, row: int) -> TreeError:
+            return self._row_error(message, row, raw, file)
+
+        listed = [None] * len(raw) if values is None else names_of(values, settings.group, error)
+        groups = np.array([name or "" for name in listed], np.str_)
         if training and (groups == "").any():
             row = int((groups == "").argmax())
             message = (
                 f"missing group {settings.group!r} of a training tree; add it, or remove the tree"
             )
-            raise self._row_error(message, row, raw, file)
+            raise error(message, row)
         return replace(read, columns={**read.columns, "group": groups})
 
     def stream(

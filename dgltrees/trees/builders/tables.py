@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import TreeError
-from dgltrees.trees.builders.values import RowError, typed_columns
+from dgltrees.errors import RowError, TreeError
+from dgltrees.trees.builders.values import typed_columns
+from dgltrees.trees.columns import EXACT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import cycle_of, depths, parents_of_depths
 from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of, run_offsets
@@ -242,7 +243,7 @@ def _parents(table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: s
     trees = [0] * len(ids) if tree is None else table[tree]
     _check_hashable(table, parent)
     for row, name in enumerate(parent_ids):
-        if isinstance(name, (float, np.floating)) and abs(name) >= 2**53:
+        if isinstance(name, (float, np.floating)) and abs(name) >= EXACT:
             raise _error(
                 f"expected {parent!r} to hold ids below 2^53 as floats, got {name!r}, which may be "
                 "rounded; read the ids as text, or as Int64 of pandas",

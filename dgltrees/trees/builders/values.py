@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from numbers import Real
@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import RowError, TreeError
+from dgltrees.trees.columns import EXACT
 from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
-
-RowError = Callable[[str, int], TreeError]
-"""Function that makes an error from a message and a row."""
 
 KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -26,9 +24,6 @@ KINDS: dict[str, tuple[type, ...]] = {
     "vector": (list, tuple, np.ndarray, Tensor),
 }
 """Kinds of values and their types; the first that fits is used."""
-
-_EXACT = 2**53
-"""Integers up to this value are exact as floats."""
 
 
 @cache
@@ -132,7 +127,7 @@ def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[
         array = array.astype(float)
     if array.dtype.kind == "f" and types - {float, type(None)}:
         for row, value in enumerate(values):
-            if isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT:
+            if isinstance(value, (int, np.integer)) and abs(int(value)) > EXACT:
                 limit = "2^53 beside other numbers that are floats or missing"
                 raise error(f"expected integers up to {limit}, got {value}", row)
     return array.astype(float) if missing else array

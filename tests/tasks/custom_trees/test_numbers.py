@@ -137,6 +137,15 @@ def with_ok(records: list[Any]) -> list[Any]:
     return [{**record, "ok": k % 2} for k, record in enumerate(records)]
 
 
+def with_y(records: list[Any]) -> list[Any]:
+    return [{**record, "y": 2**63 + k} for k, record in enumerate(records)]
+
+
+def with_id(records: list[Any]) -> list[Any]:
+    """Add a number above 2^53 to the roots, and none to the other nodes."""
+    return [{**r, "plan": {**r["plan"], "id": 2**53 + k}} for k, r in enumerate(records)]
+
+
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target that is missing in one tree": (
         *("regress", {"target": "seconds"}, lambda rs: [*rs[:5], without(rs[5], "seconds")]),
@@ -153,6 +162,22 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "target with names": (
         *("regress", {"target": "speed"}, lambda rs: rs),
         "plans.jsonl:1: tree 0: expected a number as the target 'speed', got '(fast|slow)'",
+    ),
+    "target as text that Python reads as a number": (
+        *("regress", {"target": "y"}, lambda rs: [{**r, "y": "1_000"} for r in rs]),
+        "plans.jsonl:1: tree 0: expected a number as the target 'y', got '1_000'",
+    ),
+    "classes that are rounded": (
+        *(
+            "classify",
+            {"target": "y"},
+            lambda rs: [{**r, "y": 2**63 + k} for k, r in enumerate(rs)],
+        ),
+        "jsonl:1: tree 0: expected names in column 'y', got 9223372036854775808, which may be",
+    ),
+    "category that is rounded": (
+        *("regress", {"target": "seconds", "features": {"id": "category"}}, with_id),
+        "jsonl:1: tree 0, node 0: expected names in column 'id', got 9007199254740992, which",
     ),
     "target of vectors": (
         *("regress", {"target": "v"}, lambda rs: [{**r, "v": [1, 2]} for r in rs]),

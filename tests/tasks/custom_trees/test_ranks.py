@@ -199,6 +199,10 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
         *({}, lambda rs: [*rs[:5], {**rs[5], "query": ""}]),
         r"plans.jsonl:6: tree 5: missing group 'query' of a training tree; add",
     ),
+    "groups that are rounded": (
+        *({}, lambda rs: [{**r, "query": 2**63 + k} for k, r in enumerate(rs)]),
+        "jsonl:1: tree 0: expected names in column 'query', got 9223372036854775808, which may",
+    ),
     "group that is nowhere": (
         *({"group": "qery"}, lambda rs: rs),
         r"plans.jsonl: expected a column 'qery' with the group of each tree, got the "
