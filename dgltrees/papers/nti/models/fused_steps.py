@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells.compiled.workspace import refuse_second_derivative, tables
+from dgltrees.cells.lstm_state import lstm
 
 aten = torch.ops.aten
 
@@ -36,12 +37,9 @@ def lstm_steps(
     Returns:
         the states and the memories, each ``(W, d)``, in the order of the rows of ``wx``.
     """
-    d, states, memories = len(U), [], []
+    states, memories = [], []
     for rows in index.unbind(0):
-        a = torch.addmm(wx.index_select(0, rows), h, U)  # (T, 4 d)
-        i, f, o = torch.sigmoid(a[:, : 3 * d]).chunk(3, 1)
-        c = f * c + i * torch.tanh(a[:, 3 * d :])
-        h = o * torch.tanh(c)
+        h, c = lstm(torch.addmm(wx.index_select(0, rows), h, U), c)
         states.append(h)
         memories.append(c)
     return torch.cat(states).index_select(0, back), torch.cat(memories).index_select(0, back)
