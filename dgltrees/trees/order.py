@@ -128,11 +128,11 @@ def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: Ints) -> NDArra
 
     Arguments:
         ufunc: an associative and commutative function: ``np.add``, ``np.minimum``, ...
-        values: ``(N,)`` the value of each node.
+        values: ``(N, ...)`` the value of each node.
         parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
 
     Returns:
-        ``(N,)`` the results, with the dtype of the values.
+        ``(N, ...)`` the results, with the dtype of the values.
     """
     result: NDArray[Any] = values.copy()
     nodes = np.flatnonzero(parent >= 0)

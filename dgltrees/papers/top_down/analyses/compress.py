@@ -17,6 +17,7 @@ from dgltrees.papers.top_down.analyses.scoring import Score, log_probs, tree_lan
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import Forest
 from dgltrees.trees.check import check_roots
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of
 
 
@@ -67,7 +68,8 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
             f"{len(forest)} trees, max_words={max_words} and beam={beam}"
         )
     check_roots(forest)
-    words, below = forest.num_nodes - 1, _below(forest)
+    words, own = forest.num_nodes - 1, np.eye(forest.num_nodes, dtype=np.bool_)
+    below = over_subtrees(np.logical_or, own, forest.global_parent)  # (n, n) by node, its subtree
     least = max(min(words, max_words), int((forest.parent == 0).sum()))
     waiting: dict[int, list[NDArray[np.bool_]]] = {words: [np.ones((1, words + 1), np.bool_)]}
     exact = True
@@ -85,15 +87,6 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
     return Compression(_parts(forest, parts[best : best + 1]), float(scores[best]), exact)
 
 
-def _below(forest: Forest) -> NDArray[np.bool_]:
-    """Return which nodes are in the subtree of each node (row), ``(n, n)`` bool."""
-    below = np.eye(forest.num_nodes, dtype=np.bool_)
-    up = np.where(forest.parent < 0, 0, forest.parent)
-    for _ in range(int(forest.depth.max())):
-        np.logical_or.at(below, up, below.copy())
-    return below
-
-
 def _deletions(
     forest: Forest, parts: NDArray[np.bool_], below: NDArray[np.bool_], least: int
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
@@ -101,7 +94,7 @@ def _deletions(
 
     Arguments:
         parts: ``(B, n)`` bool, the nodes of each part.
-        below: ``(n, n)``, the result of :func:`_below`.
+        below: ``(n, n)`` bool, the nodes in the subtree of each node (row).
     """
     sizes = parts.astype(np.int64) @ below.T  # (B, n) nodes that go with each node
     left = parts.sum(1, keepdims=True) - 1 - sizes
