@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Literal
 
 from dgltrees._files import PathLike
@@ -23,16 +24,9 @@ VERSION = 1
 DIGIT = 0.75
 """The probability that a node is a digit."""
 
-
-def _median(values: list[int]) -> int:
-    """Return ``int(numpy.median(values))``."""
-    ordered, middle = sorted(values), len(values) // 2
-    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) // 2
-
-
 OPERATORS: tuple[tuple[str, Callable[[list[int]], int]], ...] = (
     ("[MAX", max),
-    ("[MED", _median),
+    ("[MED", lambda values: int(median(values))),
     ("[MIN", min),
     ("[SM", lambda values: sum(values) % 10),
 )
