@@ -20,7 +20,7 @@ from dgltrees.formats.lines import line_chunks
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
-from dgltrees.trees.segments import Bools, Ints, within
+from dgltrees.trees.segments import Bools, Ints, locate, within
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,8 @@ def check_nodes(forest: Forest, wrong: Bools, rule: str) -> None:
         TreeError: at the first such node; the error names tree and node.
     """
     if wrong.any():
-        node = int(np.argmax(wrong))
-        tree = int(forest.tree_of_node[node])
-        raise TreeError(f"{rule}, got another", tree=tree, node=node - int(forest.offsets[tree]))
+        tree, node = locate(forest.offsets, int(np.argmax(wrong)))
+        raise TreeError(f"{rule}, got another", tree=tree, node=node)
 
 
 def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:

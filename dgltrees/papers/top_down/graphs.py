@@ -31,7 +31,7 @@ from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.order import over_subtrees
-from dgltrees.trees.segments import inverse, offsets_of, owner, run_offsets, within
+from dgltrees.trees.segments import inverse, locate, offsets_of, owner, run_offsets, within
 
 
 def generation_forest(forest: Forest) -> Forest:
@@ -150,14 +150,14 @@ def _check_edges(forest: Forest) -> None:
     broken = inner & (at_root & (etype != EdgeType.RIGHT) | ~at_root & (etype == wrong_side))
     broken |= inner & (etype >= len(EdgeType))
     if broken.any():
-        node = int(np.argmax(broken))
-        tree = int(forest.tree_of_node[node])
-        name = EdgeType(etype[node]) if etype[node] < len(EdgeType) else etype[node]
+        row = int(np.argmax(broken))
+        tree, node = locate(forest.offsets, row)
+        name = EdgeType(etype[row]) if etype[row] < len(EdgeType) else etype[row]
         raise TreeError(
             "expected edges RIGHT from ROOT, LEFT, RIGHT and NX-LEFT from a left dependent, and "
             f"LEFT, RIGHT and NX-RIGHT from a right one, got {name} into this node",
             tree=tree,
-            node=node - int(forest.offsets[tree]),
+            node=node,
         )
 
 

@@ -16,7 +16,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.brackets import render
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
-from dgltrees.trees.segments import offsets_of
+from dgltrees.trees.segments import locate, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import ROOT
 
@@ -138,13 +138,12 @@ def _names(
     """Return the names in a column as ids of ``vocab``, ``(N,)``."""
     ids = np.asarray(forest.columns[column])
     if (ids < 0).any():
-        node = int(np.argmax(ids < 0))
-        tree = int(forest.tree_of_node[node])
+        tree, node = locate(forest.offsets, int(np.argmax(ids < 0)))
         raise TreeError(
             f"expected a name in column {column!r} at every node, got none",
             file=file,
             tree=tree,
-            node=node - int(forest.offsets[tree]),
+            node=node,
         )
     used = np.unique(ids)
     new_id = np.zeros(len(forest.vocabs[column]), np.int32)
