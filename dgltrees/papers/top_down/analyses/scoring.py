@@ -130,13 +130,7 @@ def _known_words(run: TrainedModel, forest: Forest) -> Forest:
             f"({run.settings.data.train}); train one on CoNLL-U"
         )
     coded = recode(forest, {"word": run.vocabularies["word"]}, lower=lower)
-    return Forest(
-        coded.parent,
-        coded.pos,
-        coded.offsets,
-        {"word": coded.columns["word"]},
-        {"word": coded.vocabs["word"]},
-    )
+    return coded.with_columns({"word": coded.columns["word"]}, {"word": coded.vocabs["word"]})
 
 
 def generation_log_probs(
