@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.base import BaseCell
+from dgltrees.cells.base import BaseCell, check_integers
 from dgltrees.cells.grouped import host_values
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.cells.top_down import by_type
@@ -368,13 +368,8 @@ def _padded(rows: Tensor, before: int, after: int) -> Tensor:
 
 def operations_in(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
     """Return the field ``op`` on the host, ``(N,)`` int64; TreeError if it is missing or wrong."""
-    op = ndata.get("op")
-    if op is None or op.dim() != 1 or op.dtype.is_floating_point:
-        got = sorted(ndata) if op is None else f"{op.dtype} {tuple(op.shape)}"
-        raise TreeError(
-            "expected an integer node field 'op' of shape (N,), the operation of each step, got "
-            f"{got}; build the graph with operation_graph"
-        )
+    cure = "; build the graph with operation_graph"
+    check_integers(ndata, "op", "the operation of each step", cure)
     operations = host_values(ndata, "op")
     wrong = (operations < 0) | (operations >= len(Operation))
     if wrong.any():

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.base import BaseCell
+from dgltrees.cells.base import BaseCell, check_integers
 from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.lstm_state import lstm
@@ -214,13 +214,7 @@ class TopDownLSTM(_SourceLSTM):
         return {"wx": wx}
 
     def _types(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-        etype = ndata.get("etype")
-        if etype is None or etype.dim() != 1 or etype.dtype.is_floating_point:
-            got = sorted(ndata) if etype is None else f"{etype.dtype} {tuple(etype.shape)}"
-            raise TreeError(
-                "expected an integer node field 'etype' of shape (N,), the type of the edge into "
-                f"each node, got {got}"
-            )
+        check_integers(ndata, "etype", "the type of the edge into each node")
         types = host_values(ndata, "etype")
         wrong = (types < 0) | (types >= len(EDGE_TYPES))
         if wrong.any():

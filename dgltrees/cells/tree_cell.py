@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
-from dgltrees.cells.base import BaseCell, GateNorm
+from dgltrees.cells.base import BaseCell, GateNorm, check_integers
 from dgltrees.cells.child_gate import ChildGate, per_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError
 from dgltrees.settings import (
     Count,
     Fraction,
@@ -176,13 +176,8 @@ class TreeCell(BaseCell):
         """
         x = super().check(ndata)
         if self.operators:
-            op = ndata.get("op")
-            if op is None or op.dim() != 1 or op.dtype.is_floating_point:
-                got = sorted(ndata) if op is None else f"{op.dtype} {tuple(op.shape)}"
-                raise TreeError(
-                    f"expected an integer node field 'op' of shape (N,), 0 to {self.operators - 1} "
-                    f"at nodes that have children, got {got}"
-                )
+            last = self.operators - 1
+            check_integers(ndata, "op", f"0 to {last} at nodes that have children")
         return x
 
     def leaf_activations(self, nodes: Nodes) -> Tensor:
