@@ -142,12 +142,9 @@ def new_figure(**options: Any) -> Figure | None:
     if not has_matplotlib():
         print(NO_PICTURE, file=sys.stderr)
         return None
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(layout="constrained", **options)
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(layout="constrained", **options)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
