@@ -57,6 +57,16 @@ def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> S
     return Settings(layered(preset_values(preset), layer))
 
 
+def short(preset: str, data: dict[str, Any], **training: Any) -> Settings:
+    """The settings of a preset on data, two epochs with small layers."""
+    layer = {
+        "data": {"dir": str(SAMPLES), **data},
+        "model": {"hidden_size": 8, "embedding": 8},
+        "training": {"epochs": 2, "accelerator": "cpu", **training},
+    }
+    return Settings(layered(preset_values(preset), layer))
+
+
 def with_model(settings: Settings, **model: Any) -> Settings:
     """The same settings with another model."""
     return Settings(layered(settings.to_dict(), {"model": model}))

@@ -9,24 +9,19 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, Vocabulary, load, read
-from dgltrees.settings.catalog import preset_values
-from dgltrees.settings.layers import Settings, layered
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.run import train
-from tests.training.samples import SAMPLES
+from tests.training.samples import SAMPLES, short
 
 PLANS = [json.loads(line) for line in (SAMPLES / "plans" / "train.jsonl").read_text().splitlines()]
 
 
 def settings(preset: str, path: Path, **data: Any) -> Settings:
     """A small, short run on a file of plans."""
-    small = {"hidden_size": 8, "embedding": 8}
-    short = {"epochs": 2, "accelerator": "cpu"}
     data = {"train": str(path), "tree_path": "plan", "children_key": "Plans", "min_freq": 1, **data}
-    return Settings(
-        layered(preset_values(preset), {"data": data, "model": small, "training": short})
-    )
+    return short(preset, data)
 
 
 def write(path: Path, records: list[dict[str, Any]]) -> Path:

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, TreePairs, load
-from dgltrees.settings.catalog import preset_values
-from dgltrees.settings.layers import Settings, layered
+from dgltrees.settings.layers import Settings
 from dgltrees.training.run import train
 from tests.training.samples import PLANS as OWN
-from tests.training.samples import SAMPLES
+from tests.training.samples import SAMPLES, short
 
 RECORDS = [
     json.loads(line)
@@ -21,12 +20,7 @@ RECORDS = [
 
 def settings(preset: str, **data: Any) -> Settings:
     """A small, short run on the sample of pairs."""
-    layer = {
-        "data": {**OWN["regress-pairs"], "dir": str(SAMPLES), **data},
-        "model": {"hidden_size": 8, "embedding": 8},
-        "training": {"epochs": 2, "accelerator": "cpu"},
-    }
-    return Settings(layered(preset_values(preset), layer))
+    return short(preset, {**OWN["regress-pairs"], **data})
 
 
 def forests(records: list[dict[str, Any]]) -> TreePairs:

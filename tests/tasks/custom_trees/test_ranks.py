@@ -12,8 +12,7 @@ import pytest
 from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, TreeRanker, load
 from dgltrees.cli import main
 from dgltrees.commands.runs import _load
-from dgltrees.settings.catalog import preset_values
-from dgltrees.settings.layers import Settings, layered
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.baselines import _places
 from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
@@ -21,7 +20,7 @@ from dgltrees.training.loading import automatic_batch_size, training_sampler
 from dgltrees.training.run import train
 from tests.tasks.custom_trees.test_numbers import without, write
 from tests.training.samples import PLANS as OWN
-from tests.training.samples import SAMPLES, assert_same_runs, train_killed
+from tests.training.samples import SAMPLES, assert_same_runs, short, train_killed
 
 PLANS = [
     json.loads(line)
@@ -31,12 +30,7 @@ PLANS = [
 
 def settings(data: dict[str, Any], **training: Any) -> Settings:
     """A small, short run on the sample."""
-    layer = {
-        "data": {**OWN["rank"], "dir": str(SAMPLES), **data},
-        "model": {"hidden_size": 8, "embedding": 8},
-        "training": {"epochs": 2, "accelerator": "cpu", **training},
-    }
-    return Settings(layered(preset_values("rank"), layer))
+    return short("rank", {**OWN["rank"], **data}, **training)
 
 
 @pytest.fixture(scope="module")
