@@ -89,24 +89,24 @@ def test_entropy_and_value_are_weighted() -> None:
 
 def test_q_learning_looks_one_step_ahead() -> None:
     made = decisions()
+    q, best = made.scores.detach(), made.scores.detach().amax(1).tolist()
+    chosen_q = q.gather(1, made.actions[:, None])[:, 0]
+
+    def expected(*ends: float) -> Tensor:
+        """The squared errors, with the values that follow the last step of each sequence."""
+        following = doubles(best[1], best[2], ends[0], ends[1], best[5], ends[2])
+        return (REWARDS + 0.9 * following - chosen_q) ** 2
+
     losses = QLearning(discount=0.9).losses(made, REWARDS)
-    q, at = made.scores.detach(), made.actions.tolist()
-    following = [q[1].max(), q[2].max(), 0.0, 0.0, q[5].max(), 0.0]
-    expected = [
-        (float(REWARDS[t]) + 0.9 * float(following[t]) - float(q[t, at[t]])) ** 2 for t in range(6)
-    ]
-    assert_close(losses, doubles(*expected))
+    assert_close(losses, expected(0.0, 0.0, 0.0))
     losses.sum().backward()
     chosen = torch.nn.functional.one_hot(made.actions, 3).bool()
     assert (made.scores.grad[~chosen] == 0).all()  # targets are constants
 
     after = decisions(5).scores.detach()[:3]
     goes_on = made._replace(bootstrap=PolicyOutput(after, doubles(9.0, 9.0, 9.0)))
-    following = [q[1].max(), q[2].max(), after[0].max(), after[1].max(), q[5].max(), after[2].max()]
-    expected = [
-        (float(REWARDS[t]) + 0.9 * float(following[t]) - float(q[t, at[t]])) ** 2 for t in range(6)
-    ]
-    assert_close(QLearning(discount=0.9).losses(goes_on, REWARDS), doubles(*expected))
+    losses = QLearning(discount=0.9).losses(goes_on, REWARDS)
+    assert_close(losses, expected(*after.amax(1).tolist()))
 
 
 def test_what_is_illegal_is_never_chosen() -> None:
@@ -140,11 +140,7 @@ def test_a_detached_policy_changes_itself_alone() -> None:
     possible = torch.ones(2, 3, dtype=torch.bool)
     for detach in (False, True):
         scores, values = Policy(4, 3, [5], detach=detach)(h, e, possible)
-        grads = (
-            torch.autograd.grad(scores.sum() + values.sum(), [h, e], allow_unused=True)
-            if (not detach)
-            else (None, None)
-        )
+        grads = torch.autograd.grad(scores.sum() + values.sum(), [h, e], allow_unused=True)
         assert all((grad is None) == detach for grad in grads)
         assert scores.requires_grad
 
