@@ -307,10 +307,6 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["train", "classify", "--modle.cell", "3"], "--modle.cell; did you mean model.cell?"),
         (["train", "classify", "--model", "3"], "has no flag --model; there are --out"),
         (["train", "classify", "--out", "x", "rank", "3"], "one value of out, got 'x rank 3'"),
-        (
-            ["train", "classify", "--out", "x", "--model.redaout", "3"],
-            "did you mean model.readout?",
-        ),
         (["presets", "x"], "expected only flags, got 'x' too (see"),
         (["predict", "x", "y.json"], "and flags, got 'y.json' too; name a file with --input (see"),
         (["train", "classify", "y.json"], "got 'y.json' too; name a file with --data.train (see"),

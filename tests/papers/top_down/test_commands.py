@@ -156,9 +156,6 @@ def test_sweep_over_language_models(capsys: Capture, tmp_path: Path) -> None:
     assert [row["group"] for row in rows] == ["TreeLSTM", "LdTreeLSTM"]
     assert f"{rows[0]['perplexity']['mean']:6.2f}" in capsys.readouterr().out
     assert (tmp_path / "perplexity.png").read_bytes().startswith(b"\x89PNG")
-    argv = ["sweep", "tree-lm", "classify", "--out", str(tmp_path / "both")]
-    assert main(argv) == 2
-    assert "one metric to compare by, got perplexity and accuracy" in capsys.readouterr().err
 
 
 def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
