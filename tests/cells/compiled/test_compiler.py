@@ -159,17 +159,6 @@ def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
     assert torch.equal(*states)
 
 
-def test_a_graph_can_be_kept_and_has_no_second_derivative() -> None:
-    cell, x = CELLS["largest"](3, 4).double(), inputs(FOREST.num_nodes)
-    total = run_cell(cell, FOREST, {"x": x})["h"].sum()
-    (one,) = torch.autograd.grad(total, x, retain_graph=True)
-    (two,) = torch.autograd.grad(total, x)
-    assert_close(one, two)
-    total = run_cell(cell, FOREST, {"x": x})["h"].sum()
-    with pytest.raises(RuntimeError, match=r"one derivative of a compiled cell.*compile=False"):
-        torch.autograd.grad(total, x, create_graph=True)
-
-
 def test_parameters_and_settings_may_change() -> None:
     cell, x = CELLS["gru"](3, 4).double(), inputs(FOREST.num_nodes)
     agree(cell, FOREST.batch(), x, compile=False)
