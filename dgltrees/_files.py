@@ -159,15 +159,15 @@ def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
                     os.unlink(entry.path)
 
 
-def file_names(texts: Iterable[str]) -> dict[str, str]:
-    """Convert texts to file names that are valid and different on every machine.
+def file_names(strings: Iterable[str]) -> dict[str, str]:
+    """Convert strings to file names that are valid and different on every machine.
 
-    If a text differs from an earlier one by upper and lower case only, all its bytes are escaped:
+    If a string differs from an earlier one by upper and lower case only, all its bytes are escaped:
     on some disks these names are equal. ``unquote`` is the inverse.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
-    for text in texts:
+    for text in strings:
         name = re.sub(r'[%/\\:*?"<>|\x00-\x1f\x7f]', lambda match: f"%{ord(match[0]):02X}", text)
         if name.casefold() in taken:
             name = "".join(f"%{byte:02X}" for byte in text.encode("utf-8"))

@@ -45,7 +45,8 @@ class TrainingSettings:
     """Largest norm of the gradient of all parameters; larger gradients are scaled down to it;
     default: no limit."""
     epochs: Count = 100
-    """Largest number of passes over the training examples."""
+    """Largest number of passes over the training examples. A resumed run may have another number,
+    unless the schedule is linear."""
     patience: Count | None = 5
     """Stop after this many epochs without a better validation value; null: never."""
     monitor: str | None = None
