@@ -23,7 +23,7 @@ from dgltrees._files import (
     replacing,
     with_checksum,
 )
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.models.subwords import encoder_files
 from dgltrees.settings.layers import Settings, flat
 from dgltrees.settings.values import load_yaml
@@ -152,10 +152,11 @@ class RunDirectory:
             if key == "data.cache_dir" and value is not None and before is not None:
                 continue  # which folder it is makes no difference
             if key not in free and value != before:
+                name = called(key)
                 why = ", on which its learning rates depend" if key == "training.epochs" else ""
                 raise ConfigError(
-                    f"{self.path} was started with {key}={before!r}{why}, now {key}={value!r}; use "
-                    "the same value or another directory"
+                    f"{self.path} was started with {name}={before!r}{why}, now {name}={value!r}; "
+                    "use the same value or another directory"
                 )
 
     def _check_files(

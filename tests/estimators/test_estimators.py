@@ -398,6 +398,8 @@ def test_a_folder_of_a_run_takes_no_other_trees_or_targets(tmp_path: Path) -> No
             ConfigError, match=r"the trees, the targets .* have changed since the run"
         ):
             TreeRegressor(**QUICK).fit(trees, targets, out=out)
+    with pytest.raises(ConfigError, match=r"started with epochs=2, on .*, now epochs=3; use the"):
+        TreeRegressor(**{**QUICK, "epochs": 3}).fit(X, SECONDS, out=out)
     model = TreeRegressor(**QUICK)
     with pytest.raises(ConfigError, match="or the first weights have changed since the run"):
         for _ in range(3):  # the first has no weights to start from
