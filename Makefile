@@ -18,7 +18,7 @@ $(VENV)/.with-%: setup.cfg setup.py .ci/constraints.txt
 demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
-# Threads that wait leave the cores to the tests, notebooks and checks that run at the same time.
+# Threads of OpenMP sleep while they wait: tests, notebooks and checks share the cores.
 test pages docs deletion: export OMP_WAIT_POLICY := PASSIVE
 
 # The core's tests run in a copy without the papers, and the others here; the notebooks run as pages

@@ -233,16 +233,6 @@ class BaseCell(nn.Module, ABC):
         return f"m={self.input_size}, c={self.hidden_size}"
 
 
-def check_integers(ndata: Mapping[str, Tensor], name: str, meaning: str, cure: str = "") -> None:
-    """Check that there is a node field of integers, ``(N,)``; raise TreeError if there is not."""
-    field = ndata.get(name)
-    if field is None or field.dim() != 1 or field.dtype.is_floating_point:
-        got = sorted(ndata) if field is None else f"{field.dtype} {tuple(field.shape)}"
-        raise TreeError(
-            f"expected an integer node field {name!r} of shape (N,), {meaning}, got {got}{cure}"
-        )
-
-
 class ParameterCount(TypedDict):
     """The two counts of :func:`count_parameters`.
 

@@ -12,13 +12,13 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.base import BaseCell, check_integers
+from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import host_values
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.cells.top_down import by_type
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings import Count, checked
-from dgltrees.traversal.functions import is_traced
+from dgltrees.traversal.functions import integer_field, is_traced
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Flow, Operation
@@ -369,7 +369,7 @@ def _padded(rows: Tensor, before: int, after: int) -> Tensor:
 def operations_in(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
     """Return the field ``op`` on the host, ``(N,)`` int64; TreeError if it is missing or wrong."""
     cure = "; build the graph with operation_graph"
-    check_integers(ndata, "op", "the operation of each step", cure)
+    integer_field(ndata, "op", "the operation of each step", cure)
     operations = host_values(ndata, "op")
     wrong = (operations < 0) | (operations >= len(Operation))
     if wrong.any():

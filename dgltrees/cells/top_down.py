@@ -10,12 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.base import BaseCell, check_integers
+from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.errors import TreeError
 from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
+from dgltrees.traversal.functions import integer_field
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse
@@ -214,7 +215,7 @@ class TopDownLSTM(_SourceLSTM):
         return {"wx": wx}
 
     def _types(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-        check_integers(ndata, "etype", "the type of the edge into each node")
+        integer_field(ndata, "etype", "the type of the edge into each node")
         types = host_values(ndata, "etype")
         wrong = (types < 0) | (types >= len(EDGE_TYPES))
         if wrong.any():

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
-from dgltrees.cells.base import BaseCell, GateNorm, check_integers
+from dgltrees.cells.base import BaseCell, GateNorm
 from dgltrees.cells.child_gate import ChildGate, per_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import Init, initialize
@@ -23,6 +23,7 @@ from dgltrees.settings import (
     nearest,
     options_of,
 )
+from dgltrees.traversal.functions import integer_field
 from dgltrees.traversal.views import Groups, Nodes
 
 ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
@@ -177,7 +178,7 @@ class TreeCell(BaseCell):
         x = super().check(ndata)
         if self.operators:
             last = self.operators - 1
-            check_integers(ndata, "op", f"0 to {last} at nodes that have children")
+            integer_field(ndata, "op", f"0 to {last} at nodes that have children")
         return x
 
     def leaf_activations(self, nodes: Nodes) -> Tensor:

@@ -30,6 +30,7 @@ from dgltrees.tasks.splits import Splits
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import NUMBERS
+from dgltrees.trees.segments import offsets_of
 
 LEVEL = 0.01
 """The probability of a warning if the trees are from the distribution of training."""
@@ -175,24 +176,20 @@ def _quantities(
     """
     columns, first = data.forest.columns, data.forest.offsets[: -1 : data.arity]
     numbers: NDArray[Any] = columns.get(NUMBERS, np.empty((data.forest.num_nodes, 0)))
-    nodes = np.diff(data.forest.offsets[:: data.arity])
-    names, single = ["size"], [data.sizes.astype(np.float64)]
-    names_of_numbers: list[str] = []
-    for each in run.vocabularies.inputs:
-        if each.numeric:
-            missing = np.isnan(numbers[:, len(names_of_numbers)])
-            names_of_numbers += [each.name] * each.size
-        elif each.named:
-            missing = np.asarray(columns[each.name]).reshape(len(numbers), -1)[:, 0] < 0
-        else:  # the vector of an empty text does not differ from that of a missing one
-            continue
-        names.append(f"the share of nodes without {each.name}")
-        single.append(np.add.reduceat(missing, first, dtype=np.float64) / nodes)
+    numeric, named = run.vocabularies.numbers, [e for e in run.vocabularies.inputs if e.named]
+    # The vector of an empty text does not differ from that of a missing one, so it is left out.
+    ids = [np.asarray(columns[each.name]).reshape(len(numbers), -1)[:, :1] for each in named]
+    starts = offsets_of([each.size for each in numeric])[:-1]
+    missing = np.concatenate([np.isnan(numbers[:, starts]), *(each < 0 for each in ids)], 1)
+    nodes = np.diff(data.forest.offsets[:: data.arity])[:, None]
+    shares = np.add.reduceat(missing, first, dtype=np.float64) / nodes
+    names = ["size", *(f"the share of nodes without {each.name}" for each in (*numeric, *named))]
+    names += [each.name for each in numeric for _ in range(each.size)]
     low, high = (
-        np.concatenate([np.stack(single, 1), ends.reduceat(numbers, first)], 1)
+        np.concatenate([data.sizes[:, None], shares, ends.reduceat(numbers, first)], 1)
         for ends in (np.fmin, np.fmax)
     )
-    return names + names_of_numbers, low, high
+    return names, low, high
 
 
 def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:

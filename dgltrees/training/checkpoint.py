@@ -46,6 +46,11 @@ class Progress:
     history: list[dict[str, Any]] = field(default_factory=list)
     schedule: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss of the current epoch so far; 0 before its first row."""
+        return self.loss / max(self.rows, 1)
+
 
 _STATE, _READABLE, _PREVIOUS = "resume.safetensors", "resume.json", "resume.previous.safetensors"
 
@@ -159,11 +164,10 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
         raise ConfigError(
             f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"
         )
-    if abs(progress.loss) > LARGEST_LOSS * max(progress.rows, 1):
-        mean = progress.loss / max(progress.rows, 1)
+    if abs(progress.mean_loss) > LARGEST_LOSS:
         raise ConfigError(
-            f"the mean training loss is {mean:.3g} in {epoch}, step {progress.step}: training "
-            f"has diverged; {cure}"
+            f"the mean training loss is {progress.mean_loss:.3g} in {epoch}, step "
+            f"{progress.step}: training has diverged; {cure}"
         )
     if names := not_finite(model.state_dict()):
         raise ConfigError(

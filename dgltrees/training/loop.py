@@ -309,8 +309,7 @@ class Trainer:
 
     def _finish_epoch(self, started: float) -> None:
         state, self._announces = self.progress, False  # the line of the epoch says it
-        train_loss = state.loss / max(1, state.rows)
-        line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": train_loss}
+        line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": state.mean_loss}
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})

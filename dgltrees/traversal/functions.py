@@ -151,6 +151,17 @@ def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
             )
 
 
+def integer_field(fields: Mapping[str, Tensor], name: str, meaning: str, cure: str = "") -> Tensor:
+    """Return a node field of integers, ``(N,)``; raise TreeError if there is none."""
+    field = fields.get(name)
+    if field is None or field.dim() != 1 or field.is_floating_point():
+        got = sorted(fields) if field is None else f"{field.dtype} {tuple(field.shape)}"
+        raise TreeError(
+            f"expected an integer node field {name!r} of shape (N,), {meaning}, got {got}{cure}"
+        )
+    return field
+
+
 def check_device(*data: Mapping[str, Tensor]) -> torch.device:
     """Return the device of all fields; raise TreeError if there are several."""
     names: dict[torch.device, str] = {}

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from dgltrees import _shortcuts
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import (
     Message,
     Reduce,
     call,
     check_fields,
+    integer_field,
     is_builtin,
     message_function,
     name_of,
@@ -412,15 +413,4 @@ def _check_backend(backend: str, activation_checkpointing: bool) -> None:
 
 def group_field(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
     """Return the node field ``name``, by which the nodes of a function ``reduce`` are grouped."""
-    field = fields.get(name)
-    if field is None:
-        raise TreeError(
-            f"missing node field {name!r}, by which the nodes of {name_of(reduce)} are grouped; "
-            f"the fields are {sorted(fields)}"
-        )
-    if field.dim() != 1 or field.is_floating_point():
-        raise TreeError(
-            f"expected an integer node field {name!r} of shape (N,), by which the nodes of "
-            f"{name_of(reduce)} are grouped, got {field.dtype} {tuple(field.shape)}"
-        )
-    return field
+    return integer_field(fields, name, f"by which the nodes of {name_of(reduce)} are grouped")

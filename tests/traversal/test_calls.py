@@ -133,7 +133,7 @@ def test_fields_of_other_numbers_of_rows(cell: BaseCell, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
 def test_a_field_to_group_by_that_is_not_there(backend: str) -> None:
-    message = r"missing node field 'op', .* nodes of Faulty.reduce are grouped; .* are \['x'\]"
+    message = r"integer node field 'op' .* nodes of Faulty.reduce are grouped, got \['x'\]"
     with pytest.raises(TreeError, match=message):
         run_cell(Faulty(group_by="op"), FOREST.batch(), {"x": X}, backend=backend)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -172,10 +173,7 @@ class CustomTreesTask(Task):
             raise self._row_error(f"{message}; {cure}", int(shared.argmax()), raw, file)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
-
-        def error(message: str, row: int) -> TreeError:
-            return self._row_error(message, row, raw, file)
-
+        error = partial(self._row_error, raw=raw, file=file)
         inputs = read.inputs
         values = {
             name: target_values(raw, name, nodes=self.nodes, inputs=inputs) if labeled else None

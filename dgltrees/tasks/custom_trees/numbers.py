@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -81,10 +82,7 @@ class NumbersTask(CustomTreesTask):
             )
         if name is None or not labeled:
             return read
-
-        def error(message: str, row: int) -> TreeError:
-            return replace(self, nodes=True)._row_error(message, row, raw, file)
-
+        error = partial(replace(self, nodes=True)._row_error, raw=raw, file=file)
         values = target_values(raw, name, nodes=True)
         cure = f"name a column of numbers with {called('data.node_target')}"
         if values is None:

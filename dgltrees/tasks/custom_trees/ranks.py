@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -81,10 +82,7 @@ class RankTask(CustomTreesTask):
             what = f"a column {settings.group!r} with the group of each tree"
             cure = f"name one with {called('data.group')}"
             raise TreeError(no_column(what, settings.group, raw, cure), file=file)
-
-        def error(message: str, row: int) -> TreeError:
-            return self._row_error(message, row, raw, file)
-
+        error = partial(self._row_error, raw=raw, file=file)
         listed = [None] * len(raw) if values is None else names_of(values, settings.group, error)
         groups = np.array([name or "" for name in listed], np.str_)
         if training and (groups == "").any():

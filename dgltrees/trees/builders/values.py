@@ -128,7 +128,7 @@ def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[
     if array.dtype.kind == "f" and types - {float, type(None)}:
         for row, value in enumerate(values):
             if isinstance(value, (int, np.integer)) and abs(int(value)) > EXACT:
-                limit = "2^53 beside other numbers that are floats or missing"
+                limit = "2^53 next to other numbers that are floats or missing"
                 raise error(f"expected integers up to {limit}, got {value}", row)
     return array.astype(float) if missing else array
 

@@ -215,9 +215,9 @@ def rows(*values: Any) -> dict[str, Any]:
         ([rows(1, 1j)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
         (
             [rows(2**60 + 1, None)],
-            "tree 0, node 0: column 'x': expected integers up to 2^53 beside",
+            "tree 0, node 0: column 'x': expected integers up to 2^53 next to",
         ),
-        ([rows(1, 2**63)], "tree 0, node 1: column 'x': expected integers up to 2^53 beside other"),
+        ([rows(1, 2**63)], "tree 0, node 1: column 'x': expected integers up to 2^53 next to"),
     ],
 )
 def test_bad_objects(roots: Any, message: str) -> None:
