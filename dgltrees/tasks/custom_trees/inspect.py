@@ -193,12 +193,18 @@ def inspect_trees(
         if name not in _PLACES
     )
     tree_columns = tuple(column for column in tree_columns if column.count)
+    names = [n for n in forest.columns if n not in (group, SHARED) and _repeats(forest, n)]
+    of_roots = {name: np.asarray(forest.columns[name])[forest.roots] for name in names}
+    repeated = [summarize_column(n, v, forest.vocabs.get(n)) for n, v in of_roots.items()]
     if target is None:
         ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
-        target = _proposed([each for each in tree_columns if each.name not in ids], forest)
+        known = [each for each in tree_columns if each.name not in ids]
+        known += [each for each in repeated if not _GROUP.search(each.name)]
+        target = _proposed(known, forest)
     elif target not in (*examples.columns, *forest.columns):
         what = f"a target {target!r}"
         raise TreeError(no_column(what, target, examples, "name one with target"))
+    tree_columns += tuple(each for each in repeated if each.name == target)
     aside = [name for name in (target, group) if name is not None]
     without = [name for name in aside if name not in examples.columns]
     inputs: tuple[ColumnSummary, ...] = ()
@@ -252,7 +258,7 @@ def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
     summary = summarize_column(column.name, values, vocab, kind=column.kind)
     many = 1 < len(forest) < forest.num_nodes and summary.distinct > 0.9 * len(forest)
     what = ""
-    if many and np.array_equal(values, values[forest.roots][forest.tree_of_node]):
+    if many and _repeats(forest, column.name):
         what = "is the same in all nodes of a tree"
     elif vocab is None and values.dtype.kind in "iu" and (np.diff(values, axis=0) > 0).all():
         what = "numbers the nodes"
@@ -260,6 +266,14 @@ def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
         warning = f"{what}, so it may be an identifier, which does not help a model"
         return replace(summary, warnings=(warning,))
     return summary
+
+
+def _repeats(forest: Forest, name: str) -> bool:
+    """Return whether all nodes of a tree have the same value, in trees of several nodes."""
+    values = np.asarray(forest.columns[name])
+    of_root = values[forest.roots][forest.tree_of_node]
+    both_missing = (values != values) & (of_root != of_root)  # NaN
+    return len(forest) < forest.num_nodes and bool(((values == of_root) | both_missing).all())
 
 
 def _identifiers(forest: Forest, inputs: Sequence[ColumnSummary]) -> list[str]:
@@ -298,7 +312,8 @@ def _proposed(tree_columns: Sequence[ColumnSummary], forest: Forest) -> str | No
     """Return the column that is most likely a target.
 
     It is ``target``, the last number with the name of a result, such as Execution Time, or the last
-    column with information, in this order; columns without missing values come first.
+    column with information, in this order; columns without missing values come first. A node column
+    with equal values in all nodes of each tree is one of them.
     """
     if "target" in forest.columns:
         return "target"
@@ -339,8 +354,7 @@ def _split_warnings(
         )
     of_trees = dict(examples.columns)
     for name in filter(_GROUP.search, inputs):
-        nodes = np.asarray(forest.columns[name])
-        if np.array_equal(nodes, nodes[forest.roots][forest.tree_of_node]):
+        if _repeats(forest, name):
             of_trees[name] = cast(Any, target_values(examples, name, nodes=False))
     for name, values in of_trees.items():
         if name in aside or not _GROUP.search(name):
@@ -389,7 +403,8 @@ def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
     if of_nodes:
         is_known = ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
         inner = forest.parent >= 0
-        of_nodes = not pairs and (values.dtype.kind in "US" or bool((is_known & inner).any()))
+        some = values.dtype.kind in "US" or bool((is_known & inner).any())
+        of_nodes = not pairs and some and not _repeats(forest, cast(str, target))
     summary = summarize_column(target, values, vocab)
     whole = values.dtype.kind in "biu" or (
         values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()

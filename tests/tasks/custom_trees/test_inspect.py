@@ -295,6 +295,13 @@ def test_an_id_of_trees_and_trees_without_edges_are_named(tmp_path: Path) -> Non
     table = tmp_path / "trees.csv"
     table.write_text("tree,node,parent,op,cost\n1,1,,a,3\n1,2,1,b,4\n2,3,,a,5\n2,4,3,b,6\n")
     assert inspect_trees(table).target is None
+    repeated = forest.with_columns(
+        {"x": np.arange(60) % 7, "cost": np.repeat(np.arange(30) ** 1.5, 2)}
+    )
+    for target in (None, "cost"):
+        found = inspect_trees(repeated, target=target)
+        assert (found.target, found.tree_columns[-1].count) == ("cost", 30)
+        assert "train regress " in found.command
     dots = LabeledTrees(Forest.build([-1, -1], offsets=[0, 1, 2]), {"target": np.array([0.5, 1.5])})
     assert any("one node" in each for each in inspect_trees(dots).warnings)
 
