@@ -198,9 +198,9 @@ def inspect_trees(
     repeated = [summarize_column(n, v, forest.vocabs.get(n)) for n, v in of_roots.items()]
     if target is None:
         ids = (layout.tree_id, *USUAL["tree_id"]) if form == "nodes" else ()
-        known = [each for each in tree_columns if each.name not in ids]
-        known += [each for each in repeated if not _GROUP.search(each.name)]
-        target = _proposed(known, forest)
+        candidates = [each for each in tree_columns if each.name not in ids]
+        candidates += [each for each in repeated if not _GROUP.search(each.name)]
+        target = _proposed(candidates, forest)
     elif target not in (*examples.columns, *forest.columns):
         what = f"a target {target!r}"
         raise TreeError(no_column(what, target, examples, "name one with target"))
@@ -404,7 +404,7 @@ def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:
         is_known = ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
         inner = forest.parent >= 0
         some = values.dtype.kind in "US" or bool((is_known & inner).any())
-        of_nodes = not pairs and some and not _repeats(forest, cast(str, target))
+        of_nodes = not pairs and some and not _repeats(forest, target)
     summary = summarize_column(target, values, vocab)
     whole = values.dtype.kind in "biu" or (
         values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()
