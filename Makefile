@@ -49,7 +49,8 @@ kills: install
 		$(wildcard tests/papers/test_kills.py)
 
 # The runs of datasets/results/quick_checks.yaml, trained again and compared: `make results`, or
-# `make results NAME=listops-sum-c25`; NAME=--write writes new numbers.
+# `make results NAME=listops-sum-c25`; NAME=--write writes new numbers. NAME=rrnet/mee lists the runs
+# of a table of datasets/results, and NAME="rrnet/mee 3" trains the third again.
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
 

@@ -98,13 +98,18 @@ def load_checkpoint(
         The progress of the run; None if it has no checkpoint.
 
     Raises:
-        ConfigError: the run had another number of processes, or the file is damaged; the error
-            names the epoch of the state before, if one can be resumed.
+        ConfigError: the run had another number of processes, or the file is missing or damaged;
+            the error names the epoch of the state before, if one can be resumed.
     """
     path, previous = run / _STATE, run / _PREVIOUS
     if not path.exists():  # or a kill came before it was written
         path = previous
     if not path.exists():
+        if len(epochs := run.metrics()) > 1:  # a kill in the first epoch leaves one at most
+            raise ConfigError(
+                f"missing {_STATE} in {run.path}, a run of {len(epochs)} epochs; restore it, or "
+                "choose another directory"
+            )
         return None
     try:
         tensors, texts = read_tensors(path)

@@ -1,26 +1,35 @@
-"""Train the small runs of ``datasets/results/quick_checks.yaml`` again, and compare the numbers.
+"""Train the runs of ``datasets/results`` again.
 
-``python -m tests.papers.results PRESET`` trains one, or all without a name; with ``--write`` the
-file gets the new numbers.
+``python -m tests.papers.results PRESET`` trains a small run of ``quick_checks.yaml``, or all
+without a name, and compares the numbers; with ``--write`` the file gets the new ones.
+
+``python -m tests.papers.results FILE/TABLE`` lists the runs of a table with their commands, and
+``FILE/TABLE NUMBER`` trains one of them in ``runs``, or continues it, and prints both results.
 """
 
 import argparse
 import contextlib
 import io
 import json
+import re
 import shlex
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.cli import main
+from docs.results_table import load
 
 RESULTS = Path(__file__).parents[2] / "datasets" / "results"
 QUICK_CHECKS = RESULTS / "quick_checks.yaml"
+PRESET = re.compile(r"([a-z][\w-]*(?: --.*?)?)(?: \(.*)?$")
+"""Matches the cell of a preset with flags, and a remark in brackets."""
 TOLERANCE = 0.005
 """Relative difference of a number: rounding differs between machines and grows with every step."""
 
@@ -89,9 +98,41 @@ def compare(presets: list[str], *, write: bool) -> bool:
     return equal or write
 
 
+def commands(table: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, str], str]]:
+    """Yield rows and their commands: their own, or the table's with cells instead of words."""
+    found = [PRESET.match(row.get("preset", "")) for row in table["rows"]]
+    presets = " ".join(match[1] for match in found if match)
+    for row, match in zip(table["rows"], found):
+        command = table.get("command", "dgltrees train PRESET --out RUN" if match else "")
+        command = f"{row['command']} --out RUN" if "command" in row else command
+        if match or "PRESET" not in command.split():
+            cells = {"seed": "0", **row, "preset": match and match[1], "presets": presets}
+            words = {name.upper(): cell for name, cell in cells.items()}
+            yield row, re.sub(r"\b[A-Z]+\b", lambda m, words=words: words.get(m[0], m[0]), command)
+
+
+def repeat(name: str, number: str | None) -> None:
+    """List the runs of a table, or train the one with a number and print both results."""
+    file, _, table = name.partition("/")
+    runs = [
+        (row, re.sub(r"\bRUN\b", f"runs/{table}-{i}", command))
+        for i, (row, command) in enumerate(commands(load(file)[table]), 1)
+    ]
+    if number is None:
+        print(*(f"{i}  {command}" for i, (_, command) in enumerate(runs, 1)), sep="\n")
+        return
+    row, command = runs[int(number) - 1]
+    print(f"file: {json.dumps(row)}\n{command}", flush=True)
+    for line in command.split("; "):
+        if status := main(shlex.split(line)[1:]):
+            raise SystemExit(status)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("presets", nargs="*")
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--write", action="store_true", help="write new numbers to the file")
     asked = parser.parse_args()
-    sys.exit(not compare(asked.presets, write=asked.write))
+    if asked.names and "/" in asked.names[0]:
+        sys.exit(repeat(asked.names[0], *asked.names[1:] or [None]))
+    sys.exit(not compare(asked.names, write=asked.write))

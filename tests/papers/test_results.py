@@ -2,8 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 import torch
@@ -16,11 +15,9 @@ from dgltrees.settings.presets import PRESETS as CORE
 from docs.results_table import load, look_up
 from tests.installed import needs_papers
 
-from .results import RESULTS, differs, small_runs
+from .results import RESULTS, commands, differs, small_runs
 
 RUNS = small_runs()
-PRESET = re.compile(r"([a-z][\w-]*(?: --.*?)?)(?: \(.*)?$")
-"""Matches the cell of a preset with flags, and a remark in brackets."""
 INSTALLED = [name for name in RUNS if name in {*preset_names()}]
 
 
@@ -28,19 +25,6 @@ def test_every_task_of_a_paper_has_a_quick_check() -> None:
     tasks = {name: preset_values(name)["task"] for name in preset_names()}
     checked = {*(tasks[name] for name in INSTALLED), "edge-classifier"}  # it needs another run
     assert {tasks[name] for name in tasks if name not in CORE} - checked == set()
-
-
-def commands(table: Mapping[str, Any]) -> Iterator[str]:
-    """The command of each row: its own, or that of the table with cells instead of words."""
-    found = [PRESET.match(row.get("preset", "")) for row in table["rows"]]
-    presets = " ".join(match[1] for match in found if match)
-    for row, match in zip(table["rows"], found):
-        command = table.get("command", "dgltrees train PRESET --out RUN" if match else "")
-        command = f"{row['command']} --out RUN" if "command" in row else command
-        if match or "PRESET" not in command.split():
-            cells = {"seed": "0", **row, "preset": match and match[1], "presets": presets}
-            words = {name.upper(): cell for name, cell in cells.items()}
-            yield re.sub(r"\b[A-Z]+\b", lambda m, words=words: words.get(m[0], m[0]), command)
 
 
 def check_command(line: str) -> None:
@@ -59,7 +43,7 @@ def check_command(line: str) -> None:
 @needs_papers
 @pytest.mark.parametrize("file", sorted(path.stem for path in RESULTS.iterdir()))
 def test_commands_and_presets_of_tables_are_accepted(file: str) -> None:
-    lines = "; ".join(each for table in load(file).values() for each in commands(table))
+    lines = "; ".join(each for table in load(file).values() for _, each in commands(table))
     for line in {*lines.split("; ")} - {""}:
         check_command(line)
 

@@ -372,6 +372,10 @@ def test_the_checkpoint_before_is_named(whole: Path, tmp_path: Path) -> None:
     assert_same_runs(whole, run)
     (run / "resume.safetensors").unlink()  # a kill came between two files
     train(_settings(), run)
+    for path in run.glob("resume*.safetensors"):
+        path.unlink()
+    with pytest.raises(ConfigError, match=r"missing resume.safetensors in .* a run of 3 epochs"):
+        train(_settings(), run)
 
 
 def _lines(order: list[int]) -> Damage:

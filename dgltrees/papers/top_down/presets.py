@@ -30,6 +30,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"train": "msr/train*.conllu", "valid": "msr/valid.conllu", "lower": True,
                  "min_freq": 6, "max_words": 100},
         "model": {"objective": "nce"},
+        "training": {"save_every_n_steps": 1000},  # minutes; an epoch of all novels takes hours
     },
     # Table 1: hidden sizes d, with word vectors of half of it
     # LSTM: 300 400 450   BiLSTM: 200 300 400   TreeLSTM: 300 400   LdTreeLSTM: 300 400
