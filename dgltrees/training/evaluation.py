@@ -70,7 +70,7 @@ def run_model(
 
 def _placed(error: TreeError, data: LabeledTrees, ids: NDArray[np.int64]) -> TreeError:
     """Return an error in a batch of examples ``ids`` with the line or tree in the data."""
-    if error.tree is None or error.line is not None:
+    if error.tree is None or error.line is not None or ids.ndim > 1:  # windows of streams
         return error
     example = int(ids[error.tree // data.arity])
     line = int(data.columns["line"][example]) if "line" in data.columns else None

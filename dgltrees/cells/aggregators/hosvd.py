@@ -60,7 +60,7 @@ class HOSVD(TuckerAggregator):
     the default is that of the authors' code.
 
     Arguments:
-        bias: add the biases of u, w and q; false as in equation (10).
+        bias: add biases to u, w and q, as the authors' code does; false as in equation (10).
         options: the other arguments of :class:`FactorisedAggregator`, with its shapes.
     """
 

@@ -30,8 +30,8 @@ from dgltrees.traversal.ways import Traversal, dense
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import Ints
 
-MANY = 4
-"""Numbers of children from which on there is no difference."""
+MANY = 64
+"""Numbers of children from which on there is no difference; each smaller one is compared."""
 MOST = 8
 """The most versions of a cell that are traced, before its settings are said to change."""
 MOST_TYPES = 8

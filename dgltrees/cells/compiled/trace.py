@@ -11,12 +11,13 @@ functions do other operations for other types, each type is traced separately.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, fx
+from torch.utils._pytree import tree_leaves
 
 from dgltrees.cells.compiled.graph import graph_of
 from dgltrees.cells.compiled.loops import CompileError, Phase
@@ -161,9 +162,12 @@ def _inner(functions: Functions, ndata: Like, edata: Like, states: Mapping[str, 
                 "them does"
             )
     inner = _trace_inner(functions, ndata, edata, states, FIRST)
-    _compare(inner, _trace_inner(functions, ndata, edata, states, functions.second))
-    if functions.arity is None and _targets(few[0]) != _targets(inner):
-        raise CompileError(f"it does other operations where a node has {FEW[0]} children")
+    other = _trace_inner(functions, ndata, edata, states, functions.second)
+    _compare(inner, other)
+    if functions.arity is None:
+        if _targets(few[0]) != _targets(inner):
+            raise CompileError(f"it does other operations where a node has {FEW[0]} children")
+        _check_constants(few, inner, other)
     if inner.shapes() != states:
         raise CompileError("its update function returns other fields, or shapes, for leaves")
     return inner
@@ -181,7 +185,7 @@ def _compare(one: Trace, two: Trace) -> None:
         if _picks(a, one.sizes.type) and _picks(b, two.sizes.type) and a.args[1:] != b.args[1:]:
             a.meta["by_type"] = True
             continue
-        flat_a, flat_b = (torch.utils._pytree.tree_leaves((n.args, n.kwargs)) for n in (a, b))
+        flat_a, flat_b = (tree_leaves((n.args, n.kwargs)) for n in (a, b))
         is_range = "arange" in str(a.target)
         for x, y in zip(flat_a, flat_b):
             if isinstance(x, fx.Node) or x == y:
@@ -190,6 +194,15 @@ def _compare(one: Trace, two: Trace) -> None:
                 continue
             if one.sizes.factors(x) is None or one.sizes.factors(x) != two.sizes.factors(y):
                 raise CompileError("it computes with the number of nodes or children", a)
+
+
+def _check_constants(few: Sequence[Trace], one: Trace, two: Trace) -> None:
+    """Reject numbers that are equal for many children only, such as ``min(children, 8)``."""
+    traces = (one, two, *few)
+    for nodes in zip(*(trace.module.graph.nodes for trace in traces)):
+        for x, y, *others in zip(*(tree_leaves((n.args, n.kwargs)) for n in nodes)):
+            if not isinstance(x, fx.Node) and x == y and any(x != each for each in others):
+                raise CompileError("what it does depends on the number of children", nodes[0])
 
 
 def _picks(node: fx.Node, kind: int) -> bool:

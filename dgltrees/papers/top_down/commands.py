@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -103,6 +104,8 @@ def rerank(
         weight: weight of the parser's score, which is added to log P.
         out: CoNLL-U file to write the chosen trees to.
     """
+    if not math.isfinite(weight):
+        raise ConfigError(f"expected --weight to be a finite number, got {weight}")
     if k is not None and tune is not None:
         raise ConfigError("expected either --k or --tune, got both")
     if out is None and tune is None:

@@ -259,6 +259,7 @@ def _counts(cell: Other, nodes: Nodes, h: Tensor) -> Tensor:
 REASONS: dict[str, tuple[Callable[[Other, Nodes, Tensor], Tensor], str]] = {
     "data": (lambda c, n, h: h.sum(1) if h.sum() > 0 else h.mean(1), "it cannot be traced"),
     "degree": (lambda c, n, h: h.sum(1) if h.shape[1] < 3 else h.mean(1), "it does other operatio"),
+    "capped": (lambda c, n, h: h.sum(1) * min(h.shape[1], 8), "depends on the number of children"),
     "power": (lambda c, n, h: h.sum(1) / h.shape[1] ** 0.5, "it computes with the number of nodes"),
     "random": (lambda c, n, h: (h * torch.rand_like(h)).sum(1), "it draws random numbers"),
     "place": (lambda c, n, h: h[:, 0], "it selects children, or nodes, by their index"),
@@ -287,6 +288,15 @@ def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
     assert reason in compile_report(cell)
     if name in ("rule", "data"):
         assert "test_compiler.py" in compile_report(cell)
+
+
+def test_every_number_of_children_is_compared() -> None:
+    cell = Other(lambda c, n, h: h.mean(1) if h.shape[1] == 6 else h.sum(1)).double()
+    for wide, report in ((7, "Other is compiled"), (6, "states of its compiled code and of its")):
+        stars = Forest.build([-1, *[0] * wide, -1, *[0] * 5], offsets=[0, wide + 1, wide + 7])
+        x = {"x": inputs(stars.num_nodes)}
+        assert_close(run_cell(cell, stars, x), run_cell(cell, stars, x, compile=False))
+        assert report in compile_report(cell)
 
 
 AT_ZERO: dict[str, Callable[[Tensor], Tensor]] = {

@@ -213,7 +213,8 @@ class NodeByNodeSettings(AttentionSettings):
     """Node-by-node attention: the nodes of the second tree attend to the first."""
 
     leaf_queries: bool = False
-    """Let the leaves of the second tree attend too, not only the nodes that are composed."""
+    """Let the leaves of the second tree attend too, not only the nodes that an S-LSTM composes;
+    "every time step" in section 4.1 can mean both."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,8 @@ class NTIPairSettings(NTISettings):
     (node_by_node), or afterwards, with an LSTM over the results (matching), also in the other
     direction (full_matching)."""
     tied: bool = True
-    """Use the same encoder for both sentences; the paper states this only for node_by_node."""
+    """Use the same encoder for both sentences. The paper states this for node_by_node only, but the
+    parameters in its Table 1 are those of one encoder."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -149,12 +149,17 @@ def _check_words(analysis: Sentence, first: Sentence, error: LineError) -> None:
 def _score(analysis: Sentence, required: bool, error: LineError) -> float:
     """Return the score in an analysis's comment, NaN if there is none."""
     text = analysis.comments.get("score")
-    if text is None and required:
-        raise error(
-            "expected '# score = ...', the parser's score, above each analysis, got none",
-            analysis.line,
-        )
+    if text is None:
+        if required:
+            raise error(
+                "expected '# score = ...', the parser's score, above each analysis, got none",
+                analysis.line,
+            )
+        return float("nan")
     try:
-        return float("nan") if text is None else float(text)
+        score = float(text)
     except ValueError:
-        raise error(f"expected a number in '# score = ...', got {text!r}", analysis.line) from None
+        score = float("nan")
+    if not np.isfinite(score):
+        raise error(f"expected a number in '# score = ...', got {text!r}", analysis.line)
+    return score

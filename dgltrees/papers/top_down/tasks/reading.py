@@ -32,7 +32,7 @@ from dgltrees.trees.words import ROOT, UNKNOWN, recode
 
 _PUNCTUATION = ("PUNCT", "``", "''", ",", ".", ":")
 _OTHER_TAGS = (  # of Universal Dependencies, and of the Penn Treebank
-    "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X "
+    "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB "
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNP NNPS NNS PDT POS PRP PRP$ RB RBR RBS RP TO UH VB "
     "VBD VBG VBN VBP VBZ WDT WP WP$ WRB $ # -LRB- -RRB-"
 )

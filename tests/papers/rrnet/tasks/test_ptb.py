@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def test_a_network_that_recurs_alone_never_splits(path: Path) -> None:
 
 
 @pytest.mark.parametrize("operations", ["gold", "policy"])
-def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
+def test_a_text_of_trees(tmp_path: Path, path: Path, operations: str) -> None:
     tree = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (RB there)))\n"
     (tmp_path / "text.mrg").write_text(8 * tree, encoding="utf-8")
     data = _read(tmp_path / "text.mrg")
@@ -184,6 +185,8 @@ def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
     if operations == "gold":  # ten streams begin anywhere: what began before them is not merged
         assert report["splits"] == 3 / 5
         assert 0 < report["merges"] < 3 / 5
+        with pytest.raises(TreeError, match="missing node columns"):
+            run(_model(data, policy=policy), PTB, replace(_read(path), targets=data.targets))
 
 
 def settings(preset: str = "ptb-small", **training: Any) -> Settings:

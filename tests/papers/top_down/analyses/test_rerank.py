@@ -134,6 +134,8 @@ def test_errors(
     bare = write(tmp_path, "".join([*lines[:at], *lines[at + 1 :]]))
     assert main(["rerank", str(tree_lm_run), "--input", str(bare), "--out", "-", "--weight", "1"])
     assert f"{bare}:{begin}: expected '# score = ...'" in capsys.readouterr().err
+    assert main(["rerank", str(tree_lm_run), "--input", str(lists), "--out", "-", "--weight=nan"])
+    assert "expected --weight to be a finite number, got nan" in capsys.readouterr().err
     text = SENTENCES.read_text(encoding="utf-8")
     other = write(tmp_path, text.replace("gardener", "baker", 2))
     with pytest.raises(TreeError, match=f"{other}:1: .* sentence 1 .*The gard.*The baker"):

@@ -58,6 +58,7 @@ def test_files_are_joined(tmp_path: Path) -> None:
         (analysis("a", [0]), 15, "expected the comment '# sent_id = ...' or '# analysis = 1'"),
         (analysis("a", [0], analysis=2), 15, "'# analysis = 1', got # analysis = 2"),
         (analysis("a", [0], sent_id="z", score="high"), 15, "expected a number in '# score = ...'"),
+        (analysis("a", [0], sent_id="z", score="nan"), 15, "expected a number in '# score = ...'"),
         (analysis("a b", [2, 1], sent_id="z"), 16, "got no root"),
     ],
 )

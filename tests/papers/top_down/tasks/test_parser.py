@@ -141,6 +141,7 @@ def test_what_the_data_do_not_say_is_not_reported() -> None:
         ("-LRB-", "-LRB-", "-LRB-", 0),
         ("...", "$.", "_", 1),  # tags of other treebanks, and none
         ("\u2013", "_", "_", 1),
+        (".", "X", "XP", 1),  # Danish Dependency Treebank
         ("$", "_", "_", 0),
         ("U.S.", "_", "_", 0),
         ("_", "_", "_", -1),
