@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         the exit status: 0, 2 for an error, or 130 after Ctrl-C.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:
+        return _fail("the standard output is closed; to leave out what is printed, use > /dev/null")
     usual = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:

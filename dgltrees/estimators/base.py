@@ -33,6 +33,7 @@ from dgltrees.estimators.inputs import (
 )
 from dgltrees.estimators.saving import SavedEstimator
 from dgltrees.formats.format import RecordLayout
+from dgltrees.formats.records import is_records, listed, with_roots
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
@@ -462,7 +463,8 @@ class TreeEstimator(SavedEstimator):
                 )
             if out is None and (settings.training.logger or pretrained_folder(settings.data)):
                 out = temporary_folder(self)
-            calls: dict[str, Any] = {"bar": self.progress, "on_epoch": each_epoch}
+            bar = None if self.progress is None else bool(self.progress)  # numpy's False too
+            calls: dict[str, Any] = {"bar": bar, "on_epoch": each_epoch}
             if start is not None:
                 calls["start"] = start.model.state_dict()
             # torch's generators continue after the fit as if there had been none
@@ -561,7 +563,12 @@ class TreeEstimator(SavedEstimator):
 
     def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:
         """Return the trees as examples; the default layout is that of the fitted run."""
-        return as_examples(X, layout or self._fitted().settings.data, self.share)
+        if layout is None:
+            layout, records = self._fitted().settings.data, listed(X)
+            if is_records(records):
+                names = [each.name for each in self.run_.vocabularies.inputs]
+                layout = with_roots(layout, records, names)
+        return as_examples(X, layout, self.share)
 
     def _take(
         self, run: TrainedModel | Ensemble, history: list[dict[str, Any]], result: dict[str, Any]

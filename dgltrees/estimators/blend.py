@@ -8,6 +8,7 @@ resamples of the trees, and are shrunk towards equal weights where the resamples
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,8 @@ _FLAT = "(flat)"  # the example column of flat features
 _STEPS = 30  # weights are multiples of 1 / 30 on each resample
 _RESAMPLES = 200
 _CHECKED = 100  # rows whose predictions are compared after loading
+
+_PREDICTS = threading.Lock()
 
 
 @dataclass
@@ -90,6 +93,10 @@ class FlatModels:
 
     def outputs(self, table: NDArray[np.float32]) -> list[Columns]:
         """Return the output columns of each model, named as those of a network."""
+        with _PREDICTS:  # extra trees of scikit-learn change the filters of warnings
+            return self._outputs(table)
+
+    def _outputs(self, table: NDArray[np.float32]) -> list[Columns]:
         if not self.classes:
             numbers = [model.predict(table) for model in self.models]
             return [{"prediction_0": np.exp(n) if self.logarithms else n} for n in numbers]
@@ -218,9 +225,10 @@ def _without_table(data: LabeledTrees) -> LabeledTrees:
 
 
 def _table(features: FlatFeatures, trees: Any) -> NDArray[np.float32]:
-    with warnings.catch_warnings():  # of unknown names and absent columns the network warns
-        warnings.simplefilter("ignore")
-        return features.transform(trees).astype(np.float32)
+    # the network warns of unknown names and absent columns; catch_warnings is not for threads
+    schema = features.schema_
+    schema.reported |= {"unknown", *(f"absent {each.name}" for each in schema.inputs)}
+    return features.transform(trees).astype(np.float32)
 
 
 def blend_members(

@@ -22,6 +22,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.blend import (
     MODELS,
+    Blend,
     blend_members,
     mean_outputs,
     predicts_logarithms,
@@ -332,7 +333,7 @@ def _take_members(estimator: Any, members: Sequence[Any], seed: int) -> None:
     """Set the fitted attributes that estimators without members have too."""
     history = [{"member": k, **line} for k, each in enumerate(members) for line in each.history_]
     result = {"members": [each.result_ for each in members]}
-    if estimator.blend:
+    if isinstance(members[0].run_, Blend):
         estimator.blend_weights_ = dict(zip(MODELS, members[0].run_.shares))
     estimator._take(Ensemble(members, seed), history, result)
 

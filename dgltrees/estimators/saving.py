@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
-from dgltrees.estimators.blend import with_flat_models
+from dgltrees.estimators.blend import Blend, with_flat_models
 from dgltrees.estimators.drift import Statistics
 from dgltrees.estimators.ensemble import member_folder, plain_members, restore_members
 from dgltrees.settings.values import plain
 from dgltrees.training.files import checking, read_tensors, write_tensors
-from dgltrees.training.rundir import ESTIMATOR, RunDirectory
+from dgltrees.training.rundir import BLEND, ESTIMATOR, RunDirectory
 from dgltrees.training.trained import load_network
 
 _STATISTICS = "statistics.safetensors"
@@ -38,11 +38,11 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
         """
-        run, target = self._fitted(), Path(path)
+        run, target = self._fitted(), Path(path).resolve()  # "." and links have no name to replace
         is_saved = (target / ESTIMATOR).exists()
         if target.exists() and not (overwrite and is_saved):
             cure = "write overwrite=True to replace it" if is_saved else "choose another folder"
-            raise ConfigError(f"expected a new folder, got {target}, which exists; {cure}")
+            raise ConfigError(f"expected a new folder, got {path}, which exists; {cure}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
@@ -50,7 +50,9 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
             if not hasattr(self, "members_"):  # which have theirs
                 tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
                 write_tensors(folder / _STATISTICS, tensors, {})
-            values = {"class": type(self).__name__, **self._plain()}
+            runs, is_blend = _identities(folder, self), isinstance(run, Blend)
+            values = {"class": type(self).__name__, "runs": runs, "blend": is_blend}
+            values.update(self._plain())
             RunDirectory(folder).write_values(ESTIMATOR, values)
             if is_saved:
                 target.rename(draft / "replaced")
@@ -85,6 +87,7 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
         values = folder.values(ESTIMATOR)
         with checking(folder / ESTIMATOR):
             name, parameters = values["class"], values["parameters"]
+            runs, is_blend = values["runs"], values["blend"]
         if name != cls.__name__:
             raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
         estimator = cls(**parameters)
@@ -93,8 +96,14 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
             restore_members(estimator, [cls.load(place) for place in places], values)
         else:
             estimator._open(folder.path)
+            if is_blend and not isinstance(estimator.run_, Blend):
+                raise ConfigError(f"missing {BLEND} at {path}; restore it")
             tensors, _ = read_tensors(folder / _STATISTICS)
             estimator._statistics = {name: tensor.numpy() for name, tensor in tensors.items()}
+        if runs != _identities(folder.path, estimator):
+            raise ConfigError(
+                f"the files at {path} are those of several models; restore them, or save again"
+            )
         estimator._restore(values)
         return estimator
 
@@ -104,3 +113,10 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
     def _open(self, folder: PathLike) -> None:
         run = with_flat_models(load_network(RunDirectory(folder)), folder)
         self._take(run, run.directory.metrics(), run.directory.result())
+
+
+def _identities(folder: PathLike, estimator: Any) -> list[str]:
+    """Return the identities of the runs of an estimator in a folder."""
+    members = len(getattr(estimator, "members_", []))
+    places = [member_folder(folder, k) for k in range(members)] or [Path(folder)]
+    return [RunDirectory(place).identity for place in places]

@@ -41,7 +41,8 @@ class RecordLayout:
     records, as the key with the most objects below."""
     tree_path: str | list[str] | None = None
     """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; default: inferred too. Two paths if a record has a pair of trees."""
+    ``json.Plan``; default: inferred too. Empty: the record is the root. Two paths if a record has a
+    pair of trees."""
     tree_id: str | None = None
     """Column of the tree of each row of a node table; default: ``tree`` or ``tree_id``."""
     node_id: str | None = None
@@ -62,7 +63,7 @@ class RecordLayout:
     def paths(self) -> tuple[str, ...]:
         """The paths to the roots as a tuple; empty if the record itself is the root."""
         path = self.tree_path
-        return (path,) if isinstance(path, str) else tuple(path or ())
+        return (path,) if isinstance(path, str) and path else tuple(path or ())
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def complete_layout(
     Returns:
         the layout, unchanged if its fields are set or the records have no lists of objects.
     """
-    if layout.children_key is not None and layout.paths:
+    if layout.children_key is not None and (layout.paths or layout.tree_path == ""):
         return layout
     some = list(records)
     found = nested_lists(

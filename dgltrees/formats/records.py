@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,6 +66,19 @@ def layout_of(layout: RecordLayout, records: Sequence[Any]) -> RecordLayout:
     """Complete a layout by the first records, or by all if these have no children."""
     found = complete_layout(layout, records[:100])
     return found if found.children_key else complete_layout(layout, records)
+
+
+def with_roots(layout: Any, records: Sequence[Any], columns: Collection[str]) -> Any:
+    """Return the layout of a model that learned from roots, for new records.
+
+    Records with one of its columns are roots, even if they have no children and one of their
+    members has some. In others the path to the root is inferred.
+    """
+    known = layout.children_key is not None and layout.tree_path is None
+    first = [each for each in map(single, records[:100]) if isinstance(each, dict)]
+    if known and any(name in each for each in first for name in columns):
+        return replace(layout, tree_path="")
+    return layout
 
 
 def trees_of_records(

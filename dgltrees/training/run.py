@@ -214,9 +214,9 @@ def train_in_memory(
     )
     ready = trainer.ready
     trainer.load_best()
-    # of several processes each predicts by itself
-    device = fabric if fabric.world_size == 1 else one_device(settings.training)
-    run = TrainedModel(ready.settings, splits.train.schema, ready.model.eval(), device, metadata)
+    # of several processes each predicts by itself, and Fabric is not for several threads
+    device, schema = one_device(settings.training), splits.train.schema
+    run = TrainedModel(ready.settings, schema, ready.model.eval(), device, metadata)
     return run, trainer.progress.history, result
 
 

@@ -243,6 +243,11 @@ class RunDirectory:
         self._metadata = metadata
         return metadata
 
+    @property
+    def identity(self) -> str:
+        """Checksum of the files that do not change; files of other runs have another one."""
+        return checksum([json.dumps(self.metadata()["sha256"], sort_keys=True).encode("utf-8")])
+
     def settings(self) -> Settings:
         """Return the settings of the run."""
         self._check_sum("config.yaml")
@@ -291,8 +296,10 @@ class RunDirectory:
             raise ConfigError(
                 f"missing {path.name} in {self.path}; let the run finish an epoch, or restore it"
             )
-        tensors, _ = read_tensors(path)
+        tensors, texts = read_tensors(path)
         with checking(path):
+            if texts.get("run") != self.identity:
+                raise ValueError("it is of another run than run.json")
             if names := not_finite(tensors):
                 raise ValueError(f"it has values that are not finite, in {', '.join(names[:3])}")
         return tensors
@@ -312,7 +319,7 @@ class RunDirectory:
     def save_weights(self, state: Mapping[str, Tensor]) -> None:
         """Write the parameters of the best epoch so far."""
         self.check_is_there()
-        write_tensors(self / "weights.safetensors", state, {})
+        write_tensors(self / "weights.safetensors", state, {"run": self.identity})
 
     def write_metrics(self, history: list[dict[str, Any]]) -> None:
         """Rewrite ``metrics.jsonl``."""

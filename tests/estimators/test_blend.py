@@ -1,6 +1,9 @@
 """Blends of networks, and boosting and extra trees on flat features."""
 
 import pickle
+import shutil
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +85,14 @@ def test_a_blend_is_the_weighted_mean_of_its_models(
     for copy in (type(model).load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(getattr(copy, method)(PLANS), predicted)
         assert copy.blend_weights_ == model.blend_weights_
+    filters = warnings.filters[:]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(getattr(model, method), [PLANS[k : k + 3] for k in range(20)]))
+    assert warnings.filters == filters
+    shutil.copytree(tmp_path / "model", tmp_path / "part")
+    (tmp_path / "part" / "member-1" / "blend.safetensors").unlink()
+    with pytest.raises(ConfigError, match="missing blend.safetensors at .*member-1; restore it"):
+        type(model).load(tmp_path / "part")
     with pytest.raises(ConfigError, match=f"a blend .*{type(model).__name__}.load"):
         load(tmp_path / "model" / "member-0")  # whose network is not the whole
     first = blend._first_predictions

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -142,11 +143,14 @@ def test_threads_fit_and_predict_as_one() -> None:
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(fitted, seeds))
     np.testing.assert_array_equal(together, [fitted(seed) for seed in seeds])
-    model = TreeRegressor(**QUICK).fit(X, SECONDS)
+    model = TreeRegressor(**QUICK)
+    model.settings = {**model.settings, "training.precision": "64-true"}
+    model.fit(X, SECONDS)
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(model.predict, [X[: 30 + i] for i in range(30)]))
     for i, predicted in enumerate(together):
         np.testing.assert_array_equal(predicted, model.predict(X[: 30 + i]))
+    assert torch.get_default_dtype() == torch.float32
 
 
 @pytest.mark.parametrize(
@@ -440,6 +444,15 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
     other = TreeClassifier if kind is TreeRegressor else TreeRegressor
     with pytest.raises(ConfigError, match=f"expected a {other.__name__} .* got a {kind.__name__}"):
         other.load(tmp_path / "model")
+    kind(random_state=1, **QUICK).fit(X, y).save(tmp_path / "second")
+    for name, message in (
+        ("weights.safetensors", "weights.safetensors is damaged: it is of another run than run"),
+        ("estimator.json", "mixed are those of several models; restore them, or save again"),
+    ):
+        shutil.copytree(tmp_path / "model", tmp_path / "mixed", dirs_exist_ok=True)
+        shutil.copy(tmp_path / "second" / name, tmp_path / "mixed" / name)
+        with pytest.raises(ConfigError, match=message):
+            kind.load(tmp_path / "mixed")
     path = tmp_path / "model" / "estimator.json"
     path.write_text(path.read_text().replace('"random_state": 0', '"random_state": 1'))
     with pytest.raises(ConfigError, match=r"estimator.json is damaged: it has changed since"):
@@ -465,13 +478,38 @@ def test_weights_of_classes_are_those_after_loading(tmp_path: Path, y: Any, weig
     np.testing.assert_array_equal(clone(loaded).fit(X, y).predict(X), model.predict(X))
 
 
-def test_a_model_is_saved_as_it_was_fitted(tmp_path: Path) -> None:
+def test_a_model_is_saved_as_it_was_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     one, two = TreeRegressor(**QUICK), TreeRegressor(ensemble=2, **QUICK)
     for model, other in ((one, 2), (two, None)):
         predicted = model.fit(X, SECONDS).predict(X)
         model.set_params(ensemble=other).save(tmp_path / str(other))
         loaded = TreeRegressor.load(tmp_path / str(other))
         np.testing.assert_array_equal(loaded.predict(X), predicted)
+    monkeypatch.chdir(tmp_path / "2")
+    one.set_params(progress=np.False_).fit(X, SECONDS).save(".", overwrite=True)
+    assert capsys.readouterr().err == ""
+    np.testing.assert_array_equal(TreeRegressor.load(tmp_path / "2").predict(X), one.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_tree_of_one_node_is_a_root_whatever_its_members_hold(tmp_path: Path) -> None:
+    """The path to the root is that of training, not the one that fits the trees to predict."""
+    inner = {"op": "eq", "Plans": [{"op": "a"}, {"op": "b"}]}
+    trees = [
+        {"op": "join", "Plans": [{"op": n} for n in "xyz"]},
+        {"op": "scan", "filter": inner},
+    ] * 10
+    model = TreeRegressor(features=["op"], **QUICK).fit(trees, np.arange(20.0))
+    expected = pytest.approx(model.predict(trees)[1])
+    assert model.predict([trees[1]])[0] == expected != pytest.approx(model.predict([inner])[0])
+    model.save(tmp_path / "model")
+    for form, records in (("alone", [trees[1]]), ("wrapped", [{"tree": each} for each in trees])):
+        path = tmp_path / f"{form}.jsonl"
+        path.write_text("".join(json.dumps(each) + "\n" for each in records))
+        *_, last = load(tmp_path / "model").predict([str(path)])
+        assert last["prediction"] == expected
 
 
 def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:

@@ -17,6 +17,7 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
+from dgltrees.formats.records import with_roots
 from dgltrees.formats.values import of_user
 from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
@@ -76,6 +77,9 @@ def stream_raw(
         settings = replace(
             settings, categorical_columns=(*settings.categorical_columns, *any_values)
         )
+    if isinstance(names, Schema) and form.first_records and in_file(path):
+        columns = [each.name for each in names.inputs]
+        settings = with_roots(settings, [*form.first_records(path, 100)], columns)
     return form.chunks(path, trees, settings)
 
 
