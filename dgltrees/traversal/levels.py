@@ -298,8 +298,9 @@ class Work:
             slots = self.slots[index]
             return [Mailbox({name: _in_slots(m, level, slots) for name, m in messages.items()})]
         sizes = [edges for _, edges in level.buckets]
+        # copies, since autograd does not allow a function to change one of several views
         split = {
-            name: m.split_with_sizes(sizes) if len(sizes) > 1 else (m,)
+            name: [part.clone() for part in m.split_with_sizes(sizes)] if len(sizes) > 1 else [m]
             for name, m in messages.items()
         }
         return [

@@ -48,12 +48,12 @@ class Pieces:
         self._split: dict[str, tuple[Tensor, ...]] = {}
 
     def get(self, name: str, piece: int) -> Tensor:
-        """Return a piece of a column."""
+        """Return a copy of a piece of a column."""
         split = self._split.get(name)
         if split is None:
             with outside_checkpoints():
                 split = self._split[name] = self.data[name].split_with_sizes(self.sizes)
-        return split[piece]
+        return split[piece].clone()  # a function may change it in place, as with DGL
 
     def fields(self, piece: int, overlay: dict[str, Tensor] | None = None) -> Fields:
         """Return a piece of all columns; fields of ``overlay`` take precedence."""

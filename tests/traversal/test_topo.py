@@ -453,6 +453,29 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
     assert set(batch.ndata) == {"x"}
 
 
+@pytest.mark.parametrize("slots", [None, 5])
+@pytest.mark.parametrize("learns", [False, True])
+def test_functions_may_change_tensors_in_place(learns: bool, slots: int | None) -> None:
+    """They see copies, as in DGL."""
+
+    def message(edges: Edges) -> dict[str, Tensor]:
+        return {"h": edges.src["h"].mul_(2) + edges.dst["x"].mul_(3)}
+
+    def reduce(nodes: Nodes) -> dict[str, Tensor]:
+        return {"below": nodes.data["x"].add_(nodes.mailbox["h"].mul_(2).sum(1))}
+
+    def update(nodes: Nodes) -> dict[str, Tensor]:
+        return {"h": nodes.data["x"].add_(nodes.data["below"].mul_(2)).tanh()}
+
+    graph = Forest.build([-1, 0, 0, 1, 1, 1, -1, 0], offsets=[0, 6, 8]).batch().graph
+    x = torch.randn(8, D, requires_grad=learns)
+    ndata = {"x": x, "h": torch.zeros(8, D), "below": torch.zeros(8, D)}
+    found = by_both(graph, ndata, {}, "h", message, reduce, False, update, slots=slots)
+    torch.testing.assert_close(*found)
+    if learns:
+        torch.testing.assert_close(*(gradients(h, [x]) for h in found))
+
+
 def test_a_cell_without_update_is_refused() -> None:
     class Old:
         def message(self, edges: Edges) -> dict[str, Tensor]:
