@@ -181,6 +181,13 @@ def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
     return found
 
 
+def has_others() -> bool:
+    """Return whether another package announces parts."""
+    groups = [name for name in _all_entry_points().groups if name.startswith("dgltrees.")]
+    entries = (entry for name in groups for entry in _all_entry_points().select(group=name))
+    return any(_package(entry) != "dgltrees" for entry in entries)
+
+
 def _order(entry: EntryPoint) -> tuple[bool, str, str]:
     """Return the sort key of an entry: the papers first, then by package and name."""
     return _package(entry) != "dgltrees", _package(entry), entry.name

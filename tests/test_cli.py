@@ -349,6 +349,7 @@ _WRONG = [
     ("training.monitor=f1", "training.monitor to be one of accuracy, "),
     ("training.threads=0", "training.threads to be an integer of at least 1"),
     ("training.max_grad_norm=0", "training.max_grad_norm to be a number above 0, or null, got 0"),
+    ("training.lr=inf", "training.lr to be a number above 0, or null, got inf"),
     ("training.lr=0", "training.lr to be a number above 0, or null, got 0"),
     ("training.weight_decay=-1", "training.weight_decay to be a number of at least 0"),
     ("training.batch_size=0", "training.batch_size to be an integer of at least 1"),

@@ -53,14 +53,22 @@ class WideSettings(EncoderSettings):
 ''',
     "ones.py": '''
 from pathlib import Path
+import torch
 
-def make_ones(out: str) -> dict[str, Path]:
+if torch.cuda.device_count() > 99:
+    NAME = "many"
+else:
+    NAME = "one"
+
+@torch.no_grad()
+def make_ones(out: str, *, name: str = NAME) -> dict[str, Path]:
     """Write a tree of one node.
 
     Arguments:
         out: file to write.
+        name: name of the node.
     """
-    Path(out).write_text("one/-1\\n")
+    Path(out).write_text(f"{name}/-1\\n")
     return {"ones": Path(out)}
 ''',
 }
@@ -130,13 +138,14 @@ def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
     for name, body in FILES.items():
         (package / name).write_text(body, encoding="utf-8")
 
-    helped, presets, cell, rank, draw, made, counted, trained = outputs(
+    helped, presets, cell, rank, draw, ones, made, counted, trained = outputs(
         tmp_path,
         ["--help"],
         ["presets"],
         ["train", "balanced", "--model.cell", "max", "--model.mean", "0.1", "--help"],
         ["show", "balanced"],
         ["draw", "--help"],
+        ["make-data", "ones", "--help"],
         ["make-data", "ones", "--out", "one.parents"],
         ["count", "one.parents"],
         ["train", *CLASSIFY, "--model.encoder=wide", "--model.width=3", *QUICK, "--out", "run"],
@@ -146,6 +155,7 @@ def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
     assert "--model.mean\n      Weight lambda of the mean over the children" in cell[1]
     assert rank[1].startswith("# Rare classes.\n")
     assert " parents" in draw[1]
+    assert "default: one)" in ones[1]
     assert made[:2] == (0, "one.parents\n")
     assert counted[:2] == (0, "1\n")
     assert trained[0] == 0, trained[2]

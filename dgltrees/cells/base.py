@@ -207,9 +207,9 @@ class BaseCell(nn.Module, ABC):
         """Send the state of each child to its parent, as fields ``(E, c)``."""
         return {name: edges.src[name] for name in self.state_fields}
 
-    @abstractmethod
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Compute the fields that depend only on the inputs, for all nodes at once."""
+        """Compute the fields that depend only on the inputs, for all nodes at once; here none."""
+        return {}
 
     @abstractmethod
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:

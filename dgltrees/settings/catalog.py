@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -75,7 +76,8 @@ def _with_bases(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
             raise ConfigError(f"{where}: base: {error}") from None
         seen.append(name)
         yield name, values
-        name = values.get("base", "")
+        base = values.get("base", "")
+        name = os.path.normpath(Path(name).parent / base) if _is_file(base) else base
 
 
 def load_preset(name: str) -> Settings:
@@ -93,8 +95,8 @@ def preset_values(name: str) -> dict[str, Any]:
 
     Arguments:
         name: a preset's name, or the path of a YAML file in the same format. There, ``base`` names
-            the preset that it extends, and ``paper`` the table or figure that it reproduces; see
-            :func:`~dgltrees.settings.layers.layered`.
+            the preset that it extends, or a file next to it, and ``paper`` the table or figure that
+            it reproduces; see :func:`~dgltrees.settings.layers.layered`.
 
     Raises:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, it

@@ -127,9 +127,14 @@ def read(place: str) -> Any:
 
 @contextmanager
 def reading_sources() -> Iterator[None]:
-    """Let registries read objects from source if torch has not been imported."""
+    """Let registries read objects from source if torch has not been imported.
+
+    Parts of other packages are imported, and the core's classes with them, since their modules may
+    define them in any manner.
+    """
     usual = registry.read
-    registry.read = _read_entry if "torch" not in sys.modules else usual
+    imports = "torch" in sys.modules or registry.has_others()
+    registry.read = usual if imports else _read_entry
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ A type is an annotation: ``int``, ``Count | None``, ``list[Fraction]``, ``Litera
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class _Loader(yaml.SafeLoader):
             self.depth -= 1
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = set[str]()
         for key, _ in node.value:
             name: Any = self.construct_object(key, deep=True)
             if not isinstance(name, str):
@@ -52,6 +54,12 @@ class _Loader(yaml.SafeLoader):
                     problem=f"got the name {name!r:.60}, expected a string; put it in quotes",
                     problem_mark=key.start_mark,
                 )
+            if name in names:
+                raise yaml.MarkedYAMLError(
+                    problem=f"got the name {name!r} twice, expected it once",
+                    problem_mark=key.start_mark,
+                )
+            names.add(name)
         return super().construct_mapping(node, deep)
 
 
@@ -103,9 +111,9 @@ NonNegativeInt = Annotated[int, Range("of at least 0", lambda value: value >= 0)
 """Integers from 0."""
 Seed = Annotated[int, Range("of at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
 """Seeds of the generators of torch and numpy."""
-Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
+Positive = Annotated[float, Range("above 0", lambda value: 0 < value < math.inf)]
 """Numbers above 0, such as a learning rate."""
-NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
+NonNegative = Annotated[float, Range("of at least 0", lambda value: 0 <= value < math.inf)]
 """Numbers from 0, such as the weight of a penalty."""
 Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
 """Numbers from 0 to below 1, such as a dropout probability or a held-out fraction."""
@@ -212,7 +220,12 @@ def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) ->
         value: the value.
         choices: names that are the only values, whatever ``kind`` is.
     """
-    return None if _fits(kind, value, choices) else in_words(kind, choices)
+    if _fits(kind, value, choices):
+        return None
+    words = in_words(kind, choices)
+    if isinstance(value, str) and choices is None and _fits(kind, from_text(kind, value)):
+        words += " (in YAML without quotes, and 1.0e-3 instead of 1e-3)"
+    return words
 
 
 def choices_of(kind: Any) -> list[str]:

@@ -75,7 +75,7 @@ def call(
             f"{{'h': states}}, got {type(fields).__name__}"
         )
     for name, tensor in fields.items():
-        shape = getattr(tensor, "shape", None)
+        shape = tensor.shape if isinstance(tensor, Tensor) else None
         if not shape or shape[0] != rows:
             got = type(tensor).__name__ if shape is None else f"shape {tuple(shape)}"
             raise ConfigError(

@@ -45,7 +45,9 @@ def test_a_file_builds_on_a_preset(tmp_path: Path) -> None:
 def test_other_training_files_put_aside_those_of_the_base(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("base: sick-relatedness\ndata:\n  train: here.txt\n")
-    assert load_preset(str(path)).data.test is None
+    (tmp_path / "other.yaml").write_text("base: mine.yaml\n")
+    for name in ("mine", "other"):
+        assert load_preset(str(tmp_path / f"{name}.yaml")).data.test is None
 
 
 def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
@@ -81,6 +83,8 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("base: classify-pear\n", "no preset 'classify-pear'; did you mean classify-pairs"),
         ("base: rank\npaper: [a]\n", "expected paper in .*wrong.yaml to be a string, got .'a'"),
         ("task: [a]\n", "expected task in .*wrong.yaml to be a string, got .'a'"),
+        ("base: rank\nmodel: {cell: gru, cell: rnn}\n", "line 2: got the name 'cell' twice"),
+        ("base: rank\ntraining: {lr: 1e-3}\n", "in YAML without .* and 1.0e-3 .* got '1e-3'"),
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
 )

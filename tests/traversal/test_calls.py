@@ -62,6 +62,7 @@ class Faulty(BaseCell):
             r"Faulty.update to return the field 'h' with 2 rows, as many .* shape \(1, 2\)",
         ),
         ("update", lambda nodes: {"h": 1.0}, "field 'h' with 2 rows, .*, got float"),
+        ("update", lambda nodes: {"h": X.detach().numpy()}, "with 2 rows, .* got ndarray"),
         ("update", lambda nodes: {"h": torch.tensor(1.0)}, r"'h' with 2 rows, .* shape \(\)"),
         (
             "reduce",
