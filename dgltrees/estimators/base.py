@@ -33,7 +33,6 @@ from dgltrees.estimators.inputs import (
 )
 from dgltrees.estimators.saving import SavedEstimator
 from dgltrees.formats.format import RecordLayout
-from dgltrees.formats.records import is_records, listed, with_roots
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
@@ -563,12 +562,10 @@ class TreeEstimator(SavedEstimator):
 
     def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:
         """Return the trees as examples; the default layout is that of the fitted run."""
-        if layout is None:
-            layout, records = self._fitted().settings.data, listed(X)
-            if is_records(records):
-                names = [each.name for each in self.run_.vocabularies.inputs]
-                layout = with_roots(layout, records, names)
-        return as_examples(X, layout, self.share)
+        if layout is not None:
+            return as_examples(X, layout, self.share)
+        run = self._fitted()
+        return as_examples(X, run.settings.data, self.share, run.vocabularies.inputs)
 
     def _take(
         self, run: TrainedModel | Ensemble, history: list[dict[str, Any]], result: dict[str, Any]

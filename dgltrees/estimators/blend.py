@@ -94,16 +94,14 @@ class FlatModels:
     def outputs(self, table: NDArray[np.float32]) -> list[Columns]:
         """Return the output columns of each model, named as those of a network."""
         with _PREDICTS:  # extra trees of scikit-learn change the filters of warnings
-            return self._outputs(table)
-
-    def _outputs(self, table: NDArray[np.float32]) -> list[Columns]:
+            method = "predict_proba" if self.classes else "predict"
+            found = [getattr(model, method)(table) for model in self.models]
         if not self.classes:
-            numbers = [model.predict(table) for model in self.models]
-            return [{"prediction_0": np.exp(n) if self.logarithms else n} for n in numbers]
+            return [{"prediction_0": np.exp(n) if self.logarithms else n} for n in found]
         columns: list[Columns] = []
-        for model in self.models:
+        for model, known in zip(self.models, found):
             p = np.zeros((len(table), self.classes))
-            p[:, model.classes_] = model.predict_proba(table)
+            p[:, model.classes_] = known
             columns.append({f"probability_{k}": p[:, k] for k in range(self.classes)})
         return columns
 
@@ -133,7 +131,8 @@ class Blend(TrainedModel):
     def examples(self, trees: Any, *, labeled: bool = True) -> LabeledTrees:
         """Return trees encoded for the network, with a column of their flat features."""
         if is_records(trees):
-            trees, _ = trees_of_records(trees, self.settings.data)
+            inputs = self.vocabularies.inputs
+            trees, _ = trees_of_records(trees, self.settings.data, inputs=inputs)
         data = super().examples(trees, labeled=labeled)
         table = _table(self.flat.features, trees)
         return replace(data, columns={**data.columns, _FLAT: table})

@@ -116,7 +116,8 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TreeError: the trees cannot be read, or have none of the columns.
         """
         check_is_fitted(self)
-        data = self._examples(as_examples(X, self.layout_, self.share), self.schema_)
+        raw = as_examples(X, self.layout_, self.share, self.schema_.inputs)
+        data = self._examples(raw, self.schema_)
         _, table = flat_features(data, self.frequent_)
         return table[:, self.varying_]
 

@@ -17,7 +17,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, layout_of, listed, single, trees_of_records
 from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
-from dgltrees.trees.columns import name_of
+from dgltrees.trees.columns import Column, name_of
 
 Trees = (
     Forest
@@ -39,20 +39,24 @@ def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
     return layout_of(layout, [*map(single, trees)]) if is_records(trees) else layout
 
 
-def as_examples(X: Trees, layout: RecordLayout, share: bool | None) -> LabeledTrees:
+def as_examples(
+    X: Trees, layout: RecordLayout, share: bool | None, inputs: Sequence[Column] = ()
+) -> LabeledTrees:
     """Return trees, or pairs of trees, as one data set without targets.
 
     Arguments:
         X: the trees.
         layout: the layout of nested dictionaries.
         share: whether a dictionary that occurs several times in a tree is one node.
+        inputs: the input columns of a fitted model; see
+            :func:`~dgltrees.formats.records.with_roots`.
 
     Raises:
         TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
     """
     X = listed(X)
     if is_records(X):
-        return _single(trees_of_records(cast(Any, X), layout, share)[0])
+        return _single(trees_of_records(cast(Any, X), layout, share, inputs)[0])
     if isinstance(X, (Forest, LabeledTrees, TreePairs)):
         parts = [X]
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from dgltrees.formats.values import (
 )
 from dgltrees.trees.builders.objects import CHILDREN
 from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.columns import Column
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -68,7 +69,7 @@ def layout_of(layout: RecordLayout, records: Sequence[Any]) -> RecordLayout:
     return found if found.children_key else complete_layout(layout, records)
 
 
-def with_roots(layout: Any, records: Sequence[Any], columns: Collection[str]) -> Any:
+def with_roots(layout: Any, records: Sequence[Any], inputs: Sequence[Column]) -> Any:
     """Return the layout of a model that learned from roots, for new records.
 
     Records with one of its columns are roots, even if they have no children and one of their
@@ -76,13 +77,16 @@ def with_roots(layout: Any, records: Sequence[Any], columns: Collection[str]) ->
     """
     known = layout.children_key is not None and layout.tree_path is None
     first = [each for each in map(single, records[:100]) if isinstance(each, dict)]
-    if known and any(name in each for each in first for name in columns):
+    if known and any(column.name in each for each in first for column in inputs):
         return replace(layout, tree_path="")
     return layout
 
 
 def trees_of_records(
-    records: Sequence[Any], layout: RecordLayout, share: bool | None = None
+    records: Sequence[Any],
+    layout: RecordLayout,
+    share: bool | None = None,
+    inputs: Sequence[Column] = (),
 ) -> tuple[LabeledTrees, RecordLayout]:
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
 
@@ -90,6 +94,7 @@ def trees_of_records(
         records: the dictionaries, each a record or the root itself.
         layout: their layout; fields that are not set are inferred from the first records.
         share: see :func:`~dgltrees.trees.builders.objects.from_objects`.
+        inputs: the input columns of a fitted model; see :func:`with_roots`.
 
     Returns:
         the trees with the columns of the records, and the layout.
@@ -97,7 +102,7 @@ def trees_of_records(
     Raises:
         TreeError: see :meth:`Records.examples`; the error names the tree.
     """
-    reader = Records(None, layout, share)
+    reader = Records(None, with_roots(layout, records, inputs), share)
     trees = reader.examples([*map(single, records)], range(len(records)))
     return trees, reader.layout
 

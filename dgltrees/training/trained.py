@@ -286,10 +286,10 @@ class TrainedModel:
             )
         if isinstance(trees, TreePairs):
             trees = trees.examples()
+        settings, schema = self.settings.data, self.vocabularies
         raw = LabeledTrees(trees) if isinstance(trees, Forest) else cast(LabeledTrees, trees)
         if is_records(trees):
-            raw, _ = trees_of_records(cast(Sequence[Any], trees), self.settings.data)
-        settings, schema = self.settings.data, self.vocabularies
+            raw, _ = trees_of_records(cast(Any, trees), settings, inputs=schema.inputs)
         return self.task.examples(raw, settings, schema, labeled=labeled)
 
     def to_examples(self, source: Source) -> LabeledTrees:

@@ -504,6 +504,9 @@ def test_a_tree_of_one_node_is_a_root_whatever_its_members_hold(tmp_path: Path) 
     model = TreeRegressor(features=["op"], **QUICK).fit(trees, np.arange(20.0))
     expected = pytest.approx(model.predict(trees)[1])
     assert model.predict([trees[1]])[0] == expected != pytest.approx(model.predict([inner])[0])
+    assert next(model.run_.predict([trees[1]]))["prediction"] == expected
+    flat = FlatFeatures(features=["op"]).fit(trees)
+    np.testing.assert_array_equal(flat.transform([trees[1]])[0], flat.transform(trees)[1])
     model.save(tmp_path / "model")
     for form, records in (("alone", [trees[1]]), ("wrapped", [{"tree": each} for each in trees])):
         path = tmp_path / f"{form}.jsonl"

@@ -193,7 +193,8 @@ def inspect_trees(
         if name not in _PLACES
     )
     tree_columns = tuple(column for column in tree_columns if column.count)
-    names = [n for n in forest.columns if n not in (group, SHARED) and _repeats(forest, n)]
+    of_nodes = forest.columns.keys() - {group, SHARED, *examples.columns}
+    names = [name for name in forest.columns if name in of_nodes and _repeats(forest, name)]
     of_roots = {name: np.asarray(forest.columns[name])[forest.roots] for name in names}
     repeated = [summarize_column(n, v, forest.vocabs.get(n)) for n, v in of_roots.items()]
     if target is None:

@@ -78,8 +78,7 @@ def stream_raw(
             settings, categorical_columns=(*settings.categorical_columns, *any_values)
         )
     if isinstance(names, Schema) and form.first_records and in_file(path):
-        columns = [each.name for each in names.inputs]
-        settings = with_roots(settings, [*form.first_records(path, 100)], columns)
+        settings = with_roots(settings, [*form.first_records(path, 100)], names.inputs)
     return form.chunks(path, trees, settings)
 
 
