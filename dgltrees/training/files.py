@@ -93,7 +93,7 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
-_CHECKSUM = "checksum"
+_TEXTS, _CHECKSUM = "texts", "checksum"
 
 
 def write_tensors(
@@ -108,8 +108,9 @@ def write_tensors(
 def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
     """Return the content of a file of tensors and strings."""
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    texts = dict(metadata)
-    return save(plain, {**texts, _CHECKSUM: checksum(_parts(plain, texts))})
+    texts = {**metadata, _CHECKSUM: checksum(_parts(plain, metadata))}
+    # safetensors writes several entries in any order
+    return save(plain, {_TEXTS: json.dumps(texts, sort_keys=True)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -117,7 +118,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     with checking(path):
         check_is_file(path)
         with safe_open(path, framework="pt") as file:
-            texts: dict[str, str] = dict(file.metadata() or {})
+            texts: dict[str, str] = json.loads(file.metadata()[_TEXTS])
             tensors: dict[str, Tensor] = {
                 name: file.get_tensor(name)
                 for name in file.keys()  # noqa: SIM118

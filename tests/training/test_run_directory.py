@@ -236,5 +236,5 @@ def test_every_file_of_a_run_has_a_checksum(tmp_path: Path) -> None:
     train(_settings(), tmp_path)
     metadata = json.loads((tmp_path / "run.json").read_text())
     others = _files(tmp_path).keys() - metadata["sha256"].keys()
-    assert all(b'"checksum":' in (tmp_path / name).read_bytes() for name in others)
+    assert all(b"checksum" in (tmp_path / name).read_bytes() for name in others)
     assert len(others) == 6
