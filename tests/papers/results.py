@@ -114,6 +114,9 @@ def commands(table: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, str], str]
 def repeat(name: str, number: str | None) -> None:
     """List the runs of a table, or train the one with a number and print both results."""
     file, _, table = name.partition("/")
+    names = [f"{p.stem}/{key}" for p in sorted(RESULTS.glob("*.yaml")) for key in load(p.stem)]
+    if name not in names:
+        raise SystemExit(f"expected one of {', '.join(names)}, got {name!r}")
     runs = [
         (row, re.sub(r"\bRUN\b", f"runs/{table}-{i}", command))
         for i, (row, command) in enumerate(commands(load(file)[table]), 1)
@@ -121,6 +124,8 @@ def repeat(name: str, number: str | None) -> None:
     if number is None:
         print(*(f"{i}  {command}" for i, (_, command) in enumerate(runs, 1)), sep="\n")
         return
+    if number not in map(str, range(1, len(runs) + 1)):
+        raise SystemExit(f"expected a number from 1 to {len(runs)}, got {number!r}")
     row, command = runs[int(number) - 1]
     print(f"file: {json.dumps(row)}\n{command}", flush=True)
     for line in command.split("; "):
