@@ -139,5 +139,6 @@ if __name__ == "__main__":
     parser.add_argument("--write", action="store_true", help="write new numbers to the file")
     asked = parser.parse_args()
     if asked.names and "/" in asked.names[0]:
-        sys.exit(repeat(asked.names[0], *asked.names[1:] or [None]))
-    sys.exit(not compare(asked.names, write=asked.write))
+        repeat(asked.names[0], *asked.names[1:] or [None])
+    else:
+        sys.exit(not compare(asked.names, write=asked.write))
