@@ -77,8 +77,9 @@ def stream_raw(
         settings = replace(
             settings, categorical_columns=(*settings.categorical_columns, *any_values)
         )
-    if isinstance(names, Schema) and form.first_records and in_file(path):
-        settings = with_roots(settings, [*form.first_records(path, 100)], names.inputs)
+    first = form.first_records if settings.tree_path is None and in_file(path) else None
+    if isinstance(names, Schema) and first is not None:
+        settings = with_roots(settings, [*first(path, 100)], names.inputs)
     return form.chunks(path, trees, settings)
 
 
