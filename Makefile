@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test pages check deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills results clean
+.PHONY: install demo test tests pages papers check style types test-everywhere deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills results clean
 
 install: $(VENV)/.with-test
 
@@ -19,20 +19,41 @@ demo: $(VENV)/.with-compile,plots
 	$(BIN)/dgltrees demo --out demo
 
 # Threads of OpenMP sleep while they wait: tests, notebooks and checks share the cores.
-test pages docs deletion: export OMP_WAIT_POLICY := PASSIVE
+test test-everywhere docs deletion: export OMP_WAIT_POLICY := PASSIVE
 
-# The core's tests run in a copy without the papers, and the others here; the notebooks run as pages
-# of the site, and README with the wheel. With -j2 these run next to the core's tests.
-test: deletion pages
-	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/test_names.py
+# Two rows of work next to each other. What can run after a failure runs, and the last line says what
+# failed. The core's tests run in a copy without the papers, and the others here; the notebooks run as
+# pages of the site, and README with the wheel.
+test: install
+	@rm -rf build/failed && mkdir -p build/failed
+	@$(MAKE) -j2 --no-print-directory --output-sync=line tests pages
+	@failed=$$(ls build/failed | xargs); test -z "$$failed" && echo "make test: passed" || \
+		{ echo "make test: failed: $$failed"; exit 1; }
+
+tests: install
+	@$(call each,deletion papers)
 
 pages: install
-	$(MAKE) -j1 check docs wheel
+	@$(call each,style types docs wheel)
 
-check: install
+each = for part in $(1); do $(MAKE) -j1 --no-print-directory $$part || touch build/failed/$$part; done
+
+papers: install
+	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/test_names.py
+
+check: style types
+
+style: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: install
 	$(BIN)/mypy
+
+# The tests under other conditions: processors, threads, users, folders, orders, interpreters. It
+# continues where it stopped; ROWS="plain busy" names some.
+test-everywhere: install
+	$(BIN)/python -m tests.everywhere $(ROWS)
 
 # Copies without each paper are whole, and the core's tests pass in one without all of them; with
 # FULL=1 all tests of every copy run.

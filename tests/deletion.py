@@ -50,10 +50,11 @@ def copy_without(deleted: Collection[str], folder: Path) -> Path:
     for name in deleted:
         settings = re.sub(rf"^.*dgltrees\.papers\.{name}\b.*\n", "", settings, flags=re.MULTILINE)
     (folder / "setup.cfg").write_text(settings, encoding="utf-8")
-    return _install(folder)
+    return install(folder)
 
 
-def _install(folder: Path) -> Path:
+def install(folder: Path) -> Path:
+    """Install a copy in an environment of its own, whose other packages are those of this one."""
     environment = folder / ".venv"
     venv.create(environment, with_pip=False)
     python = environment / "bin" / "python"
@@ -63,20 +64,18 @@ def _install(folder: Path) -> Path:
     (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
     options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-    run([*pip, *options, "--editable", str(folder)], folder)
+    subprocess.run([*pip, *options, "--editable", str(folder)], cwd=folder, check=True)
     return python
 
 
-def run(command: Sequence[str], folder: Path) -> None:
-    """Run a command in a copy; its failure ends this program with the same status."""
+def passes(command: Sequence[str], folder: Path) -> bool:
+    """Run a command in a copy; false if it fails."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=folder, env=environment, check=False)
-    if done.returncode:
-        sys.exit(done.returncode)
+    return not subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
-def check(deleted: Collection[str], *, full: bool) -> None:
-    """Check a copy without some papers."""
+def check(deleted: Collection[str], *, full: bool) -> bool:
+    """Check a copy without some papers; false if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "copy"
         folder.mkdir()
@@ -84,10 +83,10 @@ def check(deleted: Collection[str], *, full: bool) -> None:
         print(f"without {', '.join(deleted)}:", flush=True)
         tests = [python, "-m", "pytest", "-q"]
         if full or set(deleted) == set(papers()):
-            run([*tests, "-n", "auto", "--dist", "loadfile"], folder)
-        else:
-            run([python, "-m", "tests.walk"], folder)
-            run([*tests, "tests/cells/test_laws.py", "-k", LAWS], folder)
+            return passes([*tests, "-n", "auto", "--dist", "loadfile"], folder)
+        commands = [python, "-m", "tests.walk"], [*tests, "tests/cells/test_laws.py", "-k", LAWS]
+        failed = [command for command in commands if not passes(command, folder)]
+        return not failed
 
 
 def main() -> None:
@@ -97,8 +96,10 @@ def main() -> None:
     parser.add_argument("papers", nargs="*", choices=[*papers(), []])
     asked = parser.parse_args()
     copies = [asked.papers] if asked.papers else [*([name] for name in papers()), papers()]
-    for deleted in copies:
-        check(deleted, full=asked.full)
+    failed = [deleted for deleted in copies if not check(deleted, full=asked.full)]
+    for deleted in failed:
+        print(f"failed without {', '.join(deleted)}")
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":
