@@ -61,7 +61,8 @@ def install(folder: Path) -> Path:
     scheme = {"base": str(environment), "platbase": str(environment)}
     packages = Path(sysconfig.get_path("purelib", "venv", scheme))
     # packages of this environment are found after the copy's own
-    (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    others = "\n".join(path for path in sys.path if Path(path).name == "site-packages")
+    (packages / "others.pth").write_text(others + "\n", encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
     options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     subprocess.run([*pip, *options, "--editable", str(folder)], cwd=folder, check=True)
