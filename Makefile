@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test tests pages papers check style types test-everywhere deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills results clean
+.PHONY: install demo test tests pages papers check style types test-everywhere deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills breaks results clean
 
 install: $(VENV)/.with-test
 
@@ -68,6 +68,11 @@ fuzz: install
 kills: install
 	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py \
 		$(wildcard tests/papers/test_kills.py)
+
+# Sixty statements, broken one at a time: which breaks do the tests of their folder catch? Hours on one
+# core; it continues where it stopped. REPLAY=FILE breaks the places of a file of results again.
+breaks: install
+	$(BIN)/python -m tests.breaks $(if $(REPLAY),--replay $(REPLAY))
 
 # The runs of datasets/results/quick_checks.yaml, trained again and compared: `make results`, or
 # `make results NAME=listops-sum-c25`; NAME=--write writes new numbers. NAME=rrnet/mee lists the runs
