@@ -3,11 +3,9 @@
 from dgltrees.trees.builders.brackets import from_brackets, to_brackets
 from dgltrees.trees.builders.code import from_python, from_tree_sitter
 from dgltrees.trees.builders.graphs import from_dgl, from_pyg, to_pyg
-from dgltrees.trees.builders.markup import from_elements, from_xml
-from dgltrees.trees.builders.molecules import from_molecules
+from dgltrees.trees.builders.markup import from_xml
 from dgltrees.trees.builders.nested import JSON_KINDS, from_json, from_nested
-from dgltrees.trees.builders.networkx import from_networkx, to_dot, to_networkx
-from dgltrees.trees.builders.newick import from_newick
+from dgltrees.trees.builders.networkx import from_networkx, to_networkx
 from dgltrees.trees.builders.nltk_trees import from_nltk, to_nltk
 from dgltrees.trees.builders.objects import from_objects, to_objects
 from dgltrees.trees.builders.sentences import chains, from_heads, from_parses
@@ -18,13 +16,10 @@ __all__ = [
     "chains",
     "from_brackets",
     "from_dgl",
-    "from_elements",
     "from_heads",
     "from_json",
-    "from_molecules",
     "from_nested",
     "from_networkx",
-    "from_newick",
     "from_nltk",
     "from_objects",
     "from_parses",
@@ -34,7 +29,6 @@ __all__ = [
     "from_tree_sitter",
     "from_xml",
     "to_brackets",
-    "to_dot",
     "to_networkx",
     "to_nltk",
     "to_objects",

@@ -1,14 +1,14 @@
-"""Forests from XML: documents of any depth, and elements of xml.etree and lxml."""
+"""Forests from XML documents of any depth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.walk import NodeLists, forest_of_nodes
+from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
@@ -16,6 +16,7 @@ from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 def from_xml(
     *documents: str | bytes,
     attributes: bool = False,
+    text_nodes: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
     file: PathLike | None = None,
 ) -> Forest:
@@ -31,6 +32,8 @@ def from_xml(
         documents: the documents, as strings, or as bytes in the encoding that they declare.
         attributes: whether attributes are nodes too: children ``@name`` with their value, before
             the elements.
+        text_nodes: whether each piece of text is a node too: a child ``#text`` between the
+            elements, instead of the value of the element.
         vocabs: vocabularies of ``label`` and ``value`` to use.
         file: the file of the documents, for the errors.
 
@@ -49,7 +52,7 @@ def from_xml(
         (['plan', 'scan'], ['users'])
     """
     check_vocabs(vocabs or {}, ("label", "value"))
-    reader = _Reader(attributes, file)
+    reader = _Reader(attributes, text_nodes, file)
     for document in documents:
         reader.read(document)
     return reader.lists.named(
@@ -71,8 +74,8 @@ class _Reader:
         children: the number of children of each open element so far, after that of the document.
     """
 
-    def __init__(self, attributes: bool, file: PathLike | None) -> None:
-        self.attributes, self.file = attributes, file
+    def __init__(self, attributes: bool, text_nodes: bool, file: PathLike | None) -> None:
+        self.attributes, self.text_nodes, self.file = attributes, text_nodes, file
         self.lists = NodeLists(file=file)
         self.labels: list[str] = []
         self.texts: list[list[str]] = []
@@ -115,7 +118,14 @@ class _Reader:
         self.labels.append(label)
         self.texts.append(texts)
 
+    def separate(self) -> None:
+        """Make a node of the text since the last tag, if text has nodes."""
+        if self.text_nodes and self.open and "".join(self.texts[self.open[-1]]).strip():
+            self.add("#text", self.texts[self.open[-1]])
+            self.texts[self.open[-1]] = []
+
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self.separate()
         self.add(tag, [])
         self.open.append(len(self.labels) - 1)
         self.children.append(0)
@@ -124,6 +134,7 @@ class _Reader:
                 self.add(f"@{name}", [value])
 
     def end(self, _: str) -> None:
+        self.separate()
         self.open.pop()
         self.children.pop()
 
@@ -148,93 +159,3 @@ class _Reader:
             f"expected only the predefined entities of XML, got &{name};; replace the entities by "
             "their text"
         )
-
-
-class _Piece(NamedTuple):
-    """A node that is not an element: an attribute, or text."""
-
-    label: str
-    value: str
-
-
-def from_elements(
-    *roots: Any,
-    attributes: bool = False,
-    text_nodes: bool = False,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-) -> Forest:
-    """Build a forest from parsed XML elements: one tree each, nodes in preorder.
-
-    The result is that of :func:`~dgltrees.trees.builders.from_xml` for the text of the elements,
-    except for namespaces: these libraries replace a prefix by the namespace, ``{http://...}name``.
-
-    Arguments:
-        roots: elements or trees of ``xml.etree.ElementTree`` or lxml.
-        attributes: whether attributes are nodes too: children ``@name`` with their value, before
-            the elements.
-        text_nodes: whether each piece of text is a node too: a child ``#text`` between the
-            elements, instead of the value of the element.
-        vocabs: vocabularies of ``label`` and ``value`` to use.
-
-    Returns:
-        the forest.
-
-    Raises:
-        TreeError: a root is not an element, an element contains itself or occurs twice, an entity
-            is not replaced by its text, or a name is not in a frozen vocabulary.
-
-    Example:
-        >>> import xml.etree.ElementTree as ET
-        >>> from_elements(ET.fromstring("<plan><scan>users</scan></plan>"))
-        Forest(1 tree, 2 nodes, columns: label (2 names), value (1 name))
-    """
-
-    def children_of(node: Any) -> list[Any]:
-        if isinstance(node, _Piece):
-            return []
-        children: list[Any] = []
-        if attributes:
-            children += [_Piece(f"@{name}", _text(value)) for name, value in node.attrib.items()]
-        for part in _content(node):
-            if not isinstance(part, str):
-                children.append(part)
-            elif text_nodes and part.strip():
-                children.append(_Piece("#text", _text(part)))
-        return children
-
-    def value_of(node: Any) -> str | None:
-        if isinstance(node, _Piece):
-            return node.value or None
-        if text_nodes:
-            return None
-        return _text("".join(part for part in _content(node) if isinstance(part, str))) or None
-
-    return forest_of_nodes(
-        (root.getroot() if hasattr(root, "getroot") else root for root in roots),
-        children_of,
-        {
-            "label": lambda node: node.label if isinstance(node, _Piece) else str(node.tag),
-            "value": value_of,
-        },
-        vocabs,
-    )
-
-
-def _text(value: str) -> str:
-    return " ".join(value.split())
-
-
-def _content(element: Any) -> Iterator[Any]:
-    """Iterate over the elements in an element, and the pieces of text between them."""
-    if not (hasattr(element, "tag") and hasattr(element, "tail")):
-        raise TreeError(
-            "expected an element of xml.etree or lxml, "
-            f"got an object of type {type(element).__name__}"
-        )
-    yield element.text or ""
-    for child in element:
-        if isinstance(child.tag, str):
-            yield child
-        elif child.tag.__name__ == "Entity":
-            raise TreeError(f"expected entities replaced by their text, got {child.text}")
-        yield child.tail or ""

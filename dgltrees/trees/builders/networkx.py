@@ -1,8 +1,7 @@
-"""Forests from networkx graphs, and back; trees in the DOT language of Graphviz."""
+"""Forests from networkx graphs, and back."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -235,37 +234,3 @@ def to_networkx(
             graph.add_edge(up, node, **attributes)
     graph.add_nodes_from(enumerate(rows))
     return graph
-
-
-def to_dot(forest: Forest, tree: int = 0) -> str:
-    """Convert a tree to the DOT language of Graphviz, for ``dot -Tsvg`` and other programs.
-
-    The label of a node lists its columns, one per line. An edge is labelled with the position of
-    its child if an earlier child is missing.
-
-    Arguments:
-        forest: the trees.
-        tree: the index of the tree.
-
-    Returns:
-        the text of a DOT file.
-
-    Raises:
-        IndexError: the tree does not exist.
-    """
-    chosen = forest[tree]
-    lines = ["digraph {", "  node [shape=box];"]
-    for node, row in enumerate(records(chosen)):
-        text = "\n".join(f"{name}: {value}" for name, value in row.items())
-        lines.append(f"  {node} [label={_quoted(text or node)}];")
-    with_gaps = set(chosen.parent[chosen.pos >= chosen.degree[chosen.parent]].tolist())
-    for node in chosen.pos.argsort(kind="stable").tolist():
-        up = int(chosen.parent[node])
-        if up >= 0:
-            label = f" [label={_quoted(chosen.pos[node])}]" if up in with_gaps else ""
-            lines.append(f"  {up} -> {node}{label};")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _quoted(text: Any) -> str:
-    return json.dumps(str(text), ensure_ascii=False)

@@ -13,7 +13,6 @@ from dgltrees.trees.builders import (
     from_networkx,
     from_nltk,
     from_pyg,
-    to_dot,
     to_networkx,
     to_nltk,
     to_pyg,
@@ -209,29 +208,3 @@ def test_what_is_no_nltk_tree(forest: Forest, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         to_nltk(forest)
     assert str(caught.value) == message
-
-
-@given(forest=forests(max_trees=1))
-def test_dot(forest: Forest) -> None:
-    forest = with_columns(forest)
-    lines = to_dot(forest).splitlines()
-    edges = [line.split() for line in lines if "->" in line]
-    graph = networkx.DiGraph((int(up), int(down.rstrip(";"))) for up, _, down, *_ in edges)
-    graph.add_nodes_from(range(forest.num_nodes))
-    back = from_networkx(graph, names="node")
-    order = np.argsort(back.columns["node"])
-    ids = np.append(back.columns["node"], -1)
-    np.testing.assert_array_equal(ids[back.parent[order]], forest.parent)
-    for node, name in enumerate(forest.columns["name"].tolist()):
-        text = next(line for line in lines if line.startswith(f"  {node} ["))
-        assert (r"name: b\"\\" in text) == (name == 1)
-        assert f"count: {node}" in text
-
-
-def test_dot_shows_positions_where_children_are_missing() -> None:
-    forest = Forest.build([-1, 0, 0, 1], pos=[0, 2, 0, 0])
-    assert [line for line in to_dot(forest).splitlines() if "->" in line] == [
-        '  0 -> 2 [label="0"];',
-        "  1 -> 3;",
-        '  0 -> 1 [label="2"];',
-    ]

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
-from dgltrees.trees.builders import from_elements, from_json, from_nested, from_python, from_xml
+from dgltrees.trees.builders import from_json, from_nested, from_python, from_xml
 
 BUILDERS: dict[Callable[..., Forest], tuple[Any, Any]] = {
-    from_elements: (ElementTree.fromstring("<a/>"), ElementTree.fromstring("<a><zz/></a>")),
     from_json: ('{"a": 1}', '{"zz": 1}'),
     from_nested: ("a", ["zz"]),
     from_python: ("", "zz = 1"),
