@@ -10,10 +10,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.draw.arcs import draw_arcs
 from dgltrees.draw.labels import decode_column
 from dgltrees.draw.layout import Positions
-from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import Format, RecordLayout, get_format, guess_format
@@ -42,15 +40,14 @@ def draw_file(
 
     Arguments:
         path: the file of the trees.
-        format: its format; default: inferred from its suffix or first line. Dependency trees are
-            drawn as arcs.
+        format: its format; default: inferred from its suffix or first line.
         trees: the examples to draw, from 0: numbers and ranges without their end, such as ``0:5``,
             ``7``, ``1,4,10:`` or ``:``. The rest of the file is not read.
         out: the file to write, .svg or .txt; default: none.
         style: the kind of drawing: ``text``, ``ascii`` (for terminals without Unicode) or ``svg``;
             default: ``svg`` if ``out`` ends in .svg, otherwise ``text``.
         positions: which edges show the position of the child: all, none, or auto (below nodes that
-            lack a child before another one). Arcs of dependency trees show none.
+            lack a child before another one).
         svg_limit: the largest number of nodes in an SVG.
         layout: the keys or columns of the trees, for formats that use a layout.
 
@@ -72,12 +69,7 @@ def draw_file(
         raise ConfigError(f"expected a path that ends in {ending} for {style}, got {str(out)!r}")
     form = get_format(format or guess_format(path, layout))
     numbers, examples = _read(path, form, layout, _ranges(trees))
-    drawing: Picture
-    if form.dependencies:
-        titles = [f"tree {number}" for number in numbers]
-        drawing = draw_arcs(examples.forest, titles=titles, svg_limit=svg_limit)
-    else:
-        drawing = draw_examples(examples, numbers, positions=positions, svg_limit=svg_limit)
+    drawing = draw_examples(examples, numbers, positions=positions, svg_limit=svg_limit)
     if out is not None:
         drawing.save(out, ascii_only=style == "ascii")
     return drawing.svg if style == "svg" else "\n".join(drawing.lines(ascii_only=style == "ascii"))

@@ -8,8 +8,7 @@ between white and black, and the text of a node is on the node's fill.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -35,13 +34,9 @@ CORRECT, WRONG = "#2f9152", "#d64541"
 _SEQUENTIAL = ("#fff3d6", "#fbc98e", "#ef8f78", "#c65a85", "#83358a", "#3b1f66")
 _DIVERGING = ("#2b5fa8", "#7fabdb", "#f3f3f3", "#ee9d84", "#b23a3a")
 
-_STROKES = ("#2f74d0", "#d0622b", "#2f9152", "#a05fc4", "#b98a2f", "#c2407a", "#1f93a8", GREY)
-_DASHES = ("", "6 3", "2 3", "8 3 2 3")
-
 MARGIN = 8.0  # between a picture and the edge of its canvas
 PADDING, TEXT_MARGIN = 4.0, 9.0  # above and below, and left and right of the texts in a node's box
 _LEGEND_WIDTH, _LEGEND_HEIGHT = 320.0, 34.0  # what a legend takes of the canvas, at most
-_TYPES_WIDTH = 480.0  # of a legend of types of edges, at most
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_STEPS = 160.0, 10.0, 40
 
 _FAMILY = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
@@ -135,7 +130,6 @@ def document(
     *,
     before: Sequence[str] = (),
     scale: ColorScale | None = None,
-    strokes: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the text of an SVG file.
 
@@ -146,13 +140,8 @@ def document(
         description: for screen readers.
         before: elements below these.
         scale: the colours whose legend is at the bottom, if any.
-        strokes: the types of edges whose legend is at the bottom, see :func:`strokes`.
     """
     elements = list(elements)
-    if strokes:
-        lines, right, bottom = _types_legend(strokes, height)
-        elements.append(lines)
-        width, height = max(width, right), bottom
     if scale is not None:
         elements.append(_legend(scale, height))
         width, height = max(width, _LEGEND_WIDTH), height + _LEGEND_HEIGHT
@@ -161,31 +150,6 @@ def document(
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>'
     )
     return "\n".join([root, *before, group(elements, _TEXTS), "</svg>", ""])
-
-
-def strokes(names: Sequence[str]) -> dict[str, str]:
-    """Return attributes with the colour of each type of edges, dashed after the first 8 types."""
-    return {
-        name: f' stroke="{_STROKES[i % len(_STROKES)]}"'
-        + (f' stroke-dasharray="{dash}"' if dash else "")
-        for i, name in enumerate(names)
-        for dash in [_DASHES[i // len(_STROKES) % len(_DASHES)]]
-    }
-
-
-def _types_legend(strokes: Mapping[str, str], top: float) -> tuple[str, float, float]:
-    """Return the legend of types of edges below ``top``, its right end and its lower end."""
-    x, y, right = MARGIN, top + 10, 0.0
-    entries = []
-    for name, stroke in strokes.items():
-        width = 24 + text_width(name, DETAIL) + 2 * MARGIN
-        if x > MARGIN and x + width > _TYPES_WIDTH:
-            x, y = MARGIN, y + LINE_HEIGHT[DETAIL] + 4
-        entries.append(f'<path d="M{x:.1f} {y:.1f}h20" stroke-width="2"{stroke}/>')
-        entries.append(text(name, x + 24, y + 4, DETAIL, GREY, START))
-        x += width
-        right = max(right, x)
-    return group(entries, 'class="legend"'), right, y + LINE_HEIGHT[DETAIL]
 
 
 def group(elements: Iterable[str], attributes: str, tooltip: str | None = None) -> str:

@@ -25,7 +25,6 @@ from dgltrees.draw import svg
 from dgltrees.draw.labels import (
     Labels,
     class_texts,
-    decode_column,
     label_parts,
     number_texts,
     select_trees,
@@ -62,8 +61,6 @@ class Drawing(Picture):
     layout: Layout
     labels: Labels
     svg_limit: int
-    etypes: Sequence[str] = ()  # the name of the type of the edge into each node, if it has one
-    types: Sequence[str] = ()  # all names, also those of edges that are not drawn
 
     @property
     def _size(self) -> int:
@@ -77,13 +74,9 @@ class Drawing(Picture):
     def _svg(self) -> str:
         labels, canvas = self.labels, Canvas.of(self.layout, self.labels)
         scale = None if labels.values is None else svg.ColorScale(labels.values)
-        used = {name for name, up in zip(self.etypes, self.layout.parent) if name and up >= 0}
-        strokes = {n: s for n, s in svg.strokes(self.types).items() if n in used}
         edges = [
-            _edge(canvas.boxes[parent], box, strokes.get(name, ""))
-            for parent, box, name in zip(
-                self.layout.parent, canvas.boxes, self.etypes or [""] * len(self.layout)
-            )
+            _edge(canvas.boxes[parent], box)
+            for parent, box in zip(self.layout.parent, canvas.boxes)
             if parent >= 0
         ]
         elements = [self._node(node, box, scale) for node, box in enumerate(canvas.boxes)]
@@ -101,7 +94,6 @@ class Drawing(Picture):
             self._description,
             before=[lines],
             scale=scale,
-            strokes=strokes,
         )
 
     def _node(self, node: int, box: Box, scale: svg.ColorScale | None) -> str:
@@ -167,9 +159,7 @@ def draw(
 
     Jupyter shows the drawing as a picture, ``print`` as text, and its method ``save`` writes a
     file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
-    only some of the trees are drawn. They may be sequences, arrays, or tensors on any device. Edges
-    with named types (the column ``etype``) have a colour per type, in the order of the vocabulary,
-    and the drawing a legend.
+    only some of the trees are drawn. They may be sequences, arrays, or tensors on any device.
 
     A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
     outline, the mark ``see #5`` and no value.
@@ -229,10 +219,7 @@ def draw(
     names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
     shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
     texts = Labels(names, details, correct, numbers, shown, dashed, selected_titles)
-    if "etype" not in forest.vocabs or "etype" not in forest.columns:
-        return Drawing(layout, texts, svg_limit)
-    etypes = decode_column(forest, "etype", forest.columns["etype"][nodes])
-    return Drawing(layout, texts, svg_limit, etypes, forest.vocabs["etype"].names)
+    return Drawing(layout, texts, svg_limit)
 
 
 def forest_html(forest: Forest) -> str:
@@ -259,13 +246,13 @@ def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
     return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
 
 
-def _edge(parent: Box, child: Box, stroke: str) -> str:
+def _edge(parent: Box, child: Box) -> str:
     """Return a curve that leaves the parent downwards and enters the child from above."""
     top, bottom = parent.y + parent.height, child.y
     bend = (top + bottom) / 2
     return (
         f'<path class="edge" d="M{parent.middle:.1f} {top:.1f}C{parent.middle:.1f} {bend:.1f} '
-        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"{stroke}/>'
+        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"/>'
     )
 
 

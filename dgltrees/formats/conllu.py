@@ -305,5 +305,4 @@ CONLLU = Format(
     lambda examples, path: write_conllu(examples.forest, path),
     suffixes=(".conllu", ".conll"),
     first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
-    dependencies=True,
 )

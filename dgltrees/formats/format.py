@@ -80,7 +80,6 @@ class Format:
         first_line: a regular expression for the first line that is not blank; None if a first line
             does not identify the format.
         general: whether the first lines of other formats match too; these then take precedence.
-        dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
         layout: the fields of a :class:`RecordLayout` that ``stream`` uses.
         fits: whether a file with one of the suffixes (a folder if there are none) is of this
             format, given a layout; None if the suffix suffices.
@@ -95,7 +94,6 @@ class Format:
     suffixes: tuple[str, ...] = ()
     first_line: str | None = None
     general: bool = False
-    dependencies: bool = False
     layout: tuple[str, ...] = ()
     fits: Callable[[PathLike, RecordLayout], bool] | None = None
     text: bool = True

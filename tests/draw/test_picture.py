@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees.draw import draw, draw_arcs
-from dgltrees.trees.builders import from_heads
+from dgltrees.draw import draw
 from tests.draw.examples import listops
 from tests.draw.laws import Make, every_law
 
@@ -16,12 +15,6 @@ DRAWINGS: dict[str, tuple[Make, int, str]] = {
         lambda title="", **limit: draw(listops(), 1, titles=["", title], **limit),
         3,
         "Drawing(1 tree, 3 nodes: print it for text, .svg for a picture of up to {} nodes)",
-    ),
-    "arcs": (
-        lambda title="", **limit: draw_arcs(from_heads(["a"], [0]), titles=[title], **limit),
-        2,
-        "ArcDrawing(1 dependency tree, 2 nodes: print it for text, .svg for a picture of up to {} "
-        "nodes)",
     ),
 }
 

@@ -9,7 +9,6 @@ from dgltrees.draw import draw
 from dgltrees.draw.trees import MAX_INDENT
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.builders import from_brackets
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from tests.draw.examples import OPERATORS, listops
@@ -196,28 +195,3 @@ def test_a_hundred_thousand_nodes(shape: str) -> None:
     assert len(lines) == n
     assert max(map(len, lines)) < 3 * MAX_INDENT + 16
     assert lines[-1].endswith(" 99999")
-
-
-def test_edge_types_have_colours_and_a_legend() -> None:
-    names = [f"t{i}" for i in range(10)]
-    forest = Forest.build(
-        [-1, *[0] * 11],
-        columns={"etype": [-1, *range(10), 1]},
-        vocabs={"etype": Vocabulary([*names, "unused"], frozen=True)},
-    )
-    picture = draw(forest).svg
-    edges = re.findall(r'<path class="edge"[^>]*?(stroke=.*?)/>', picture)
-    assert len(edges) == 11
-    assert len(set(edges)) == 10  # colours, then dashes
-    assert edges[10] == edges[1]
-    legend = picture[picture.index('class="legend"') :]
-    assert re.findall(r">(\w+)</text>", legend) == names
-    assert 'class="legend"' not in draw(listops()).svg
-    last = np.where(forest.columns["etype"] < 0, -1, 9)
-    other = draw(forest.with_columns({"etype": last})).svg
-    assert f"{edges[9]}/>" in other  # a name has the same colour in other drawings
-    pytest.importorskip("dgl", reason="needs DGL")
-    assert draw(forest.heterograph(etype="etype")).svg == picture
-    plan = from_brackets("(join (scan 1) sort)")  # the column that names the edges is shown once
-    graph = plan.heterograph(etype="label")
-    assert draw(graph, vocabs=plan.vocabs).text == draw(plan).text

@@ -12,7 +12,7 @@ import torch
 
 from dgltrees._files import PathLike, replacing
 from dgltrees._progress import progress
-from dgltrees.draw import Picture, draw, draw_arcs
+from dgltrees.draw import draw
 from dgltrees.errors import ConfigError
 from dgltrees.formats import read, write_conllu
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint
@@ -86,13 +86,6 @@ class GeneratedTrees:
         bounds = self.forest.offsets.tolist()
         return [" ".join(names[first + 1 : stop]) for first, stop in itertools.pairwise(bounds)]
 
-    @property
-    def picture(self) -> Picture:
-        """Arcs over the words, as in the paper's Figure 5; for trees without heads, boxes."""
-        if self.heads:
-            return draw_arcs(self.forest, titles=self.titles)
-        return draw(self.forest, labels="word", titles=self.titles)
-
     def write(self, path: PathLike, form: str) -> None:
         """Write all trees in one of the :data:`TREE_FORMATS`, atomically.
 
@@ -106,7 +99,10 @@ class GeneratedTrees:
             ]
             write_conllu(self.forest, path, comments=comments)
             return
-        text = self.picture.svg if form == "svg" else "\n".join(self.sentences) + "\n"
+        if form == "svg":
+            text = draw(self.forest, titles=self.titles).svg
+        else:
+            text = "\n".join(self.sentences) + "\n"
         with replacing(path) as file:
             file.write(text)
 

@@ -39,5 +39,4 @@ DP = Format(
     "Dependency trees, a word per line: word TAB tag TAB head.",
     partial(stream_sentences, dp_sentences, ("word", "xpos")),
     suffixes=(".dp",),
-    dependencies=True,
 )

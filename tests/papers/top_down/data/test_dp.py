@@ -29,4 +29,4 @@ def test_bad_lines(tmp_path: Path, text: str, message: str) -> None:
 
 def test_a_document_is_drawn(tmp_path: Path) -> None:
     (tmp_path / "a.dp").write_text("Go\tVB\t0\n")
-    assert draw_file(tmp_path / "a.dp") == "tree 0\n┌─ 0 <root>\n└► 1 Go      ← 0"
+    assert draw_file(tmp_path / "a.dp") == "tree 0\n<root>\n└─ Go VB"
