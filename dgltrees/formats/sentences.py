@@ -53,21 +53,12 @@ class Sentence:
 
 
 def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
-    """Iterate over the blocks of lines between blank lines, each line with its number.
-
-    Raises:
-        TreeError: a line is not UTF-8, or all lines are blank; the error names file and line.
-    """
+    """Iterate over the blocks of lines between blank lines, each line with its number."""
     return at_least_one(between_blank(numbered_lines(path)), empty_file(path))
 
 
 def head_of(text: str, line: int, error: LineError) -> int:
-    """Parse the number of a head.
-
-    Raises:
-        TreeError: the text is not a number, or the number is negative or huge; the error names file
-            and line.
-    """
+    """Parse the number of a head; raise the error of its line if it is none, or negative."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise error(
             f"expected the number of a word, or 0 for the root, as a head, got {text!r}"
@@ -126,18 +117,11 @@ def stream_sentences(
         columns: the columns of names of its sentences, including ``word``.
         paths: a file, or files in the order to read them; no chunk holds sentences of two files.
         trees: sentences per chunk; the last chunk of a file may have fewer.
-        vocabs: vocabularies to use, by column. A name that is not in a frozen vocabulary is an
-            error, or becomes the vocabulary's unknown name. All chunks share the vocabularies.
+        vocabs: vocabularies to use, by column; all chunks share them.
         lower: convert words to lower case.
         max_words: leave out longer sentences; a warning per file gives their number.
         single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
             CoNLL-X allows it.
-
-    Raises:
-        TreeError: see ``parse``; a head is out of range, there is a cycle, no root or a second one,
-            a name is not in a frozen vocabulary, or all sentences are too long; the error names
-            file and line.
-        ConfigError: there is no file, or a limit is below 1.
     """
     files = files_of(paths)
     vocabs = vocabs_for(vocabs, *columns)
@@ -163,18 +147,7 @@ def leave_out_long(
 ) -> Iterator[T]:
     """Iterate over the sentences of at most ``max_words`` words.
 
-    Arguments:
-        sentences: in any form.
-        length: returns the number of words of a sentence.
-        max_words: the limit; None for no limit.
-        file: the file of the sentences, for the warning.
-        unit: the name of the words, for the warning.
-
-    Raises:
-        ConfigError: ``max_words`` is below 1.
-
-    Warns:
-        UserWarning: sentences were left out; given at the end, with their number.
+    A warning at the end gives the number of the others; it names the file and the unit of length.
     """
     if max_words is not None and max_words < 1:
         raise ConfigError(f"expected max_words to be at least 1, got {max_words}")
