@@ -1,12 +1,10 @@
-"""Metrics of predictions: accuracy, q-errors, ranking, intervals."""
+"""Metrics of predictions: accuracy, q-errors, ranking."""
 
 from dgltrees.metrics.classes import accuracy, class_metrics, flag_metrics
-from dgltrees.metrics.intervals import Summary, summarize
 from dgltrees.metrics.ranks import ndcg, order_metrics, pair_metrics, rank_within, ranking
 from dgltrees.metrics.regression import neg_median_q_error, number_metrics, q_errors
 
 __all__ = [
-    "Summary",
     "accuracy",
     "class_metrics",
     "flag_metrics",
@@ -18,5 +16,4 @@ __all__ = [
     "q_errors",
     "rank_within",
     "ranking",
-    "summarize",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
@@ -18,7 +19,6 @@ from dgltrees._files import PathLike, checksum
 from dgltrees.cells.aggregators.base import MAX_ENTRIES
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.metrics.intervals import summarize
 from dgltrees.settings.layers import Settings, TrainingSettings, flat
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import attach_pretrained
@@ -405,7 +405,7 @@ def train_seeds(
 
     Returns:
         The content of ``summary.json``, with ``seeds``, ``parameters``, and for ``valid`` and
-        ``test`` mean, deviation and interval of each metric.
+        ``test`` mean and deviation of each metric.
 
     Raises:
         ConfigError: a seed occurs twice, ``out`` contains something else, or an error of
@@ -426,7 +426,7 @@ def train_seeds(
     for part in ("valid", "test"):
         if results[0].get(part):
             summary[part] = {
-                name: summarize([r[part][name] for r in results]).to_dict()
+                name: _mean_and_deviation([r[part][name] for r in results])
                 for name, value in results[0][part].items()
                 if isinstance(value, float) and all(name in r[part] for r in results)
             }
@@ -435,3 +435,9 @@ def train_seeds(
         text = f"{Path(out) / 'summary.json'} has the means of {len(seeds)} seeds"
         tqdm.write(f"dgltrees: {text}", file=sys.stderr)
     return summary
+
+
+def _mean_and_deviation(values: Sequence[float]) -> dict[str, float]:
+    """Return the mean and the sample standard deviation, 0 for a single value."""
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return {"mean": float(np.mean(values)), "deviation": deviation, "runs": len(values)}

@@ -92,8 +92,9 @@ def test_seeds_are_summed_up(tmp_path: Path) -> None:
     runs = [json.loads((tmp_path / f"seed-{s}" / "result.json").read_text()) for s in (3, 5)]
     losses = [r["valid"]["loss"] for r in runs]
     assert losses[0] != losses[1]
-    assert summary["valid"]["loss"]["mean"] == pytest.approx(sum(losses) / 2)
-    assert summary["valid"]["loss"]["runs"] == 2
+    spread = abs(losses[0] - losses[1]) / 2**0.5  # the sample deviation of two numbers
+    expected = {"mean": sum(losses) / 2, "deviation": spread, "runs": 2}
+    assert summary["valid"]["loss"] == pytest.approx(expected)
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
 
 
@@ -108,6 +109,9 @@ def test_metrics_that_a_seed_lacks_are_left_out_of_the_summary(
         summary = train_seeds(quick("classify"), tmp_path / str(seeds[0]), seeds)
         assert list(summary["valid"]) == ["loss"]
         assert summary["valid"]["loss"]["mean"] == 2
+    each = iter([{"loss": 1.0}])
+    alone = train_seeds(quick("classify"), tmp_path / "alone", [4])
+    assert alone["valid"]["loss"] == {"mean": 1.0, "deviation": 0.0, "runs": 1}
 
 
 def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> None:
