@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -23,12 +22,8 @@ from dgltrees.formats.format import (
     guess_format,
 )
 from dgltrees.formats.lines import gather
-from dgltrees.formats.tables import Table
-from dgltrees.formats.values import ID, as_example_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
-
-LABELS = "labels.csv"
 
 
 def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
@@ -61,7 +56,6 @@ def stream_folder(
     trees: int = 10_000,
     *,
     stream_of: Callable[[Path], Callable[[Path, int], Iterator[LabeledTrees]] | None],
-    names: Sequence[str] = (),
 ) -> Iterator[LabeledTrees]:
     """Read the trees of all files of a folder and its subfolders, in the order of their paths.
 
@@ -69,32 +63,30 @@ def stream_folder(
 
     Example columns: those of the files; ``file``, the path within the folder; and ``label``, the
     first folder on that path, if a file has no column ``label`` (missing for files in the folder
-    itself). If the folder has a table ``labels.csv`` with a column ``file``, its other columns
-    replace ``label``.
+    itself).
 
     Arguments:
         path: the folder.
         trees: the approximate number of trees per chunk.
         stream_of: returns the function that reads a file, by its suffix; None for no format.
-        names: columns of ``labels.csv`` that hold names, even if their values look like numbers.
 
     Raises:
-        TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, lists a file
-            twice or a file that does not exist, or has a column that a file has too; or an error of
-            a file's format.
+        TreeError: the folder has no such files; only later examples of a file have labels; or an
+            error of a file's format.
     """
     folder = Path(path)
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != LABELS)
+    files = sorted(p for p in folder.rglob("*") if p.is_file())
     streams = [(file, stream) for file in files if (stream := stream_of(file)) is not None]
     if not streams:
         raise TreeError("expected a folder with files of trees, got one without any", file=path)
-    labels = _Labels(folder, [file for file, _ in streams], names)
     parts: list[LabeledTrees] = []
     read: list[str] = []
     size = 0
     for file, stream in streams:
+        name, labeled = file.relative_to(folder).as_posix(), None
         for part in stream(file, trees - size):
-            parts.append(labels.add(part, file))
+            labeled = "label" in part.columns if labeled is None else labeled
+            parts.append(_with_labels(part, file, name, labeled))
             read.append(str(file))
             size += len(part)
             if size >= trees:
@@ -104,69 +96,22 @@ def stream_folder(
         yield gather(parts, read)
 
 
-class _Labels:
-    """The columns of ``labels.csv``, or the labels from the names of folders."""
-
-    def __init__(self, folder: Path, files: list[Path], names: Sequence[str]) -> None:
-        self.folder = folder
-        self.labeled: dict[Path, bool] = {}  # whether a file has labels of its own
-        self.rows: dict[str, int] = {}
-        self.columns: dict[str, NDArray[Any]] = {}
-        path = folder / LABELS
-        if not path.exists():
-            return
-        table = Table(path, [*names, ID])
-        if "file" not in table.header:
+def _with_labels(part: LabeledTrees, file: Path, name: str, labeled: bool) -> LabeledTrees:
+    """Return the examples of a file with the columns ``file`` and ``label``."""
+    columns = {**part.columns, "file": np.full(len(part), name, object)}
+    if not labeled:
+        if "label" in columns:
             raise TreeError(
-                f"expected a column 'file' among {', '.join(table.header)}", file=path, line=1
+                "expected labels in the first examples too, got none; add null there", file=file
             )
-        known = {file.relative_to(folder).as_posix() for file in files}
-        for batch in table.batches(2**31):
-            for row, (name, line) in enumerate(zip(batch.cells["file"], batch.lines.tolist())):
-                if name not in known or name in self.rows:
-                    got = "again" if name in self.rows else "which there is not"
-                    raise TreeError(
-                        f"expected every file of the folder once, got {name!r} {got}",
-                        file=path,
-                        line=line,
-                    )
-                self.rows[name] = row
-            others = [name for name in table.header if name != "file"]
-            columns = as_example_columns(table.columns(batch, others), batch.lines.tolist())
-            self.columns = {n: c for n, c in columns.items() if n != "line"}
-
-    def add(self, part: LabeledTrees, file: Path) -> LabeledTrees:
-        """Return the examples of a file with its columns."""
-        name = file.relative_to(self.folder).as_posix()
-        columns: dict[str, Any] = {**part.columns, "file": np.full(len(part), name, object)}
-        if not self.columns:
-            if not self.labeled.setdefault(file, "label" in columns):
-                if "label" in columns:
-                    raise TreeError(
-                        "expected labels in the first examples too, got none; add null there",
-                        file=file,
-                    )
-                label = name.partition("/")[0] if "/" in name else None
-                columns["label"] = np.full(len(part), label, object)
-            return replace(part, columns=columns)
-        row = self.rows.get(name)
-        for key, column in self.columns.items():
-            if key in columns:
-                raise TreeError(
-                    f"expected every column once, got {key!r} in {LABELS} and in this file; rename "
-                    f"that of {LABELS}",
-                    file=file,
-                )
-            texts = column.dtype == object
-            value = column[row] if row is not None else None if texts else np.nan
-            dtype = column.dtype if texts or row is not None else np.float64
-            columns[key] = np.full(len(part), value, dtype)
-        return replace(part, columns=columns)
+        label = name.partition("/")[0] if "/" in name else None
+        columns["label"] = np.full(len(part), label, object)
+    return replace(part, columns=columns)
 
 
 def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:
     """Read the trees of a folder; each file uses the fields of the layout that its format uses."""
-    read = {"categorical_columns": None}  # of labels.csv
+    read: dict[str, None] = {}
 
     def stream_of(file: Path) -> Callable[[Path, int], Iterator[LabeledTrees]] | None:
         if file.name == "forest.json":  # in the folder of a saved forest
@@ -181,8 +126,7 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
         part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)
 
-    parts = stream_folder(path, trees, stream_of=stream_of, names=layout.categorical_columns)
-    for number, examples in enumerate(parts):
+    for number, examples in enumerate(stream_folder(path, trees, stream_of=stream_of)):
         if not number:  # by now all files have been looked at
             check_layout(layout, read, FORMATS["folder"].description)
         yield examples
@@ -207,7 +151,7 @@ FOREST = Format(
 
 
 FOLDER = Format(
-    "A folder of files of trees, labelled by the folders in it or by labels.csv.",
+    "A folder of files of trees, labelled by the folders in it.",
     _stream_folder,
     layout=tuple(field.name for field in fields(RecordLayout)),
     fits=lambda path, _: os.path.isdir(path),

@@ -60,21 +60,6 @@ def test_saved_forests_in_folders_of_classes(tmp_path: Path) -> None:
     assert examples.forest.columns["x"].tolist() == [1, 2, 1, 2]
 
 
-def test_labels_from_a_table(folder: Path) -> None:
-    (folder / "labels.csv").write_text("file,id\nb/one.py,007\n")
-    assert FORMATS["folder"].read(folder).columns["id"].tolist() == [None] * 3 + ["007", None]
-    (folder / "labels.csv").write_text("file,kind,score\nb/one.py,good,1\ntop.json,bad,0.5\n")
-    examples = FORMATS["folder"].read(folder)
-    assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
-    np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
-    assert "label" not in examples.columns
-    names = FORMATS["folder"].read(folder, layout=RecordLayout(categorical_columns=("score",)))
-    assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
-    (folder / "labels.csv").write_text("file,count\nb/one.py,1\n")  # not of every file
-    counts = FORMATS["folder"].read(folder).columns["count"]
-    np.testing.assert_array_equal(counts, [np.nan, np.nan, np.nan, 1, np.nan])
-
-
 def test_attributes_of_xml_are_nodes_or_said(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text('<a><b c="3">x</b></a>')
     with pytest.warns(UserWarning, match="attributes of XML elements are ignored; set attribut"):
@@ -97,9 +82,6 @@ def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "table.csv").unlink()
     with pytest.raises(ConfigError, match="got depth; leave it out"):
         FORMATS["folder"].read(tmp_path, layout=replace(layout, node_id=None, depth="d"))
-    (tmp_path / "labels.csv").write_text("file,label\none.jsonl,p\n")
-    with pytest.raises(TreeError, match=r"one.jsonl: .*got 'label' in labels.csv and in this"):
-        FORMATS["folder"].read(tmp_path, layout=replace(layout, node_id=None))
 
 
 def test_documents_are_records_if_most_of_them_have_trees(tmp_path: Path) -> None:
@@ -121,24 +103,6 @@ def test_documents_are_records_if_most_of_them_have_trees(tmp_path: Path) -> Non
     for text, name in (('[{"children": [{"x": 2}]}]', "json-records"), ('[{"v": [{}]}]', "json")):
         (tmp_path / "one.json").write_text(text)
         assert guess_format(tmp_path / "one.json") == name
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("name\nx\n", "labels.csv:1: expected a column 'file' among name"),
-        (
-            "file\nb/no.py\n",
-            "labels.csv:2: expected every file of the folder once, got 'b/no.py' w",
-        ),
-        ("file\ntop.json\ntop.json\n", "labels.csv:3: expected every file of the folder once, got"),
-    ],
-)
-def test_tables_of_other_files(folder: Path, text: str, message: str) -> None:
-    (folder / "labels.csv").write_text(text)
-    with pytest.raises(TreeError) as caught:
-        FORMATS["folder"].read(folder)
-    assert message in str(caught.value)
 
 
 def test_files_with_unlike_columns(folder: Path) -> None:
