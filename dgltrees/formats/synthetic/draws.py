@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from dgltrees._files import PathLike, draft_folder
+from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 
 PATIENCE = 10_000
@@ -83,28 +82,6 @@ def distinct(draw: Callable[[], str | None], count: int, what: str) -> list[str]
 
 
 SPLITS = ("train", "valid", "test")
-MANIFEST = "manifest.json"
-_MOST = 10_000_000
-
-
-def check_sizes(sizes: Sequence[int], what: str) -> None:
-    """Check the sizes of the three splits.
-
-    Arguments:
-        sizes: in the order of ``SPLITS``.
-        what: the name of the items, in the plural, for the error.
-
-    Raises:
-        ConfigError: a size is negative or above 10 million, which may not fit into memory, or all
-            are 0.
-    """
-    for split, size in zip(SPLITS, sizes):
-        if size < 0:
-            raise ConfigError(f"{split}: expected 0 {what} or more, got {size}")
-        if size > _MOST:
-            raise ConfigError(f"{split}: expected at most {_MOST:,} {what}, got {size:,}")
-    if not any(sizes):
-        raise ConfigError("train, valid and test are all 0: there is nothing to write")
 
 
 def check_folder(out: PathLike, overwrite: bool) -> Path:
@@ -138,62 +115,13 @@ def cut(items: Sequence[str], sizes: Sequence[int], name: str) -> dict[str, Sequ
     }
 
 
-def write_folder(
-    folder: Path, files: Mapping[str, Sequence[str]], header: Mapping[str, Any]
-) -> dict[str, Path]:
-    r"""Write text files and their manifest to a folder: all of them, or none if writing fails.
+def write_folder(folder: Path, files: Mapping[str, Sequence[str]]) -> dict[str, Path]:
+    r"""Write text files, in UTF-8 with ``\n`` after every line; return their paths by their stems.
 
-    Files are UTF-8 with ``\n`` after every line. Files that an older manifest in the folder lists
-    are removed, so splits of two runs are never mixed. The manifest is removed first and written
-    last.
-
-    Arguments:
-        folder: the folder; see `check_folder`.
-        files: the lines of each file, without line ends, by file name; a file without lines is not
-            written.
-        header: further items of the manifest: generator, version, settings.
-
-    Returns:
-        the paths of the files and the manifest, by file name without its suffix.
-
-    Raises:
-        ConfigError: the folder has a manifest that is not one of a generated data set.
+    ``files`` has the lines of each file by its name; a file without lines is not written.
     """
-    stale = _listed(folder)
-    written = {name: lines for name, lines in files.items() if lines}
-    beside = folder if folder.is_dir() else folder.parent
-    beside.mkdir(parents=True, exist_ok=True)
-    with draft_folder(beside, folder.name) as draft:
-        entries = {name: _write(draft / name, lines) for name, lines in written.items()}
-        manifest = json.dumps({**header, "files": entries}, indent=2, ensure_ascii=False)
-        _write(draft / MANIFEST, [manifest])
-        folder.mkdir(exist_ok=True)
-        for name in [MANIFEST, *(name for name in stale if name not in written)]:
-            (folder / name).unlink(missing_ok=True)
-        for name in [*written, MANIFEST]:
-            os.replace(draft / name, folder / name)
-    return {Path(name).stem: folder / name for name in [*written, MANIFEST]}
-
-
-def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
-    """Write a file and return its entry in the manifest."""
-    data = "".join(f"{line}\n" for line in lines).encode("utf-8")
-    path.write_bytes(data)
-    return {"lines": len(lines), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-
-
-def _listed(folder: Path) -> list[str]:
-    """Return the names of the files in the folder's manifest; none if there is no manifest."""
-    path = folder / MANIFEST
-    if not path.exists():
-        return []
-    try:
-        names = list(json.loads(path.read_text(encoding="utf-8"))["files"])
-    except (ValueError, KeyError, TypeError):
-        names = [""]
-    if any(name in ("", ".", "..") or Path(name).name != name for name in names):
-        raise ConfigError(
-            f"{path}: expected the manifest of a generated data set, found something else; "
-            "name another folder, or remove this file"
-        )
-    return names
+    paths = {Path(name).stem: folder / name for name, lines in files.items() if lines}
+    for path in paths.values():
+        with replacing(path) as file:
+            file.writelines(f"{line}\n" for line in files[path.name])
+    return paths

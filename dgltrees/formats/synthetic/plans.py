@@ -22,9 +22,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
 from dgltrees.settings.values import Count, NonNegativeInt, Seed
 
-VERSION = 1
-"""Incremented whenever the same settings give other bytes."""
-
 TABLES = {"orders": 150_000, "lines": 600_000, "parts": 20_000, "customers": 15_000, "nations": 25}
 JOINS = ("Hash Join", "Merge Join", "Nested Loop")
 READ, LOOK_UP, COMPARE = 1e-7, 4e-6, 3e-7  # seconds a row
@@ -57,16 +54,15 @@ def write_plans(
         seed: the same seed gives the same bytes on every machine.
         max_tables: the largest number of tables of a plan.
         alternatives: plans of each query: the same tables and rows, with other scans and joins.
-        overwrite: write to a folder that holds files; those of an older data set are removed.
+        overwrite: write to a folder that holds files; those of the same names are replaced.
 
     Returns:
-        the files, by name: ``train``, ``valid``, ``test``, ``manifest``.
+        the files, by name: ``train``, ``valid``, ``test``.
 
     Raises:
         ConfigError: a setting is out of range, or the folder holds files.
     """
     sizes = [train, valid, test]
-    draws.check_sizes(sizes, "plans")
     if max_tables < 1:
         raise ConfigError(f"max_tables: expected 1 table or more, got {max_tables}")
     if alternatives < 1 or any(size % alternatives for size in sizes):
@@ -79,17 +75,7 @@ def write_plans(
     queries = sum(sizes) // alternatives
     lines = [json.dumps(each) for each in _records(rng, queries, max_tables, alternatives)]
     files = draws.cut(lines, sizes, "{}.jsonl")
-    settings = {
-        "train": train,
-        "valid": valid,
-        "test": test,
-        "seed": seed,
-        "max_tables": max_tables,
-        "alternatives": alternatives,
-    }
-    return draws.write_folder(
-        folder, files, {"generator": "plans", "version": VERSION, "settings": settings}
-    )
+    return draws.write_folder(folder, files)
 
 
 def load_plans(

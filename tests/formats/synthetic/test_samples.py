@@ -56,8 +56,7 @@ def test_the_folder_is_small() -> None:
 TREES = [
     path
     for path in files(SAMPLES)
-    if path.name != "manifest.json"
-    and path.parts[0] != "glove"
+    if path.parts[0] != "glove"
     and (path.name.startswith("relatedness") or FORMAT_OF[path.parts[0]] in FORMATS_HERE)
 ]
 

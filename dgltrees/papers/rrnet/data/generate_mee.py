@@ -27,9 +27,7 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     SYMBOLS,
     combine,
 )
-
-VERSION = 1
-"""Increased whenever the same settings give other bytes."""
+from dgltrees.settings.values import NonNegativeInt
 
 BLOCK = 50_000
 """The number of expressions drawn at once; the result does not depend on it."""
@@ -38,9 +36,9 @@ BLOCK = 50_000
 def make_mee(
     out: PathLike,
     *,
-    train: int = 100_000,
-    valid: int = 10_000,
-    test: int = 10_000,
+    train: NonNegativeInt = 100_000,
+    valid: NonNegativeInt = 10_000,
+    test: NonNegativeInt = 10_000,
     lengths: Sequence[int] = (4, 5, 6, 7),
     seed: int = 0,
     positive: bool = False,
@@ -60,44 +58,29 @@ def make_mee(
         seed: the same seed gives the same bytes on every machine.
         positive: also drop expressions with a negative subexpression, as the authors' code does;
             the paper restricts only the value of the whole expression.
-        overwrite: write to a folder that contains files; those of an older data set are removed.
+        overwrite: write to a folder that contains files; those of the same names are replaced.
 
     Returns:
-        the files, by name: ``train4``, ..., ``manifest``.
+        the files, by name: ``train4``, ...
 
     Raises:
         ConfigError: a setting is out of range, there are fewer distinct expressions than requested,
             or the folder contains files.
     """
     sizes = [train, valid, test]
-    _check(sizes, lengths)
-    folder = draws.check_folder(out, overwrite)
-    files: dict[str, Sequence[str]] = {}
-    for n in lengths:
-        lines = _distinct(draws.stream("mee", seed, n), n, sum(sizes), positive)
-        draws.shuffle(draws.stream("mee", seed, n, "order"), lines)
-        files |= draws.cut(lines, sizes, f"{{}}{n}.tsv")
-    settings = {
-        "train": train,
-        "valid": valid,
-        "test": test,
-        "lengths": list(lengths),
-        "seed": seed,
-        "positive": positive,
-    }
-    header = {"generator": "mee", "version": VERSION, "settings": settings}
-    return draws.write_folder(folder, files, header)
-
-
-def _check(sizes: Sequence[int], lengths: Sequence[int]) -> None:
-    """Raise ConfigError for settings out of range."""
-    draws.check_sizes(sizes, "expressions")
     once = len(set(lengths)) == len(lengths) > 0
     if not once or not all(1 <= n <= MOST_OPERATORS for n in lengths):
         raise ConfigError(
             f"lengths: expected different numbers of operators from 1 to {MOST_OPERATORS}, "
             f"got {list(lengths)}"
         )
+    folder = draws.check_folder(out, overwrite)
+    files: dict[str, Sequence[str]] = {}
+    for n in lengths:
+        lines = _distinct(draws.stream("mee", seed, n), n, sum(sizes), positive)
+        draws.shuffle(draws.stream("mee", seed, n, "order"), lines)
+        files |= draws.cut(lines, sizes, f"{{}}{n}.tsv")
+    return draws.write_folder(folder, files)
 
 
 def _distinct(rng: random.Random, n: int, count: int, positive: bool) -> list[str]:

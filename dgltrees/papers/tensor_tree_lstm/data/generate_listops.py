@@ -17,9 +17,7 @@ from typing import Literal
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
-
-VERSION = 1
-"""Increased whenever the same settings give other bytes."""
+from dgltrees.settings.values import NonNegativeInt
 
 DIGIT = 0.75
 """The probability that a node is a digit."""
@@ -35,16 +33,16 @@ OPERATORS: tuple[tuple[str, Callable[[list[int]], int]], ...] = (
 def make_listops(
     out: PathLike,
     *,
-    train: int = 90_000,
-    valid: int = 0,
-    test: int = 10_000,
+    train: NonNegativeInt = 90_000,
+    valid: NonNegativeInt = 0,
+    test: NonNegativeInt = 10_000,
     seed: int = 0,
     form: Literal["binary", "nary"] = "binary",
     max_depth: int = 20,
     max_arguments: int = 5,
     overwrite: bool = False,
 ) -> dict[str, Path]:
-    """Write a ListOps data set: ``train.tsv``, ``valid.tsv``, ``test.tsv``, ``manifest.json``.
+    """Write a ListOps data set: ``train.tsv``, ``valid.tsv``, ``test.tsv``.
 
     A line is ``value TAB expression``. The expressions of all splits are distinct, and every split
     has the same distribution: all expressions are drawn, shuffled and then split.
@@ -59,17 +57,17 @@ def make_listops(
             ``[SM 6 5 ]`` (nary).
         max_depth: the number of levels of nodes, including the root; 1 gives single digits.
         max_arguments: the largest number of arguments of an operator, 2 to 5.
-        overwrite: write to a folder that contains files; those of an older data set are removed.
+        overwrite: write to a folder that contains files; those of the same names are replaced.
 
     Returns:
-        the files, by name: ``train``, ``valid``, ``test``, ``manifest``.
+        the files, by name: ``train``, ``valid``, ``test``.
 
     Raises:
         ConfigError: a setting is out of range, there are fewer distinct expressions than requested,
             or the folder contains files.
     """
     sizes = [train, valid, test]
-    _check(sizes, form, max_depth, max_arguments)
+    _check(form, max_depth, max_arguments)
     folder = draws.check_folder(out, overwrite)
     rng = draws.stream("listops", seed)
     lines = draws.distinct(
@@ -77,22 +75,11 @@ def make_listops(
     )
     draws.shuffle(rng, lines)
     files = draws.cut(lines, sizes, "{}.tsv")
-    settings = {
-        "train": train,
-        "valid": valid,
-        "test": test,
-        "seed": seed,
-        "form": form,
-        "max_depth": max_depth,
-        "max_arguments": max_arguments,
-    }
-    header = {"generator": "listops", "version": VERSION, "settings": settings}
-    return draws.write_folder(folder, files, header)
+    return draws.write_folder(folder, files)
 
 
-def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> None:
+def _check(form: str, max_depth: int, max_arguments: int) -> None:
     """Raise ConfigError for settings out of range."""
-    draws.check_sizes(sizes, "trees")
     if form not in ("binary", "nary"):
         raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
     if max_depth < 1:

@@ -22,7 +22,6 @@ Files = dict[str, list[list[str]]]  # [relation, sentence, sentence] per line
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     out = tmp_path_factory.mktemp("lrt")
     paths = make_lrt(out, train=PER_BIN, valid=130, test=[9] * 13, seed=3)
-    del paths["manifest"]
     return {name: fields(path) for name, path in paths.items()}
 
 
@@ -67,7 +66,6 @@ def test_relations_of_all_functions_of_two_variables() -> None:
 
 def test_shares_are_close_to_those_of_the_published_data(tmp_path: Path) -> None:
     paths = make_lrt(tmp_path, train=3_000, valid=0, test=0, seed=1)
-    del paths["manifest"]
     pairs = [pair for path in paths.values() for pair in fields(path)]
     shares = {name: count / 3_000 for name, count in Counter(p[0] for p in pairs).items()}
     published = {"#": 0.531, "<": 0.11, ">": 0.11, "v": 0.107, "|": 0.107, "=": 0.019, "^": 0.017}
