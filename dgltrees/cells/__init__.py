@@ -11,7 +11,7 @@ from dgltrees.cells.compiled import fused_lstm  # noqa: F401  (it registers)
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.cells.nti_attention import NTIAttention, Score
-from dgltrees.cells.nti_lstm import NTILSTM, ChainerNTILSTM, SelectiveNTILSTM
+from dgltrees.cells.nti_lstm import NTILSTM, ChainerNTILSTM
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
@@ -36,7 +36,6 @@ __all__ = [
     "ParameterCount",
     "RRNetCell",
     "Score",
-    "SelectiveNTILSTM",
     "TopDownLSTM",
     "TreeCell",
     "TreeGRU",
@@ -57,7 +56,6 @@ CELLS: Registry[type[BaseCell]] = Registry(
         "nti_lstm": "dgltrees.cells.nti_lstm:NTILSTM",
         "chainer_nti_lstm": "dgltrees.cells.nti_lstm:ChainerNTILSTM",
         "nti_attention": "dgltrees.cells.nti_attention:NTIAttention",
-        "selective_nti_lstm": "dgltrees.cells.nti_lstm:SelectiveNTILSTM",
     },
     subclass_of(BaseCell),
 )

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.cells.nti_attention import Score, ScoreName
-from dgltrees.settings import Count, checked
+from dgltrees.settings import Count
 from dgltrees.traversal.views import Nodes
 
 
@@ -76,13 +75,9 @@ class NTILSTM(NodeFunction):
             GateNorm(gates, c) if layer_norm else nn.Identity() for gates in (1 + L, 1, 1, 1)
         )
 
-    def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
-        """Return the states and memories of the children, each ``(n, L, c)``."""
-        return self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]
-
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Compute the memory ``k`` by (1) to (4), and ``a``, the sum over the children in (5)."""
-        h, c = self._children(nodes)
+        h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
         L, size = self.max_children, self.hidden_size
         a = torch.addmm(self.b, h.flatten(1), self.U)  # (n, (3 + L) c)
         gates, a_o, a_u = a.split_with_sizes([(1 + L) * size, size, size], 1)
@@ -146,92 +141,3 @@ class ChainerNTILSTM(NodeFunction):
         """Compute the state by the last equation."""
         c = nodes.data["k"]
         return {"h": torch.sigmoid(nodes.data["a"]) * torch.tanh(c), "c": c}
-
-
-@checked
-class SelectiveNTILSTM(NTILSTM):
-    r"""An S-LSTM that selects the children that it composes.
-
-    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose as future
-    work models that "select and compose dynamic number of nodes". This cell is designed in this
-    package. The scores of (11), for a learned query q, pass through sparsemax, a softmax that is
-    exactly zero at low scores (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
-
-    .. math::
-
-        m_j &= f_{\mathrm{score}}(h_j, q) \\
-        p   &= \mathrm{sparsemax}(m) \\
-        g_j &= p_j / \max_l p_l
-
-    In (1) to (6), :math:`g_j h_j` and :math:`g_j c_j` replace :math:`h_j` and :math:`c_j`. The
-    child with the highest score always has the weight 1. Children with much lower scores have the
-    weight 0, like missing children. With equal scores this is the S-LSTM. Selection matters most on
-    wide trees, and on trees whose subtrees overlap.
-
-    Arguments:
-        score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
-            (dot) or a bilinear map (map).
-        options: the other arguments of :class:`NTILSTM`.
-
-    Shapes:
-        ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
-
-    Raises:
-        ConfigError: an argument is out of range.
-    """
-
-    def __init__(
-        self,
-        input_size: Count,
-        hidden_size: Count,
-        max_children: Count,
-        *,
-        score: ScoreName = "mlp",
-        init: Init = "kaiming",
-        **options: Any,
-    ) -> None:
-        super().__init__(input_size, hidden_size, max_children, init=init, **options)
-        self.score = Score(hidden_size, score, init=init)
-        self.q = nn.Parameter(torch.empty(hidden_size))
-        initialize(self.q, hidden_size, 1, init)
-
-    def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
-        """Return the states and memories of the children, each ``(n, L, c)``, times weights."""
-        mask = self.child_mask(nodes)  # (n, L)
-        h, c = super()._children(nodes)
-        g = self.selected(h, mask).unsqueeze(2)  # (n, L, 1)
-        return g * h, g * c
-
-    def selected(self, h: Tensor, mask: Tensor) -> Tensor:
-        """Compute the weights g of the children.
-
-        Arguments:
-            h: ``(n, L, c)``, the states of the children.
-            mask: ``(n, L)`` bool, the slots that hold a child, at least one per node.
-
-        Returns:
-            the weights, ``(n, L)``, from 0 to 1.
-        """
-        m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
-        p = sparsemax(m.masked_fill(~mask, -torch.inf))
-        return p / p.amax(1, keepdim=True)
-
-
-def sparsemax(m: Tensor) -> Tensor:
-    r"""Project each row of scores onto the simplex, ``(n, L)`` to ``(n, L)``.
-
-    .. math::
-
-        p_j = \max(m_j - \tau, 0), \quad
-        \tau = (\textstyle\sum_{j \in S} m_j - 1) / |S|, \quad
-        S = \{j : 1 + k_j m_j > \textstyle\sum_{l : m_l \ge m_j} m_l\}
-
-    where :math:`k_j` is the number of scores :math:`m_l \ge m_j`. Scores are compared in pairs, not
-    sorted. A score of minus infinity has the weight 0. Every row must have a finite score.
-    """
-    above = m.unsqueeze(1) >= m.unsqueeze(2)  # (n, L, L), for each j the l
-    k = above.to(m.dtype).sum(2)
-    selected = 1 + k * m > torch.where(above, m.unsqueeze(1), 0).sum(2)
-    total = torch.where(selected, m, 0).sum(1, keepdim=True)
-    tau = (total - 1) / selected.to(m.dtype).sum(1, keepdim=True)
-    return (m - tau).clamp(min=0)

@@ -273,15 +273,10 @@ class Recursion:
         return torch.sigmoid(o) * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
 
     def NTILSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
-        cell, size = self.cell, self.cell.hidden_size
+        cell, size, L = self.cell, self.cell.hidden_size, self.cell.max_children
         if not self.children[v]:
             return cell.leaf.weight @ self.x[v] + cell.leaf.bias, self.x.new_zeros(size)
         h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
-        return self.nti_lstm(h, c)
-
-    def nti_lstm(self, h: list[Tensor], c: list[Tensor]) -> tuple[Tensor, ...]:
-        """Equations (1) to (6) of Munkhdalai and Yu, for the children's states and memories."""
-        cell, size, L = self.cell, self.cell.hidden_size, self.cell.max_children
         U, P = cell.U.view(L, size, 3 + L, size), cell.P.view(L, size, 1 + L, size)
         a = cell.b.view(3 + L, size) + sum(torch.tensordot(h[j], U[j], dims=1) for j in range(L))
         peeped = sum(torch.tensordot(c[j], P[j], dims=1) for j in range(L))
@@ -289,23 +284,6 @@ class Recursion:
         memory = i * torch.tanh(normal(cell.norm_u, a[-1:])[0]) + sum(f[j] * c[j] for j in range(L))
         o = torch.sigmoid(normal(cell.norm_o, (a[-2] + memory @ cell.V)[None])[0])
         return o * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
-
-    def SelectiveNTILSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
-        cell = self.cell
-        if not self.children[v]:
-            return self.NTILSTM(v)
-        h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
-        places = [j for j, _ in self.children[v]]
-        m = [score_of(cell.score, h[j], cell.q) for j in places]
-        # p_j = max(m_j - tau, 0) adds up to 1: of all supports one has such a tau.
-        for k in range(1, len(m) + 1):
-            top = sorted(m, reverse=True)[:k]
-            tau = (sum(top) - 1) / k
-            if all(m_j > tau for m_j in top) and sum(bool(m_j > tau) for m_j in m) == k:
-                p = [m_j - tau if m_j > tau else 0 * m_j for m_j in m]
-        for j, p_j in zip(places, p):
-            h[j], c[j] = p_j / max(p) * h[j], p_j / max(p) * c[j]
-        return self.nti_lstm(h, c)
 
     def ChainerNTILSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell, size = self.cell, self.cell.hidden_size

@@ -103,7 +103,6 @@ def _rows() -> list[Row]:
     for score in get_args(ScoreName):
         rows.append(Row("nti_attention", {"score": score}))
         rows.append(Row("nti_attention", {"score": score, "query": "given"}))
-        rows.append(Row("selective_nti_lstm", {"score": score}))
     for layers in (1, 2):
         rows.append(Row("left_dependents", {"layers": layers}))
         for left_size in (0, LEFT):

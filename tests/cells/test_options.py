@@ -108,7 +108,7 @@ def test_make_cell_says_what_is_missing() -> None:
         make_cell("nary", input_size=3, hidden_size=2)
     with pytest.raises(ConfigError, match=r"nary.rank has no effect in nary; there are nary.inp"):
         make_cell("nary", **SIZES, rank=2)
-    with pytest.raises(ConfigError, match="one of rnn, lstm, .*, selective_nti_lstm, got 'lstn'"):
+    with pytest.raises(ConfigError, match="one of rnn, lstm, .*, nti_attention, got 'lstn'"):
         make_cell("lstn")
 
 

@@ -16,7 +16,7 @@ from tests.gpu.test_cuda import test_no_stream_waits as test_no_stream_waits_on_
 from tests.gpu.test_meta import test_no_stream_waits  # noqa: F401
 from tests.gpu.worlds import World
 
-NODE_FUNCTIONS = ("nti_lstm", "chainer_nti_lstm", "nti_attention", "selective_nti_lstm")
+NODE_FUNCTIONS = ("nti_lstm", "chainer_nti_lstm", "nti_attention")
 """Cells that run over full trees."""
 
 

@@ -173,7 +173,6 @@ class NTISettings(EncoderSettings):
             "nti_lstm": "SLSTM",
             "chainer_nti_lstm": "chainer SLSTM",
             "nti_attention": "ANF",
-            "selective_nti_lstm": "selective SLSTM",
         }
         leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
         name = f"NTI-{nodes.get(model['cell'], cell_name(model))}{leaves[model['leaves']]}"
