@@ -14,8 +14,6 @@ FLAGS = [
     "rerank --input none --tune none",
     "cloze --questions none --answers none",
     "cloze --questions none --answers none --ngram 3",
-    "compress-sentences --input none --max_words 3",
-    "simplify-sentences --input none --simple_words none",
     "sample",
     "train-edge-classifier",
     "attention --input none",

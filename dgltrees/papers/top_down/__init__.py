@@ -11,7 +11,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
   3.4), and a dependency parser for the trees (``biaffine``, ``kbest_trees``);
 - ``data`` and ``tasks``: the files, and training on them;
 - ``analyses`` and ``commands``: sentence completion (``scoring``, section 3.2), parsing and
-  reranking (``parse``, ``rerank``, section 3.3), added edges and samples (``edge_classifier``,
-  ``sample``, section 3.4), and the uses that the paper names (``compress``, ``simplify``);
+  reranking (``parse``, ``rerank``, section 3.3), and added edges and samples (``edge_classifier``,
+  ``sample``, section 3.4);
 - ``presets``: the rows of Tables 1 and 2.
 """

@@ -13,7 +13,7 @@ from typing import Literal
 from dgltrees.commands.arguments import resumable
 from dgltrees.commands.runs import check_other_file, write_lines
 from dgltrees.errors import ConfigError
-from dgltrees.papers.top_down.analyses import compress, edge_classifier, scoring, simplify
+from dgltrees.papers.top_down.analyses import edge_classifier, scoring
 from dgltrees.papers.top_down.analyses import parse as parsing
 from dgltrees.papers.top_down.analyses import rerank as reranking
 from dgltrees.papers.top_down.analyses import sample as sampling
@@ -262,67 +262,6 @@ def sample(
         unknown=unknown,
     )
     _write(trees, out, form)
-
-
-def compress_sentences(
-    run: str,
-    *,
-    input: list[str],
-    max_words: Count,
-    beam: Count = 8,
-    joint: bool = False,
-    format: TreeFormat | None = None,
-    out: str | None = None,
-) -> None:
-    """Shorten sentences by a language model: compress-sentences DIR --input FILE --max_words 10.
-
-    Arguments:
-        run: the run directory of a language model over trees.
-        input: CoNLL-U files of sentences with their trees.
-        max_words: largest number of words of a compressed sentence.
-        beam: width of the beam search, in parts of each length.
-        joint: score by log P(S, T) of words and edges, which needs train-edge-classifier; by
-            default by log P(S | T) of the words.
-        format: format of the file; by default the suffix of --out determines it.
-        out: file to write; by default sentences are printed.
-    """
-    check_other_file(input, out)
-    form = format_of(format, out)
-    _write(
-        compress.compress_sentences(load(run), input, max_words, beam=beam, joint=joint), out, form
-    )
-
-
-def simplify_sentences(
-    run: str,
-    *,
-    input: list[str],
-    simple_words: str,
-    number: Count = 10,
-    min_cosine: Fraction = 0.4,
-    format: TreeFormat | None = None,
-    out: str | None = None,
-) -> None:
-    """Replace difficult words: simplify-sentences DIR --input FILE --simple_words WORDS.txt.
-
-    A word that is not in the list is replaced by a word of the list if their output embeddings are
-    similar (cosine) and the sentence becomes more probable. The tree is not changed.
-
-    Arguments:
-        run: the run directory of a language model over trees.
-        input: CoNLL-U files of sentences with their trees.
-        simple_words: file of the words to use, one per line.
-        number: number of candidates per word.
-        min_cosine: smallest cosine of a word and its candidates.
-        format: format of the file; by default the suffix of --out determines it.
-        out: file to write; by default sentences are printed.
-    """
-    check_other_file([*input, simple_words], out, "--input or --simple_words")
-    form = format_of(format, out)
-    simple = simplify.simplify_sentences(
-        load(run), input, simple_words, number=number, min_cosine=min_cosine
-    )
-    _write(simple, out, form)
 
 
 def _write(trees: GeneratedTrees, out: str | None, form: str) -> None:

@@ -53,8 +53,6 @@ def test_parse_and_rerank(
         ("parse", "--input IT"),
         ("rerank", "--input other --tune IT"),
         ("cloze", "--questions IT"),
-        ("compress-sentences", "--input IT --max_words 3"),
-        ("simplify-sentences", "--input other --simple_words IT"),
         ("similar", "--query film --input IT"),
         ("similar", "--query film --input IT*"),
         ("attention", "--input IT"),

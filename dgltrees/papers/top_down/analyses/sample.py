@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,10 +11,9 @@ from typing import Literal
 import torch
 
 from dgltrees._files import PathLike, replacing
-from dgltrees._progress import progress
 from dgltrees.draw import draw
 from dgltrees.errors import ConfigError
-from dgltrees.formats import read, write_conllu
+from dgltrees.formats import write_conllu
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint
 from dgltrees.papers.top_down.analyses.scoring import language_model_settings
 from dgltrees.papers.top_down.data.ordered import brackets
@@ -71,12 +70,6 @@ class GeneratedTrees:
     titles: Sequence[str]
     heads: bool = True
 
-    @classmethod
-    def of(cls, trees: Iterable[tuple[Forest, Mapping[str, object], str]]) -> GeneratedTrees:
-        """Return dependency trees from pairs of a forest of one tree, comments and title."""
-        forests, comments, titles = zip(*trees)
-        return cls(Forest.concat(forests), comments, titles)
-
     @property
     def sentences(self) -> list[str]:
         """The words of each tree in order; for trees without heads, a bracketed string."""
@@ -105,21 +98,6 @@ class GeneratedTrees:
             text = "\n".join(self.sentences) + "\n"
         with replacing(path) as file:
             file.write(text)
-
-
-def read_trees(run: TrainedModel, files: Sequence[PathLike]) -> Forest:
-    """Read the trees of CoNLL-U files with the data settings of a language model.
-
-    Raises:
-        TreeError: a file is not CoNLL-U.
-    """
-    single_root = language_model_settings(run).single_root
-    return read(list(files), "conllu", single_root=single_root).forest
-
-
-def one_by_one(forest: Forest, what: str) -> Iterator[Forest]:
-    """Yield the trees of a forest, with a progress bar named ``what``."""
-    return map(forest.tree, progress(range(len(forest)), what, unit="sentence"))
 
 
 def _rounded(comment: Mapping[str, object]) -> dict[str, object]:

@@ -5,7 +5,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,8 +42,6 @@ _TIED = 1e-6
 """Log-probabilities with a smaller relative difference are considered equal."""
 
 Model = LanguageModel | JointTreeLM
-Score = Callable[[Forest], NDArray[np.float64]]
-"""A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
 class CandidateScores(NamedTuple):
@@ -97,16 +95,12 @@ def language_model_settings(run: TrainedModel) -> TreeLMSettings:
     return require(run, run.settings.data, TreeLMSettings, "a language model (task tree-lm)")
 
 
-def log_probs(
-    run: TrainedModel, forest: Forest, *, model: Model | None = None, max_nodes: int = 20_000
-) -> NDArray[np.float64]:
+def log_probs(run: TrainedModel, forest: Forest, *, max_nodes: int = 20_000) -> NDArray[np.float64]:
     """Return the log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
 
     Arguments:
         run: a trained language model.
         forest: dependency trees with a column ``word`` and its vocabulary.
-        model: a model to use instead of the run's, such as the result of ``load_joint``, whose
-            scores are log P(S, T).
         max_nodes: largest number of nodes in a batch.
 
     Returns:
@@ -116,7 +110,7 @@ def log_probs(
         ConfigError: the model is not a language model, or learned from other trees than these.
         TreeError: the forest has no such column, or is not a dependency forest.
     """
-    model = model or language_model(run)
+    model = language_model(run)
     words = generation_forest(_known_words(run, forest))
     return generation_log_probs(model, words, run.fabric, max_nodes=max_nodes)
 

@@ -1,4 +1,4 @@
-"""Trees drawn and shortened by a run's model, from Python and from the command line."""
+"""Trees drawn by a run's model, from Python and from the command line."""
 
 import json
 from pathlib import Path
@@ -9,13 +9,17 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, load, read
+from dgltrees import load, read
 from dgltrees.cli import main
-from dgltrees.papers.top_down.analyses.compress import compress_sentences
 from dgltrees.papers.top_down.analyses.edge_classifier import load_joint, train_edge_classifier
 from dgltrees.papers.top_down.analyses.sample import sample
-from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
+from dgltrees.papers.top_down.analyses.scoring import (
+    generation_log_probs,
+    log_probs,
+    tree_language_model,
+)
 from dgltrees.papers.top_down.data.ordered import brackets
+from dgltrees.papers.top_down.graphs import generation_forest
 from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.run import train
 from dgltrees.trees.builders import from_nested
@@ -41,9 +45,10 @@ def test_the_scores_of_generated_trees_are_those_of_the_model(run: Path) -> None
     joint = load_joint(loaded)
     trees = sample(loaded, 300, seed=3, sample_decisions=True, max_words=30)
     assert len(trees.forest) == 300  # in batches of 256
+    forest = generation_forest(trees.forest)
     for name, model in (("log_prob", tree_language_model(loaded)), ("joint_log_prob", joint)):
         written = torch.tensor([comment[name] for comment in trees.comments]).double()
-        scored = torch.from_numpy(log_probs(loaded, trees.forest, model=model))
+        scored = torch.from_numpy(generation_log_probs(model, forest, loaded.fabric))
         assert_close(scored, written, rtol=1e-4, atol=1e-4)
     assert trees.forest.sizes.max() <= 31
 
@@ -65,9 +70,6 @@ def test_a_model_with_stops_needs_no_shape_model(
     for name in ("log_prob", "joint_log_prob"):
         expected = [comment[name] for comment in trees.comments]
         np.testing.assert_allclose([line[name] for line in lines], expected, rtol=1e-4, atol=1e-4)
-    argv = ["compress-sentences", str(run), "--input", str(SENTENCES), "--max_words", "4", "--out"]
-    assert main([*argv, str(tmp_path / "b.conllu")]) == 0
-    assert "# joint_log_prob = -" in (tmp_path / "b.conllu").read_text()
     assert main(["evaluate", str(run), "--test", str(SENTENCES)]) == 0
     assert "joint_loss" in json.loads(capsys.readouterr().out.splitlines()[-1])
     assert main(["train-edge-classifier", str(run)]) == 2
@@ -109,49 +111,6 @@ def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.splitlines() != lines
 
 
-def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["compress-sentences", str(run), "--input", str(SENTENCES), "--max_words", "4"]
-    assert main(argv) == 0
-    lines = capsys.readouterr().out.splitlines()
-    whole = read(SENTENCES, "conllu").forest
-    assert [len(line.split()) for line in lines] == [min(4, n - 1) for n in whole.sizes]
-    assert main([*argv, "--joint", "true", "--out", str(tmp_path / "a.conllu")]) == 0
-    text = (tmp_path / "a.conllu").read_text()
-    assert "# joint_log_prob = -" in text
-    assert "\tNOUN\t" in text
-    short = read(tmp_path / "a.conllu", "conllu").forest
-    assert len(short) == len(whole)
-    trees = compress_sentences(load(run), [SENTENCES], 4)
-    assert [comment["words"] for comment in trees.comments] == [n - 1 for n in whole.sizes]
-
-
-def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only words that are not simple change, into simple words, and the sentences get likelier."""
-    (tmp_path / "simple.txt").write_text("the\nnight\n\nships\nguests\nzebra\n", encoding="utf-8")
-    argv = ["simplify-sentences", str(run), "--input", str(SENTENCES)]
-    argv += ["--simple_words", str(tmp_path / "simple.txt")]
-    assert main([*argv, "--number", "4", "--min_cosine", "0"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    whole = read(SENTENCES, "conllu").forest
-    before = whole.vocabs["word"].decode(whole.columns["word"][whole.parent >= 0])
-    after = " ".join(lines).split()
-    changed = [(old, new) for old, new in zip(before, after) if old != new]
-    assert changed
-    assert {new.lower() for _, new in changed} <= {"the", "night", "ships", "guests"}
-    assert not {old.lower() for old, _ in changed} & {"the", "night", "ships", "guests"}
-    assert main([*argv, "--min_cosine", "0", "--out", str(tmp_path / "a.conllu")]) == 0
-    simple = read(tmp_path / "a.conllu", "conllu").forest
-    assert simple.parent.tolist() == whole.parent.tolist()
-    assert "# replaced = " in (tmp_path / "a.conllu").read_text()
-    loaded = load(run)
-    assert (log_probs(loaded, simple) >= log_probs(loaded, whole)).all()
-    (tmp_path / "simple.txt").write_text("zebra\n", encoding="utf-8")
-    assert main(argv) == 2
-    assert "simple.txt: expected simple words in the vocabulary of the model" in (
-        capsys.readouterr().err
-    )
-
-
 def test_trees_without_heads(tmp_path: Path) -> None:
     (tmp_path / "a.mrg").write_text("(S (NP (NN dogs)) (VP (VB bark)))\n" * 4, encoding="utf-8")
     from_nested(("animal", ("bird", "owl"), "worm"), form="head").save(tmp_path / "taxonomy")
@@ -178,5 +137,3 @@ def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     train(tree_lm_settings(), tmp_path / "bare", bar=False)
     assert main(["sample", str(tmp_path / "bare")]) == 2
     assert "dgltrees train-edge-classifier" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="missing the edge classifier of"):
-        compress_sentences(load(tmp_path / "bare"), [SENTENCES], 4, joint=True)
