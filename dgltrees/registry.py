@@ -32,7 +32,7 @@ read: Callable[[EntryPoint], Any] | None = None
 """Function that reads objects from source (:mod:`dgltrees.settings.source`) or None: import."""
 
 PAPERS = {
-    "tensor_tree_lstm": "boolsent inex listops lrt",
+    "tensor_tree_lstm": "listops lrt",
     "top_down": "edge-classifier parser tree-lm",
     "nti": "nli sick snli sst-phrases sst-tree wikiqa",
     "rrnet": "lrt-bilstm lrt-lstm lrt-rrnet lrt-sequence lrt-transformer lrt-tree "

@@ -217,10 +217,6 @@ class Task:
             return own  # its reader refuses the file
         return guess if guess in self.formats else "text" if "text" in self.formats else own
 
-    def companions(self, path: Path) -> list[Path]:
-        """Return the files that are read together with a data file."""
-        return []
-
     def inferred_settings(self, settings: Any) -> dict[str, Any]:
         """Return settings of the data that are inferred from the training files; default: none.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-import numpy as np
 from torch import nn
 
 from dgltrees.cells import CELLS, BaseCell, count_parameters
@@ -15,9 +14,7 @@ from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import MLP
 from dgltrees.models.inputs import Input
 from dgltrees.settings import Count, Fraction, Options, Part, chosen
-from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
-from dgltrees.trees import LabeledTrees
 
 
 @dataclass(frozen=True)
@@ -94,18 +91,3 @@ class TreeTask(Task):
 def cell_name(model: Options) -> str:
     """Return ``"hosvd lstm"``: the cell of these settings, with its aggregator if it has one."""
     return " ".join(filter(None, (model.get("aggregator"), model["cell"])))
-
-
-@dataclass(frozen=True)
-class SupervisedSettings(DataSettings):
-    """Settings of data with trees whose nodes all have labels."""
-
-    supervise: Literal["nodes", "root"] = "nodes"
-    """Train on the labels of all nodes (nodes), or only of the root (root)."""
-
-
-def root_labels(data: LabeledTrees) -> LabeledTrees:
-    """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
-    forest = data.forest
-    target = np.where(forest.parent < 0, forest.columns["target"], -1)
-    return replace(data, forest=forest.with_columns({**forest.columns, "target": target}))

@@ -409,13 +409,7 @@ def check_folder_of_runs(folder: Path) -> None:
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """Return the fingerprints of the data files of every role."""
-    task = settings.task
-
-    def of_file(path: Path) -> dict[str, Any]:
-        companions = task.companions(path)
-        return fingerprint(path, [path, *companions] if companions else None)
-
-    return {role: [of_file(path) for path in data_files(settings.data, role)] for role in ROLES}
+    return {role: [*map(fingerprint, data_files(settings.data, role))] for role in ROLES}
 
 
 def encoder_fingerprint(settings: Settings) -> dict[str, list[dict[str, Any]]]:

@@ -35,8 +35,6 @@ SAMPLES_OF = {
     "wikiqa/WikiQASent-train.txt": "wikiqa",
     "mee/train4.tsv": "mee",
     "listops/train.tsv": "listops",
-    "inex/inex05.train.elastic.tree": "inex",
-    "boolsent/train.txt": "boolsent",
 }
 """The formats of samples."""
 SAMPLES_OF = {path: form for path, form in SAMPLES_OF.items() if form in FORMATS}
@@ -46,8 +44,11 @@ TEXTS = {
     "python": b"def f(a, b=1):\n    return [a * b for a in range(3) if a]\n",
     "nodes": b"tree,id,parent,x\n0,0,,1\n0,1,0,2.5\n0,2,0,\n1,0,,4\n",
     "rows": b'id,tree\n1,"{""a"": 1, ""children"": [{""a"": 2}]}"\n2,"{""a"": 3}"\n',
+    "inex": b"2:1(5($) 7(9($) 12(3($))))\n1:3($)\n",
+    "boolsent": b"(1_OR (0_AND  1  0 ) (1_IMPL  0 1 ) )\n 1\n",
     "preset": b"# mine\nbase: classify\nmodel: {hidden_size: 3}\ntraining:\n  epochs: 2\n",
 }
+TEXTS = {name: text for name, text in TEXTS.items() if name in {"preset", *FORMATS}}
 READERS: dict[str, Callable[[Path], Any]] = {
     "preset": lambda path: preset_values(str(path)),
     "rows": lambda path: FORMATS["rows"].read(path, layout=RecordLayout(tree_path="tree")),

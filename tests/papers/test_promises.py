@@ -16,7 +16,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("preset", sorted({"sst-tree", "inex", "sick"} & NAMES))
+@pytest.mark.parametrize("preset", sorted({"sst-tree", "sick"} & NAMES))
 def test_a_new_cell_trains_in_every_family_that_takes_it(
     run: Run, tmp_path: Path, preset: str
 ) -> None:

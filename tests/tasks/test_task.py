@@ -22,8 +22,6 @@ FILES = installed_tasks(
         "listops": "listops/train.tsv",
         "lrt": "lrt/train4",
         "sst-tree": "sst/train.txt",
-        "inex": "inex/inex05.train.elastic.tree",
-        "boolsent": "boolsent/train.txt",
     }
 )
 
@@ -70,7 +68,7 @@ def test_a_model_gives_a_row_of_logits_for_every_target(name: str) -> None:
 def test_outputs_do_not_depend_on_the_batch(name: str) -> None:
     task, data = get_task(name), _data(name)
     sizes = {"hidden_size": 3, "max_children": most_children(data), "cell": "lstm"}
-    model = build(task, data, **sizes, bidirectional=name in ("classify", "inex")).double()
+    model = build(task, data, **sizes, bidirectional=name == "classify").double()
     torch.set_default_dtype(torch.float64)
     try:
         together = model(task.batch(data, np.array([4, 1]))[0])
@@ -135,8 +133,6 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "listops": ("listops/train.tsv", _SMALL),
     "lrt": ("lrt/train4", _SMALL),
     "sst-tree": ("sst/train.txt", _SMALL),
-    "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
-    "boolsent": ("boolsent/train.txt", _SMALL),
     "classify": ("", _WORDS),
     "classify-pairs": ("sick/relatedness_train.jsonl", _WORDS),
     "classify-nodes": ("", _WORDS),

@@ -44,8 +44,6 @@ _STRIPPED: dict[str, Row] = {
     "lrt": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
     "lrt-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
     "mee": ("mee/train4.tsv", {}, _LSTM, _cut(r"^\d+\t")),
-    "boolsent": ("boolsent/train.txt", {}, _SMALL, _cut(r"[01]_")),
-    "inex": ("inex/inex05.train.elastic.tree", {}, {**_SMALL, "max_children": 32}, _cut(r"^\d+:")),
     "sst-tree": ("sst/dev.txt", {}, _SMALL, _cut(r"(?<=\()\d ")),
     "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _cut(r"(?<=\()\d ")),
     "nli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),

@@ -81,6 +81,10 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "of ListOps' operators\nhave no order."),
         "base": "listops-hosvd-c20-r3", "paper": None, "model": {"aggregator": "symmetric_hosvd"},
     },
+    "listops-shared-sum-c25": {
+        "about": "The sum with one matrix for all children, so that their order has no effect.",
+        "base": "listops-sum-c25", "paper": None, "model": {"aggregator": "shared_sum"},
+    },
     **{
         f"listops-{kind.replace('_', '-')}-c50-r{r}": {
             "base": "listops", "paper": None,
@@ -103,31 +107,6 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "aggregation as counted\nin the paper, 3,380 against 3,372; all else is equal."),
         "base": "listops-demo-hosvd",
         "model": {"aggregator": "sum", "hidden_size": 26, "rank": None},
-    },
-    "boolsent": {
-        "about": ("Boolean sentences: trained on the truth value of every subtree, evaluated on "
-                  "that of the sentence."),
-        "task": "boolsent",
-        "data": {"train": "boolsent/train.txt", "valid": "boolsent/dev.txt"},
-        "model": {"aggregator": "canonical", "hidden_size": 20, "rank": 10},
-        "training": {"optimizer": "adam", "lr": 0.01},
-    },
-    "boolsent-root": {
-        "about": "Boolean sentences, trained only on the truth value of the sentence.",
-        "base": "boolsent", "data": {"supervise": "root"},
-    },
-    "boolsent-symmetric": {
-        "about": ("Boolean sentences with a symmetric tensor, which cannot distinguish the sides "
-                  "of an implication."),
-        "base": "boolsent", "model": {"aggregator": "symmetric_hosvd", "rank": 3},
-    },
-    "inex": {
-        "about": ("INEX 2005: the structure trees of XML documents, with 11 classes and up to 32 "
-                  "children per node."),
-        "task": "inex",
-        "data": {"train": "inex/inex05.train.elastic.tree"},
-        "model": {"aggregator": "shared_sum", "hidden_size": 50},
-        "training": {"optimizer": "adam", "lr": 0.003},
     },
 }
 """The presets by name; see :data:`dgltrees.settings.presets.PRESETS`."""

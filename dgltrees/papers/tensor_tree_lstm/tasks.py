@@ -1,21 +1,19 @@
-"""The tasks of tensor Tree-LSTMs: ListOps, logical relations, Boolean sentences, INEX 2005.
+"""The tasks of tensor Tree-LSTMs: ListOps and logical relations.
 
 ListOps is section V.C of the paper: each operator has separate parameters, digits have thermometer
 codes, and a network with two hidden layers classifies the root's state. Logical relations are
 section V.B, after Bowman et al. (2015): one of seven relations holds between two propositional
 sentences. One encoder with separate parameters for each operator reads both, variables are one-hot
 codes, and a bilinear layer compares the two roots. Accuracy is also reported by the larger number
-of operators, 12 or more together. A Boolean sentence and each of its subexpressions have a truth
-value. INEX 2005 has classes of XML documents, predicted from the structure of their tags.
+of operators, 12 or more together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dgltrees._files import PathLike
 from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
 from dgltrees.formats import FORMATS
@@ -24,22 +22,13 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import ComparisonHead
 from dgltrees.models.inputs import Concat, Input, OneHot, Thermometer
-from dgltrees.models.readout import EveryNode, Root, make_readout
-from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
-from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
+from dgltrees.models.readout import Root, make_readout
 from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
 from dgltrees.settings import Count, options_of
-from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
-from dgltrees.tasks.task import Names, reader_of
-from dgltrees.tasks.trees import (
-    HeadSettings,
-    SupervisedSettings,
-    TreeModel,
-    TreeTask,
-    root_labels,
-)
-from dgltrees.trees import LabeledTrees, Vocabulary
-from dgltrees.trees.words import UNKNOWN
+from dgltrees.tasks.settings import DataSettings, OperatorSettings
+from dgltrees.tasks.task import reader_of
+from dgltrees.tasks.trees import HeadSettings, TreeModel, TreeTask
+from dgltrees.trees import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -83,18 +72,12 @@ class OperatorModel(TreeModel):
 
 
 @dataclass(frozen=True)
-class ReadoutSettings(HeadSettings):
-    """Settings of the layers from the states of a tree's nodes to its classes."""
+class ListOpsModel(HeadSettings, OperatorModel):
+    """The settings of a classifier of trees over digits."""
 
     readout: Literal["root", "mean", "attention"] = "root"
     """Vector of a tree: the state of its root (root), or the mean or a learned weighted mean
     (attention) over its nodes."""
-
-
-@dataclass(frozen=True)
-class ListOpsModel(ReadoutSettings, OperatorModel):
-    """The settings of a classifier of trees over digits."""
-
     digits: Literal["thermometer", "one_hot"] = "thermometer"
     """Input vector of a leaf's digit d: d + 1 ones, then zeros (thermometer), or a single one."""
 
@@ -150,62 +133,4 @@ LRT = TreeTask(
     max_children=2,
     breakdown=("operators", 12),
     reads=FORMATS["lrt"].description,
-)
-
-
-@dataclass(frozen=True)
-class OperatorNodesModel(HeadSettings, OperatorModel):
-    """The settings of a classifier of all nodes, including operators."""
-
-    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """Construct the model."""
-        encoder = self.operator_encoder(OneHot("value", 2), len(vocabs["op"]))
-        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
-        return Classifier(encoder, EveryNode(), head)
-
-
-def _read_boolsent(
-    path: PathLike, settings: SupervisedSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[LabeledTrees]:
-    for data in stream_boolsent(path, trees, labeled=labeled):
-        yield data if settings.supervise == "nodes" else root_labels(data)
-
-
-BOOLSENT = TreeTask(
-    "boolsent",
-    SupervisedSettings,
-    OperatorNodesModel,
-    {"boolsent": _read_boolsent},
-    nodes=True,
-    reads=FORMATS["boolsent"].description,
-)
-
-
-@dataclass(frozen=True)
-class TreesModel(ReadoutSettings, TreeModel):
-    """The settings of a classifier of trees."""
-
-    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
-        """Construct the model."""
-        encoder = self.encoder(OneHot("label", len(vocabs["label"])))
-        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
-        return Classifier(encoder, make_readout(self.readout, encoder.size), head)
-
-
-def _read_inex(
-    path: PathLike, settings: WordSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[LabeledTrees]:
-    if vocabs is None:
-        tags = Vocabulary(unknown=UNKNOWN)
-        vocabs = {"label": tags, "target": Vocabulary()}
-    return stream_inex(path, trees, vocabs=vocabs, labeled=labeled)
-
-
-INEX = TreeTask(
-    "inex",
-    WordSettings,
-    TreesModel,
-    {"inex": _read_inex},
-    max_children=32,
-    reads=FORMATS["inex"].description,
 )

@@ -32,26 +32,11 @@ FEELINGS = {
     "hopeless": 0,
 }
 
-# four classes of documents: the tags below each tag, with the largest number of each
-DOCUMENTS: dict[int, dict[int, Sequence[tuple[int, int]]]] = {
-    1: {1: ((2, 1), (3, 4)), 2: ((10, 3),), 3: ((4, 1), (5, 3)), 5: ((11, 2),)},
-    2: {1: ((2, 1), (6, 6)), 2: ((10, 3),), 6: ((7, 2), (11, 1))},
-    3: {1: ((2, 1), (8, 2)), 8: ((3, 3), (9, 2)), 3: ((4, 1), (5, 2)), 9: ((11, 4),)},
-    4: {1: ((5, 9), (12, 1)), 12: ((11, 5), (10, 2))},
-}
-
 # hyponyms and their hypernyms
 SOMEBODY = (("boy", "child"), ("girl", "child"), ("poodle", "dog"), ("cat", "animal"))
 DOING = ("sleeps", "runs", "sings", "waits", "jumps")
 PLACES = ("park", "house", "street", "garden")
 COLORS = ("red", "green", "black", "white")
-
-OPERATORS: dict[str, Callable[[list[int]], int]] = {
-    "AND": all,
-    "OR": any,
-    "XOR": lambda values: sum(values) % 2,
-    "IMPL": lambda values: implication(values),
-}
 
 
 def pick(rng: random.Random, items: Sequence[T]) -> T:
@@ -78,62 +63,6 @@ def clause(rng: random.Random) -> tuple[str, int]:
         label = (2, 3, 2, 1, 1)[label]
         text = f"({label} (1 not) {text})"
     return f"({label} (2 (2 the) (2 {pick(rng, NOUNS)})) ({label} (2 is) {text}))", label
-
-
-def document(rng: random.Random) -> str:
-    """A tree of tags with its class, as in INEX: ``class:label(child child)``, ``$`` for none."""
-    kind = pick(rng, list(DOCUMENTS))
-    text = f"{kind}:"
-    pending: list[int | str] = [1]  # a tag to expand, or text to copy
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            text += item
-            continue
-        inside = [
-            tag for tag, most in DOCUMENTS[kind].get(item, ()) for _ in range(1 + below(rng, most))
-        ]
-        text += f"{item}("
-        pending.append(")")
-        for place, tag in reversed(list(enumerate(inside))):
-            pending.append(tag)
-            if place:
-                pending.append(" ")
-        if not inside:
-            text += "$"
-    return text
-
-
-def implication(values: list[int]) -> int:
-    """Left-associative; the implication of a single value is that value."""
-    result = values[0]
-    for value in values[1:]:
-        result = int(not result or value)
-    return result
-
-
-def boolean(rng: random.Random) -> str:
-    """A Boolean expression, every bracket with its operator and value: ``(1_OR  0  1 )``."""
-    pending: list[tuple[str, int, list[tuple[str, int]]]] = []
-    while True:
-        if not pending or (len(pending) < 5 and below(rng, 5) < 2):
-            pending.append((pick(rng, list(OPERATORS)), 1 + below(rng, 3), []))
-            continue
-        value = below(rng, 2)
-        operand = (f" {value}", value)
-        while pending:
-            name, arity, children = pending[-1]
-            children.append(operand)
-            if len(children) < arity:
-                break
-            pending.pop()
-            value = int(OPERATORS[name]([value for _, value in children]))
-            operand = (
-                f"({value}_{name}" + "".join(f" {text}" for text, _ in children) + " )",
-                value,
-            )
-        else:
-            return operand[0]
 
 
 def inference(rng: random.Random) -> tuple[str, str, str]:
@@ -277,9 +206,6 @@ def make_samples(out: Path) -> None:
     write(out / "ptb_lm" / "ptb.valid.txt", line, 30)
     write(out / "penn" / "train.mrg", parse, 40)
     write(out / "penn" / "valid.mrg", parse, 20)
-    write(out / "inex" / "inex05.train.elastic.tree", document, 80)
-    write(out / "boolsent" / "train.txt", boolean, 80)
-    write(out / "boolsent" / "dev.txt", boolean, 30)
 
 
 if __name__ == "__main__":

@@ -77,9 +77,12 @@ def test_settings_of_other_aggregators_and_tasks_are_refused(
 def test_points_are_compared_by_one_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the cells of both points the paper counts one."""
     cells = [{"cell": "lstm"}, {"cell": "child_sum"}, {"cell": "nti_lstm"}]
-    small = {"hidden_size": 3}
+    small = {"hidden_size": 3, "operator_labels": "one_hot"}
     points = [
-        (each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
+        (
+            each["cell"],
+            with_model(quick("listops-shared-sum-c25", monitor="loss"), **{**each, **small}),
+        )
         for each in cells
     ]
     summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}}}

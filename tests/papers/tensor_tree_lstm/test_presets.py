@@ -16,7 +16,7 @@ def test_every_row_and_rank_of_the_tables_is_there() -> None:
 
 def test_a_preset_has_the_paper_of_its_base_or_its_own() -> None:
     assert paper_of("lrt-sum-c3") == paper_of("lrt") == "Castellana and Bacciu 2020, Table I"
-    assert paper_of("inex") == ""
+    assert paper_of("listops-demo-hosvd") == ""
 
 
 def test_a_misspelt_name_gives_the_nearest() -> None:

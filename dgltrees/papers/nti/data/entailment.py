@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +45,15 @@ def stream_entailment(
 ) -> Iterator[LabeledTrees]:
     """Yield the pairs of a file, premise first, ``trees`` pairs at a time.
 
-    There are four kinds of files: ``.jsonl`` files are SNLI's; ``labels.NAME`` needs the sentences
-    in ``s1.NAME`` and ``s2.NAME`` in the same folder; a file whose first line names a field
-    ``gold_label`` is SNLI's ``.txt``; every other file is SICK's ``label TAB parse TAB parse``.
-    Pairs with the label ``-``, on which SNLI's annotators did not agree, are left out; a warning
-    counts them.
+    There are three kinds of files: ``.jsonl`` files are SNLI's; a file whose first line names a
+    field ``gold_label`` is SNLI's ``.txt``; every other file is SICK's ``label TAB parse TAB
+    parse``. Pairs with the label ``-``, on which SNLI's annotators did not agree, are left out; a
+    warning counts them.
 
-    If labels are optional, all pairs are kept, and there are three more kinds: SNLI's files without
-    the field ``gold_label``; ``s1.NAME`` with ``s2.NAME``; and ``sentence TAB sentence``. A
-    sentence without brackets is English text, split by :func:`~dgltrees.formats.tokenize`. SNLI's
-    files without parses have such text in the fields ``sentence1`` and ``sentence2``.
+    If labels are optional, all pairs are kept, and there are two more kinds: SNLI's files without
+    the field ``gold_label``; and ``sentence TAB sentence``. A sentence without brackets is English
+    text, split by :func:`~dgltrees.formats.tokenize`. SNLI's files without parses have such text in
+    the fields ``sentence1`` and ``sentence2``.
 
     Node columns: ``word``; and ``merges`` and ``splits``, the numbers of brackets that end and
     begin before a word (:mod:`dgltrees.trees.constituents`), -1 without brackets. A sentence is a
@@ -84,15 +83,12 @@ def stream_entailment(
 
 def _pairs(path: PathLike, labeled: bool) -> Iterator[Pair]:
     """Read the pairs of a file of any kind."""
-    name = Path(path).name
-    if name.startswith("labels.") or (name.startswith("s1.") and not labeled):
-        return _pairs_of_files(path)
     lines = numbered_lines(path)
     first = next(lines, None)
     if first is None:
         return iter(())
     rows, error = chain([first], lines), error_in(path)
-    if name.endswith(".jsonl") or first[1].lstrip().startswith("{"):
+    if Path(path).suffix == ".jsonl" or first[1].lstrip().startswith("{"):
         read = _pairs_of_jsonl
     elif {"gold_label", "sentence1_binary_parse", "sentence1"} & {*first[1].split("\t")}:
         read = _pairs_of_fields
@@ -220,41 +216,6 @@ def _pairs_of_sick(lines: _Lines, error: LineError, labeled: bool) -> _Texts:
                 number,
             )
         yield number, fields[0].strip().lower(), (fields[1], fields[2])
-
-
-def companions(path: PathLike) -> list[Path]:
-    """Return the other files of a split: ``s1.NAME`` and ``s2.NAME`` for ``labels.NAME``.
-
-    For ``s1.NAME`` it is ``s2.NAME``; for any other name there are none.
-    """
-    path = Path(path)
-    first, _, name = path.name.partition(".")
-    beside = {"labels": ("s1", "s2"), "s1": ("s2",)}.get(first, ()) if name else ()
-    return [path.with_name(f"{side}.{name}") for side in beside]
-
-
-def _pairs_of_files(path: PathLike) -> Iterator[Pair]:
-    """Yield the pairs of ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``, with a line per pair.
-
-    Words are separated by spaces. For ``s1.NAME``, the pairs have no labels.
-    """
-    files = [Path(path), *companions(path)]
-    for file in files:
-        if not file.exists():
-            raise TreeError(f"missing the file {file.name} in the same folder", file=path)
-    for rows in zip_longest(*map(numbered_lines, files)):
-        if None in rows:
-            shorter, number = files[rows.index(None)], next(row[0] for row in rows if row)
-            others = " and ".join(os.fspath(f.name) for f, row in zip(files, rows) if row)
-            raise TreeError(
-                f"expected as many lines as in {others}, got {number - 1}; the files do not "
-                "belong together",
-                file=shorter,
-                line=number,
-            )
-        (_, left), (number, right) = rows[-2:]
-        label = rows[0][1].strip() if len(rows) == 3 else ""
-        yield Pair(number, label, left.split(), right.split())
 
 
 ENTAILMENT = Format(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
 from dgltrees.metrics.ranks import rank_within, ranking
-from dgltrees.papers.nti.data.entailment import companions, stream_entailment
+from dgltrees.papers.nti.data.entailment import stream_entailment
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings
@@ -25,17 +24,7 @@ from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.segments import offsets_of
 
-
-@dataclass(frozen=True)
-class NLITask(SentenceTask):
-    """Task on pairs of sentences, which may be in separate files."""
-
-    def companions(self, path: Path) -> list[Path]:
-        """Return the existing files of sentences next to a file of labels."""
-        return [each for each in companions(path) if each.exists()]
-
-
-NLI = NLITask(
+NLI = SentenceTask(
     "nli",
     SentenceSettings,
     PairModel,

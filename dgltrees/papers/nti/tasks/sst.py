@@ -35,7 +35,7 @@ from dgltrees.papers.nti.tasks.words import check_pretrained, make_words, with_p
 from dgltrees.settings import Count
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.tasks.trees import HeadSettings, SupervisedSettings, TreeModel, TreeTask, root_labels
+from dgltrees.tasks.trees import HeadSettings, TreeModel, TreeTask
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts, surface_trees
@@ -45,9 +45,11 @@ from dgltrees.trees.words import UNKNOWN, recode
 
 
 @dataclass(frozen=True)
-class SSTSettings(SupervisedSettings, PretrainedSettings):
+class SSTSettings(PretrainedSettings):
     """The data of the Stanford Sentiment Treebank."""
 
+    supervise: Literal["nodes", "root"] = "nodes"
+    """Train on the labels of all nodes (nodes), or only of the root (root)."""
     binary: bool = False
     """Two classes, positive and negative, without neutral trees and nodes; by default five."""
 
@@ -87,7 +89,14 @@ def _read(
         forest = recode(with_pretrained(data.forest, settings), {"word": words})
         data = replace(data, forest=forest)
         data = _binary(data, labeled) if settings.binary else data
-        yield data if settings.supervise == "nodes" else root_labels(data)
+        yield data if settings.supervise == "nodes" else _root_labels(data)
+
+
+def _root_labels(data: LabeledTrees) -> LabeledTrees:
+    """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
+    forest = data.forest
+    target = np.where(forest.parent < 0, forest.columns["target"], -1)
+    return replace(data, forest=forest.with_columns({**forest.columns, "target": target}))
 
 
 def _parses(name: str, binary: Callable[[Forest], Forest]) -> Reader:

@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError
-from dgltrees.formats.brackets import (
-    Grammar,
-    at_brackets,
-    check_nodes,
-    choose,
-    labels_of_lines,
-    write_lines,
-)
+from dgltrees.formats.brackets import Grammar, at_brackets, labels_of_lines
 from dgltrees.formats.format import Format
 from dgltrees.formats.lines import empty_file, line_chunks
-from dgltrees.trees.builders.brackets import assemble, find_heads, items_in, render
+from dgltrees.trees.builders.brackets import assemble, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, check_balance, line_ends
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Bools
@@ -116,45 +107,8 @@ def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_lin
     check_balance(at, depth, ends, pair, by_line=True, file=file, first_line=first_line)
 
 
-def write_listops(
-    examples: LabeledTrees, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
-) -> None:
-    """Write ListOps examples to a file, which :func:`stream_listops` reads back.
-
-    Arguments:
-        examples: examples with the columns of :func:`stream_listops`.
-        path: the file; an existing file is replaced after all examples are written.
-        form: the form of the expressions: ``binary`` is the official ``( ( ( [SM 6 ) 5 ) ] )``,
-            ``nary`` is ``[SM 6 5 ]``.
-
-    Raises:
-        TreeError: with tree and node: a node with children has no operator, or a leaf no digit.
-        ConfigError: ``form`` is neither ``binary`` nor ``nary``.
-    """
-    if form not in ("binary", "nary"):
-        raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
-    forest, binary = examples.forest, form == "binary"
-    inner, is_root = forest.degree > 0, forest.parent < 0
-    op, value = forest.columns["op"], forest.columns["value"]
-    check_nodes(
-        forest,
-        np.where(inner, op < 0, (op >= 0) | (value < 0)),
-        "expected an operator at a node with children and a digit at a leaf",
-    )
-    opening = choose([f"[{name} " for name in forest.vocabs["op"].names], op)
-    if binary:  # a round bracket per argument, and one for the closing square bracket
-        rounds = ["( " * (n + 1) for n in range(forest.degree.max() + 1)]
-        opening = choose(rounds, forest.degree) + opening
-    digits = choose([f"{digit} " for digit in range(10)], value)
-    closing = choose(["", "] ) " if binary else "] "], inner)
-    end_of_argument = choose(["", ") "], binary & ~is_root)
-    trees = render(forest, np.where(inner, opening, digits), closing + end_of_argument)
-    write_lines(examples, path, trees)
-
-
 LISTOPS = Format(
     "ListOps, a line per example: value TAB expression.",
     stream_listops,
-    write_listops,
     first_line=r"\d\t[^\t]*$|Source\tTarget",
 )

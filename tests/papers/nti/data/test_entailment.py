@@ -1,5 +1,4 @@
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -49,13 +48,6 @@ def tsv(folder: Path, pairs: Pairs = PAIRS) -> Path:
     return path
 
 
-def lines(folder: Path, pairs: Pairs = PAIRS) -> Path:
-    for name, column in zip(("labels", "s1", "s2"), zip(*pairs)):
-        text = "".join(f"{row} \n" for row in column)
-        (folder / f"{name}.dev").write_text(text, encoding="utf-8")
-    return folder / "labels.dev"
-
-
 def sick(folder: Path, pairs: Pairs = PAIRS) -> Path:
     path = folder / "SICK.txt"
     rows = (f"{t.upper()}\t{binary(a)}\t{binary(b)}\t4.5\t12\n" for t, a, b in pairs)
@@ -66,7 +58,7 @@ def sick(folder: Path, pairs: Pairs = PAIRS) -> Path:
 
 Form = Callable[..., Path]
 
-FORMS: list[Form] = [jsonl, tsv, lines, sick]
+FORMS: list[Form] = [jsonl, tsv, sick]
 
 
 def sentences(data: LabeledTrees) -> list[str]:
@@ -105,7 +97,7 @@ def test_pairs_without_a_label_are_left_out(tmp_path: Path, form: Form) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_long_sentences_are_refused_or_cut(tmp_path: Path, form: Form) -> None:
     path = form(tmp_path)
-    number = {lines: 2, jsonl: 2}.get(form, 3)
+    number = 2 if form is jsonl else 3
     with pytest.raises(TreeError, match=r"a sentence of at most 5 words, got 6; raise") as caught:
         read(path, "entailment", rules=WordRules(max_words=5))
     assert str(caught.value).startswith(f"{path}:{number}: ")
@@ -118,7 +110,7 @@ def test_other_labels_are_an_error(tmp_path: Path, form: Form) -> None:
     path = form(tmp_path, [PAIRS[0], ("maybe", "a", "b")])
     with pytest.raises(TreeError, match=r"one of the 3 known names .*, got 'maybe'") as caught:
         read(path, "entailment")
-    assert str(caught.value).startswith(f"{path}:{2 if form in (lines, jsonl) else 3}: ")
+    assert str(caught.value).startswith(f"{path}:{2 if form is jsonl else 3}: ")
 
 
 @pytest.mark.parametrize(
@@ -146,17 +138,6 @@ def test_bad_lines(tmp_path: Path, name: str, text: str, line: int, message: str
     with pytest.raises(TreeError, match=message) as caught:
         read(path, "entailment")
     assert str(caught.value).startswith(f"{path}:{line}: ")
-
-
-def test_files_of_different_lengths_are_an_error(tmp_path: Path) -> None:
-    path = lines(tmp_path)
-    (tmp_path / "s2.dev").write_text("one\n")
-    with pytest.raises(TreeError, match=r"as many lines as in labels.dev and s1.dev, got 1") as e:
-        read(path, "entailment")
-    assert str(e.value).startswith(f"{tmp_path / 's2.dev'}:2: ")
-    os.remove(tmp_path / "s1.dev")
-    with pytest.raises(TreeError, match=r"missing the file s1.dev in the same folder"):
-        read(path, "entailment")
 
 
 def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
 from dgltrees.training.trained import load
+from tests.tasks.build import predictions
 from tests.training.samples import SAMPLES, quick
 
 
@@ -17,6 +19,18 @@ def test_nodes_are_reported_beside_roots(tmp_path: Path) -> None:
     assert result["accuracy"] == result["root_accuracy"]
     line = next(load(tmp_path / "run").predict([SAMPLES / "sst" / "dev.txt"]))
     assert line["prediction"] in line["nodes"]
+
+
+def test_accuracy_is_of_roots_and_of_nodes() -> None:
+    task = get_task("sst-tree")
+    data = load_examples(task, task.data(), [SAMPLES / "sst/train.txt"])
+    wrong = task.targets(data).copy()
+    wrong[data.forest.roots] ^= 1
+    report = task.report(data, predictions(wrong), task.majority(data))
+    nodes = data.forest.num_nodes
+    assert report["accuracy"] == report["root_accuracy"] == 0.0
+    assert report["node_accuracy"] == pytest.approx(1 - len(data) / nodes)
+    assert (report["examples"], report["nodes"]) == (len(data), nodes)
 
 
 def test_supervision_of_the_root_leaves_other_nodes_without_a_class() -> None:

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError, read
 from dgltrees.draw import draw_file
-from dgltrees.papers.tensor_tree_lstm.data.listops import (
-    LISTOPS_OPERATORS,
-    stream_listops,
-    write_listops,
-)
+from dgltrees.papers.tensor_tree_lstm.data.listops import LISTOPS_OPERATORS, stream_listops
 from tests.trees.nested import Tree, arrays, assert_bad, assert_shape, nested, write
 
 EXPRESSIONS = nested(LISTOPS_OPERATORS, "0123456789", max_children=5)
@@ -95,27 +91,6 @@ def test_header_says_that_the_value_comes_last(tmp_path: Path) -> None:
     examples = read(write(tmp_path, text), "listops")
     assert examples.columns["target"].tolist() == [2, 3]
     assert examples.forest.columns["value"].tolist() == [-1, 1, 2, 7]
-
-
-@given(
-    trees=st.lists(EXPRESSIONS, min_size=1, max_size=4), form=st.sampled_from(["binary", "nary"])
-)
-def test_writes_what_was_read(
-    tmp_path_factory: pytest.TempPathFactory, trees: list[Tree], form: Literal["binary", "nary"]
-) -> None:
-    folder = tmp_path_factory.mktemp("d")
-    text = "".join(f"{value(t)}\t{(binary if form == 'binary' else nary)(t)}\n" for t in trees)
-    examples = read(write(folder, text), "listops")
-    write_listops(examples, folder / "again.tsv", form=form)
-    assert (folder / "again.tsv").read_bytes() == text.encode()
-
-
-def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
-    examples = read(write(tmp_path, "2\t[MAX 1 2 ]\n"), "listops")
-    examples.forest.columns["value"][1] = -1
-    with pytest.raises(TreeError, match=r"^tree 0, node 1: expected an operator at a node with"):
-        write_listops(examples, tmp_path / "again.tsv")
-    assert [path.name for path in tmp_path.iterdir()] == ["data.txt"]
 
 
 @pytest.mark.parametrize(
