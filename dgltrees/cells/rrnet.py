@@ -16,17 +16,17 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import host_values
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.cells.top_down import by_type
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.settings import Count, checked
 from dgltrees.traversal.functions import integer_field, is_traced
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Flow, Operation
 
-Merge = Literal["one_layer", "two_layers", "average"]
-"""How a merge combines two states; see :class:`RRNetCell`."""
+Merge = Literal["one_layer", "two_layers"]
+"""The MLP of a merge; see :class:`RRNetCell`."""
 
-Memory = Literal["running", "restored", "mean"]
+Memory = Literal["running", "restored"]
 """The memory with which a merge continues; see :class:`RRNetCell`."""
 
 MergeInit = Literal["uniform", "average"]
@@ -79,13 +79,10 @@ class RRNetCell(BaseCell):
     ..            two_layers   :math:`h_m = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2`: the same
                                sentence. F4 multiplies h_m by U, so V_2 and b_2 add no functions;
                                initially they shrink the state of a subtree
-    ..            average      :math:`h_m = (h + h_{down}) / 2`, as in later public code of an
-                               author; no MLP
     ``memory``    restored     that of F1: a merge "returns control to its parent node", and the
                                state of an LSTM unit is h and c
     ..            running      that of the last step in the subtree: only h_down "is pushed into a
                                stack"
-    ..            mean         the mean of both; not in the paper
     ============  ===========  ==================================================================
 
     Arguments:
@@ -94,8 +91,7 @@ class RRNetCell(BaseCell):
         merge: the MLP of a merge; see the table.
         memory: the memory with which a merge continues; see the table.
         merge_init: initial V_1: ``"average"`` is 0.5 [I; I] plus a uniform draw times 0.2, so that
-            a merge initially is near the average; ``"uniform"`` is the draw alone. Only
-            ``"average"`` is allowed with ``merge="average"``, which has no weights.
+            a merge initially is near the average of both states; ``"uniform"`` is the draw alone.
         layer_norm: layer normalisation of the pre-activations of every gate, and of the memory
             from which h is computed (Ba et al., 2016), which the paper names as future work.
 
@@ -107,7 +103,7 @@ class RRNetCell(BaseCell):
         mask that multiplies the state h of the previous step.
 
     Raises:
-        ConfigError: an argument is out of range, or ``merge_init`` has no effect.
+        ConfigError: an argument is out of range.
 
     Example:
         >>> import torch
@@ -142,19 +138,13 @@ class RRNetCell(BaseCell):
     ) -> None:
         super().__init__(input_size, hidden_size)
         m, d = input_size, hidden_size
-        if merge == "average" and merge_init != "average":
-            raise ConfigError(
-                f"merge_init {merge_init} has no effect with merge average, which has no weights; "
-                "leave it out"
-            )
         self.merge, self.memory, self.merge_init = merge, memory, merge_init
         self.pushes_memory = memory != "running"
         self.W = nn.Parameter(torch.empty(4, m, 4 * d))  # F2, recur, F4, F1; gates i, f, o, u
         self.U = nn.Parameter(torch.empty(4, d, 4 * d))
         self.b = nn.Parameter(torch.empty(4, 4 * d))
-        if merge != "average":
-            self.V_1 = nn.Parameter(torch.empty(2 * d, d))
-            self.b_1 = nn.Parameter(torch.empty(d))
+        self.V_1 = nn.Parameter(torch.empty(2 * d, d))
+        self.b_1 = nn.Parameter(torch.empty(d))
         if merge == "two_layers":
             self.V_2 = nn.Parameter(torch.empty(d, d))
             self.b_2 = nn.Parameter(torch.empty(d))
@@ -183,7 +173,7 @@ class RRNetCell(BaseCell):
             if self.layer_norm:
                 self.gain.fill_(1.0)
                 self.shift.zero_()
-            if self.merge != "average" and self.merge_init == "average":
+            if self.merge_init == "average":
                 half = 0.5 * torch.eye(self.hidden_size)
                 self.V_1.mul_(0.2).add_(torch.cat([half, half]).to(self.V_1))
 
@@ -297,8 +287,6 @@ class RRNetCell(BaseCell):
                 hs[i] = self.merged(hs[i], tops[i])
                 if self.memory == "restored":
                     cs[i] = top_cs[i]
-                elif self.memory == "mean":
-                    cs[i] = (cs[i] + top_cs[i]) / 2
             elif op not in (Operation.SPLIT, Operation.RECUR):
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, which has no incoming edges"
@@ -315,8 +303,6 @@ class RRNetCell(BaseCell):
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
         """Merge the state h after a subtree and the popped state ``top`` into h_m, ``(n, d)``."""
-        if self.merge == "average":
-            return (h + top) / 2
         inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
         return inner if self.merge == "one_layer" else torch.addmm(self.b_2, inner, self.V_2)
 

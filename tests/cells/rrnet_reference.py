@@ -35,8 +35,6 @@ def unit(cell: RRNetCell, k: int, h: Tensor, c: Tensor, x: Tensor) -> tuple[Tens
 
 def merged(cell: RRNetCell, h: Tensor, down: Tensor) -> Tensor:
     """``h_m`` of what is inside a sub-tree and what was before it."""
-    if cell.merge == "average":
-        return (h + down) / 2
     hidden = torch.tanh(torch.cat([h, down]) @ cell.V_1 + cell.b_1)
     return hidden @ cell.V_2 + cell.b_2 if cell.merge == "two_layers" else hidden
 
@@ -71,7 +69,7 @@ def read(
             h, c = unit(cell, LSTM, h, c, x)
         else:
             down, down_c = stack.pop()
-            c = {"restored": down_c, "running": c, "mean": (c + down_c) / 2}[cell.memory]
+            c = {"restored": down_c, "running": c}[cell.memory]
             h, c = unit(cell, F_4, merged(cell, h, down), c, x)
         made.append((h, c, *pushed))
     columns = dict(zip(("h", "c", "down", "down_c"), map(torch.stack, zip(*made))))

@@ -110,8 +110,8 @@ def _rows() -> list[Row]:
                 options = {"layers": layers, "left_size": left_size, "shared": shared}
                 rows.append(Row("top_down", options))
     rows += [Row("rrnet", {"merge": merge}) for merge in get_args(Merge)]
-    rows += [Row("rrnet", {"memory": memory}) for memory in ("running", "mean")]
-    rows += [Row("rrnet", {"merge_init": "uniform"}), Row("rrnet", {"layer_norm": True})]
+    others = ({"memory": "running"}, {"merge_init": "uniform"}, {"layer_norm": True})
+    rows += [Row("rrnet", options) for options in others]
     return rows
 
 

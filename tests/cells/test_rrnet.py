@@ -41,9 +41,8 @@ Fields = dict[str, Tensor]
 OPTIONS: dict[str, dict[str, Any]] = {
     "paper": {},
     "running": {"memory": "running", "merge": "two_layers"},
-    "mean": {"memory": "mean", "merge": "average"},
     "layer_norm": {"layer_norm": True},
-    "all": {"memory": "mean", "merge": "two_layers", "layer_norm": True},
+    "all": {"memory": "running", "merge": "two_layers", "layer_norm": True},
 }
 GIVEN = ("h", "c", "down", "down_c")
 WAYS: dict[str, dict[str, Any]] = {
@@ -196,10 +195,9 @@ def test_a_merge_with_another_split_is_another_merge(how: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
-@pytest.mark.parametrize("options", [{}, {"merge": "average"}], ids=["one_layer", "average"])
-def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str, Any]) -> None:
+def test_what_returns_is_not_what_is_next(how: dict[str, Any]) -> None:
     """A merge of two splits: what one has pushed meets the state of the other, or vice versa."""
-    cell, ndata = make(**options), fields([START, SPLIT, START, SPLIT, MERGE])
+    cell, ndata = make(), fields([START, SPLIT, START, SPLIT, MERGE])
     src, dst, x = torch.tensor([0, 2, 1, 3]), torch.tensor([1, 3, 4, 4]), ndata["x"][4]
     found = []
     for pos, last, top in (([0, 0, 0, 1], 1, 3), ([0, 0, 1, 0], 3, 1)):
@@ -208,8 +206,7 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
         h_m = merged(cell, h[last], down[top])
         assert_close(h[4], unit(cell, F_4, h_m, down_c[top], x)[0])
         found.append(h[4])
-        other_way = merged(cell, down[top], h[last])
-        assert torch.allclose(h_m, other_way) == (cell.merge == "average")
+        assert not torch.allclose(h_m, merged(cell, down[top], h[last]))
     assert (found[0] - found[1]).abs().max() > 1e-3
 
 
@@ -322,7 +319,6 @@ def test_parameters() -> None:
     units, layer = 4 * 4 * d * (m + d + 1), (2 * d + 1) * d
     assert count() == count(memory="running") == units + layer
     assert count(merge="two_layers") == units + layer + (d + 1) * d
-    assert count(merge="average") == units
     assert count(layer_norm=True) == units + layer + 4 * 2 * 5 * d
     cell = RRNetCell(m, d, merge_init="uniform", layer_norm=True)
     for name, p in cell.named_parameters():
@@ -461,7 +457,5 @@ def test_fields_that_the_cell_does_not_take(
 def test_settings_that_the_cell_does_not_take() -> None:
     with pytest.raises(ConfigError, match="merge to be one of one_layer, .*, got 'sum'"):
         make(merge="sum")
-    with pytest.raises(ConfigError, match="merge_init uniform has no effect with merge average"):
-        make(merge="average", merge_init="uniform")
     with pytest.raises(ConfigError, match="hidden_size to be an integer of .* 1, got 0"):
         RRNetCell(M, 0)

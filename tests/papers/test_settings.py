@@ -39,11 +39,10 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
         "decoder_memory has no effect without model.encoder rrnet",
     ),
     ("mee", {"encoder": "gru"}, "encoder to be one of .*rrnet, lstm, .*, got 'gru'"),
-    ("mee", {"policy": {"agent": "dqn"}}, "agent has no effect with model.policy.operations gold"),
     (
         "mee",
-        {"policy": {"merge": "average", "merge_init": "uniform"}},
-        "merge_init has no effect with model.policy.merge average",
+        {"policy": {"agent": "reinforce"}},
+        "agent has no effect with model.policy.operations gold",
     ),
     ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction has .*ns gold, but"),
     ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
@@ -75,7 +74,6 @@ MODELS: list[tuple[str, dict[str, Any], str]] = [
         "supervised_fraction has no effect in the task ptb",
     ),
     ("ptb", {"policy": {"reward": "accuracy"}}, "reward to be one of likely, log_likelihood"),
-    ("ptb", {"policy": {"agent": "dqn", "replay": 10}}, "replay has no effect in the task ptb"),
     ("tree-lm", {"objective": "mle"}, "objective to be one of nll, nce, got 'mle'"),
     (
         "tree-lm",

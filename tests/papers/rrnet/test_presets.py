@@ -17,7 +17,7 @@ _ALL = {*preset_names()}
 
 def test_a_preset_has_the_paper_of_its_base_or_its_own() -> None:
     assert paper_of("mee-lstm") == "Jacob et al. 2018, Table 2 (LSTM)"
-    assert paper_of("mee-dqn") == ""
+    assert paper_of("mee-recur") == ""
 
 
 @pytest.mark.usefixtures("without_nti")

@@ -76,8 +76,7 @@ class PolicyClassifier(Classifier):
         nll, arity = self.head.nll(z, targets), self.head.arity
         rewards = self._rewards(z, nll, targets)
         losses = self.encoder.decision_losses(encoding, rewards)
-        replayed = self.encoder.replay_loss(encoding, rewards) if self.training else 0.0
-        return nll + self.weight * (losses.view(-1, arity).sum(1) + arity * replayed)
+        return nll + self.weight * losses.view(-1, arity).sum(1)
 
     @torch.no_grad()
     def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.papers.rrnet.graphs import word_operations
-from dgltrees.papers.rrnet.models.objectives import PolicyObjective, Replay, Trajectories
+from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.papers.rrnet.models.policy import (
     Decisions,
     OnlyRecur,
@@ -97,8 +97,7 @@ class RRNetEncoder(Encoder):
 
     Raises:
         ConfigError: there is an objective or a supervised fraction without a policy; fixed
-            operations with a policy; a replay memory without token ids; or an operation for each
-            token id while only RECUR consumes.
+            operations with a policy; or an operation for each token id while only RECUR consumes.
     """
 
     input: NodeInput | GivenVectors
@@ -110,7 +109,7 @@ class RRNetEncoder(Encoder):
         cell: RRNetCell,
         *,
         policy: Policy | None = None,
-        objective: PolicyObjective | None = None,
+        objective: Reinforce | None = None,
         fixed: RandomOperations | OnlyRecur | None = None,
         consume: Consume = "step",
         supervised_fraction: Share = 0.0,
@@ -127,10 +126,6 @@ class RRNetEncoder(Encoder):
                 "expected consume='step' with an operation for each token id, got consume='recur'"
             )
         self.input, self.cell, self.policy, self.objective = inputs, cell, policy, objective
-        capacity = 0 if objective is None else objective.replay
-        if capacity and inputs.ids is None:
-            raise ConfigError("expected token ids with a replay memory, got vectors")
-        self.replay = Replay(capacity) if capacity else None
         self.fixed, self.supervised_fraction, self.max_open = fixed, supervised_fraction, max_open
         self.consume, self.dropout = consume, dropout
         self.size, self.returns_memories = cell.hidden_size, False
@@ -315,32 +310,6 @@ class RRNetEncoder(Encoder):
             return losses
         rewards = _per_step(rewards, decisions.sizes)
         return losses + self.objective.losses(decisions, rewards) * ~from_data
-
-    def replay_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """Compute the mean loss of equally many sentences from the replay memory, a scalar.
-
-        Afterwards the encoded sentences are added to the memory.
-
-        Arguments:
-            encoding, rewards: see :meth:`decision_losses`.
-        """
-        loss = rewards.new_zeros(())
-        if self.replay is None or self.objective is None or encoding.decisions is None:
-            return loss
-        earlier = self.replay.draw(encoding.batch.num_trees, rewards.device)
-        if earlier is not None:
-            from_data = torch.zeros(len(earlier.tokens), dtype=torch.bool)
-            batch = self._tokens(earlier.tokens, earlier.sizes)
-            graph = with_starts(batch, earlier.operations, from_data)
-            replayed = self(Rollout(graph, None, None)).decisions
-            assert replayed is not None
-            losses = self.objective.losses(replayed, earlier.rewards.to(rewards))
-            loss = losses.sum() / len(earlier.sizes)
-        steps, sizes = steps_of(encoding.batch), encoding.decisions.sizes
-        tokens = encoding.batch.ndata[self.input.column].index_select(0, steps)
-        operations = encoding.decisions.actions + 1
-        self.replay.add(Trajectories(tokens, operations, _per_step(rewards, sizes), sizes))
-        return loss
 
     def _tokens(self, ids: Tensor, sizes: Tensor) -> TreeBatch:
         """Return a batch of sentences with these token ids."""

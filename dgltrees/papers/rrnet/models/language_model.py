@@ -146,8 +146,8 @@ class StreamLM(nn.Module):
         weight: weight of the policy's loss; that of the words has weight 1.
 
     Raises:
-        ConfigError: the sizes do not match, the reward is unknown, the encoder has no table of word
-            vectors, or its objective has a replay memory.
+        ConfigError: the sizes do not match, the reward is unknown, or the encoder has no table of
+            word vectors.
     """
 
     encoder: Any  # only an RRNetEncoder has decisions

@@ -22,7 +22,7 @@ from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
 from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier, StateAndMemory
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
+from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.papers.rrnet.models.policy import OnlyRecur, Policy, RandomOperations
 from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.settings import Count, Fraction, NonNegative, Options, Part, Seed, Share, chosen
@@ -48,7 +48,7 @@ class Rewards:
     data."""
 
 
-Agent = tuple[PolicyObjective, Any] | Literal["none"]
+Agent = tuple[Reinforce, Any] | Literal["none"]
 """How a policy learns: its objective and rewards, or from the operations in the data."""
 
 
@@ -74,7 +74,7 @@ class LearnedOperations(LimitedStack, Consumption):
     """The settings of a policy network and its learning."""
 
     parts: ClassVar[Mapping[str, Any]] = {
-        "agent": {"none": None, **{name: (kind, Rewards) for name, kind in OBJECTIVES.items()}}
+        "agent": {"none": None, "reinforce": (Reinforce, Rewards)}
     }
 
     agent: Agent = chosen("none")
@@ -120,19 +120,12 @@ class PolicySettings:
     that is trained with the model (policy), one for each word of the vocabulary, drawn once
     (random), or only recur, which is an LSTM."""
     merge: Merge = "one_layer"
-    """How a merge combines two states: by an MLP of one or two layers, or by their mean
-    (average)."""
+    """How many layers the MLP of a merge has, which combines two states."""
     memory: Memory = "restored"
-    """The LSTM's memory after a merge: that of the split (restored), of the last step in the
-    subtree (running), or their mean."""
+    """The LSTM's memory after a merge: that of the split (restored), or of the last step in the
+    subtree (running)."""
     merge_init: MergeInit = "average"
     """Initial weights of the MLP of a merge: near the average of two states, or uniform."""
-
-    @staticmethod
-    def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the settings without effect, as an average has no weights."""
-        has_none = values["merge"] == "average"
-        return {"merge_init": "with model.policy.merge average"} if has_none else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +165,7 @@ class RRNetSettings(EncoderSettings):
             layer_norm=self.layer_norm,
         )
         policy: Policy | None = None
-        objective: PolicyObjective | None = None
+        objective: Reinforce | None = None
         supervised = 0.0
         if isinstance(operations, LearnedOperations):
             sizes, detach = operations.hidden_sizes, operations.detach

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.papers.rrnet.models.language_model import LSTMStream, StreamLM
-from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, QLearning
+from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.papers.rrnet.tasks.settings import (
     Agent,
@@ -19,7 +19,7 @@ from dgltrees.papers.rrnet.tasks.settings import (
     RandomOperationsSettings,
     RRNetSettings,
 )
-from dgltrees.settings import Count, Fraction, NonNegativeInt, Part, chosen
+from dgltrees.settings import Count, Fraction, Part, chosen
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.trees import Vocabulary
 
@@ -44,26 +44,11 @@ class WordRewards:
 
 
 @dataclass(frozen=True)
-class StreamQLearning(QLearning):
-    """Deep Q-learning; windows continue from each other, so there is no replay memory."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("replay",)
-
-    replay: NonNegativeInt = 0
-
-
-@dataclass(frozen=True)
 class StreamLearnedOperations(LearnedOperations):
     """The settings of a policy network and its learning."""
 
     parts: ClassVar[Mapping[str, Any]] = {
-        "agent": {
-            "none": None,
-            **{
-                name: (kind, WordRewards)
-                for name, kind in {**OBJECTIVES, "dqn": StreamQLearning}.items()
-            },
-        }
+        "agent": {"none": None, "reinforce": (Reinforce, WordRewards)}
     }
 
     agent: Agent = chosen("reinforce")

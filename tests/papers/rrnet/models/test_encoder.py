@@ -9,10 +9,10 @@ from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import MLP, GivenVectors, Head, PairHead, Root, WordEmbedding
+from dgltrees.models import MLP, Head, PairHead, Root, WordEmbedding
 from dgltrees.papers.rrnet.models.classifier import NumberDecoder, PolicyClassifier
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
-from dgltrees.papers.rrnet.models.objectives import PolicyObjective, QLearning, Reinforce
+from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.papers.rrnet.models.policy import (
     OnlyRecur,
     Policy,
@@ -71,9 +71,8 @@ def test_without_a_policy_gold_operations_are_followed() -> None:
     assert encoding.memories is None
 
 
-@pytest.mark.parametrize("objective", [Reinforce(), QLearning(epsilon=0.5)], ids=str)
-def test_the_operations_that_a_policy_chose_are_followed(objective: PolicyObjective) -> None:
-    encoder = network(objective=objective, max_open=2)
+def test_the_operations_that_a_policy_chose_are_followed() -> None:
+    encoder = network(objective=Reinforce(), max_open=2)
     batch = sentences([7, 3, 9, 1], seed=2)
     rollout = encoder.rollout(batch)
     encoding = encoder(rollout)
@@ -302,24 +301,3 @@ def test_only_recurs_are_an_lstm(fixed: nn.Module | None) -> None:
         lstm.bias_hh_l0.zero_()
     expected, _ = lstm(encoder.input(batch)[:, None])
     assert_close(encoder(batch).states[1:], expected[:, 0])
-
-
-def test_the_replay_loss_is_that_of_earlier_sentences() -> None:
-    encoder = network(objective=QLearning(replay=100))
-    batch, rewards = sentences([4, 2, 6], seed=1), torch.tensor([1.0, 0.0, 2.0]).double()
-    encoding = encoder(encoder.rollout(batch))
-    assert float(encoder.replay_loss(encoding, rewards)) == 0.0  # the memory is empty
-    assert len(encoder.replay) == 3
-    later = encoder.replay_loss(encoder(encoder.rollout(sentences([1], seed=2))), rewards[:1])
-    assert len(encoder.replay) == 4
-    losses = QLearning().losses(
-        encoding.decisions, torch.tensor([0, 0, 0, 1.0, 0, 0, *[0] * 5, 2.0]).double()
-    )
-    each = torch.stack([part.sum() for part in losses.split([4, 2, 6])])
-    assert (each - later).abs().min() < 1e-12  # one of the three was drawn
-
-
-def test_a_replay_memory_needs_token_ids() -> None:
-    vectors, policy = GivenVectors("x", SIZE), Policy(STATE, SIZE)
-    with pytest.raises(ConfigError, match="expected token ids with a replay memory, got vectors"):
-        RRNetEncoder(vectors, network().cell, policy=policy, objective=QLearning())

@@ -74,7 +74,7 @@ def read(model: StreamLM, words: Tensor, cuts: list[int]) -> tuple[Tensor, Tenso
 
 KINDS = {
     "policy": learner,
-    "running": lambda: learner(cell={"memory": "running", "merge": "average"}),
+    "running": lambda: learner(cell={"memory": "running", "merge": "two_layers"}),
     "layer_norm": lambda: learner(cell={"layer_norm": True}),
     "words": lambda: learner(consume="recur"),
     "random": control,

@@ -1,4 +1,4 @@
-"""The policy, what it may do, and how objectives learn from rewards, new and replayed ones."""
+"""The policy, what it may do, and how REINFORCE learns from rewards."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,14 +7,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees.papers.rrnet.models.objectives import (
-    QLearning,
-    Reinforce,
-    Replay,
-    Trajectories,
-    advantages,
-)
-from dgltrees.papers.rrnet.models.policy import ILLEGAL, Decisions, Policy, PolicyOutput, legal
+from dgltrees.papers.rrnet.models.objectives import Reinforce, advantages
+from dgltrees.papers.rrnet.models.policy import ILLEGAL, Decisions, Policy, legal
 
 SIZES = torch.tensor([3, 1, 2])
 
@@ -87,28 +81,6 @@ def test_entropy_and_value_are_weighted() -> None:
     assert_close(with_value, plain + 0.5 * gained**2)
 
 
-def test_q_learning_looks_one_step_ahead() -> None:
-    made = decisions()
-    q, best = made.scores.detach(), made.scores.detach().amax(1).tolist()
-    chosen_q = q.gather(1, made.actions[:, None])[:, 0]
-
-    def expected(*ends: float) -> Tensor:
-        """The squared errors, with the values that follow the last step of each sequence."""
-        following = doubles(best[1], best[2], ends[0], ends[1], best[5], ends[2])
-        return (REWARDS + 0.9 * following - chosen_q) ** 2
-
-    losses = QLearning(discount=0.9).losses(made, REWARDS)
-    assert_close(losses, expected(0.0, 0.0, 0.0))
-    losses.sum().backward()
-    chosen = torch.nn.functional.one_hot(made.actions, 3).bool()
-    assert (made.scores.grad[~chosen] == 0).all()  # targets are constants
-
-    after = decisions(5).scores.detach()[:3]
-    goes_on = made._replace(bootstrap=PolicyOutput(after, doubles(9.0, 9.0, 9.0)))
-    losses = QLearning(discount=0.9).losses(goes_on, REWARDS)
-    assert_close(losses, expected(*after.amax(1).tolist()))
-
-
 def test_what_is_illegal_is_never_chosen() -> None:
     torch.manual_seed(0)
     open_trees = torch.tensor([0, 1, 2]).repeat(200)
@@ -117,10 +89,9 @@ def test_what_is_illegal_is_never_chosen() -> None:
     policy = Policy(4, 3)
     scores, values = policy(torch.randn(600, 4), torch.randn(600, 3), possible)
     assert values.shape == (600,)
-    for objective in (Reinforce(), QLearning(epsilon=1.0), QLearning(epsilon=0.0)):
-        chosen = objective.choose(scores)
-        assert possible.gather(1, chosen[:, None]).all()
-        assert len(chosen.unique()) == 3
+    chosen = Reinforce().choose(scores)
+    assert possible.gather(1, chosen[:, None]).all()
+    assert len(chosen.unique()) == 3
     losses = Reinforce().losses(
         Decisions(scores, values, chosen, torch.tensor([600])), torch.zeros(600)
     )
@@ -143,53 +114,3 @@ def test_a_detached_policy_changes_itself_alone() -> None:
         grads = torch.autograd.grad(scores.sum() + values.sum(), [h, e], allow_unused=True)
         assert all((grad is None) == detach for grad in grads)
         assert scores.requires_grad
-
-
-CPU = torch.device("cpu")
-
-
-def sentences(*lengths: int, first: int = 0) -> Trajectories:
-    count = sum(lengths)
-    tokens = torch.arange(first, first + count)
-    return Trajectories(tokens, tokens % 3 + 1, tokens / 8, torch.tensor(lengths))
-
-
-def by_first_token(memory: Replay) -> list[tuple[int, ...]]:
-    got = memory.draw(len(memory), CPU)
-    assert_close(got.operations, got.tokens % 3 + 1)
-    assert_close(got.rewards, got.tokens.double() / 8)
-    return sorted(tuple(part.tolist()) for part in got.tokens.split(got.sizes.tolist()))
-
-
-def test_what_was_added_is_drawn() -> None:
-    memory = Replay(10)
-    assert memory.draw(4, CPU) is None
-    memory.add(sentences(3, 1))
-    memory.add(sentences(5, first=10))
-    assert by_first_token(memory) == [(0, 1, 2), (3,), (10, 11, 12, 13, 14)]
-    assert len(memory.draw(2, CPU).sizes) == 2
-
-
-def test_the_oldest_make_room() -> None:
-    memory = Replay(3)
-    memory.add(sentences(2, 2))
-    memory.add(sentences(1, 3, first=10))
-    assert by_first_token(memory) == [(2, 3), (10,), (11, 12, 13)]
-
-
-def test_draws_are_even() -> None:
-    torch.manual_seed(0)
-    memory = Replay(4)
-    memory.add(sentences(1, 1, 1, 1))
-    drawn = torch.cat([memory.draw(1, CPU).tokens for _ in range(400)])
-    assert torch.bincount(drawn, minlength=4).min() > 70
-
-
-def test_it_is_part_of_the_state() -> None:
-    memory = Replay(5)
-    memory.add(sentences(3, 1, 2))
-    other = Replay(5)
-    other.load_state_dict(memory.state_dict())
-    assert by_first_token(other) == by_first_token(memory)
-    other.load_state_dict(Replay(5).state_dict())
-    assert other.draw(1, CPU) is None

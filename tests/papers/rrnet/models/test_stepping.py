@@ -17,7 +17,6 @@ from dgltrees.traversal import run_cell
 
 OPTIONS: list[dict[str, Any]] = [
     {},
-    {"memory": "mean", "merge": "average"},
     {"memory": "running", "merge": "two_layers"},
     {"layer_norm": True},
 ]

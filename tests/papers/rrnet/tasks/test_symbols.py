@@ -12,7 +12,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
-from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce
+from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits, load_splits
 from dgltrees.tasks.task import Task
@@ -59,7 +59,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "random": {"operations": "random"},
     "recur": {"operations": "recur"},
     "supervised": {"operations": "policy"},
-    **{name: {"operations": "policy", "agent": name} for name in ("reinforce", "dqn")},
+    "reinforce": {"operations": "policy", "agent": "reinforce"},
 }
 
 
@@ -79,7 +79,7 @@ def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
     assert all(0 <= int(x["prediction"]) <= 99 and 0 < x["probability"] <= 1 for x in lines)
 
 
-@pytest.mark.parametrize("policy", ["gold", "reinforce", "dqn"])
+@pytest.mark.parametrize("policy", ["gold", "reinforce"])
 def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> None:
     whole = train(settings(policy=POLICIES[policy], epochs=3), tmp_path / "whole", bar=False)
     for epochs in (1, 3):
@@ -88,22 +88,14 @@ def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> N
     assert whole["valid"] == parts["valid"]
 
 
-@pytest.mark.parametrize(
-    ("agent", "rates", "expected"),
-    [
-        ("reinforce", {"discount": 0.9, "entropy": 0.1, "value": 0.3}, Reinforce(0.9, 0.1, 0.3)),
-        ("dqn", {"discount": 0.9, "epsilon": 0.25}, QLearning(0.9, 0.25)),
-    ],
-)
-def test_what_the_settings_say_is_what_is_built(
-    agent: str, rates: dict[str, Any], expected: object
-) -> None:
+def test_what_the_settings_say_is_what_is_built() -> None:
     policy = {"operations": "policy", "hidden_sizes": [7], "stack": 5, "detach": True}
-    policy = {**policy, **rates, "merge": "average", "agent": agent, "weight": 0.5}
+    rates = {"discount": 0.9, "entropy": 0.1, "value": 0.3}
+    policy = {**policy, **rates, "merge": "two_layers", "agent": "reinforce", "weight": 0.5}
     reader, _ = built(settings(policy=policy, model={"dropout": 0.2, "layer_norm": True}))
     encoder = reader.encoder
-    assert encoder.objective == expected
-    assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
+    assert encoder.objective == Reinforce(0.9, 0.1, 0.3)
+    assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "two_layers")
     assert encoder.cell.layer_norm
     assert encoder.policy.detach
     for layers in (encoder.policy.scores, encoder.policy.values):
