@@ -35,7 +35,6 @@ def parse(
     encoding: str = "utf-8",
     after: str | None = None,
     max_words: Count | None = None,
-    projective: bool | None = None,
 ) -> None:
     """Write the k best trees of sentences: parse DIR --input FILE --k 20 --out FILE.
 
@@ -54,7 +53,6 @@ def parse(
         encoding: encoding of the formats lines and text.
         after: skip everything up to the first line that contains this string.
         max_words: skip sentences with more words.
-        projective: whether trees are projective; by default as in the training of the parser.
     """
     parser = load(run)
     for path, sources in _outputs(input, out):
@@ -63,9 +61,7 @@ def parse(
             parsing.read_sentences(source, format, encoding=encoding, after=after)
             for source in sources
         )
-        counts = parsing.parse_files(
-            parser, sentences, path, k=k, projective=projective, max_words=max_words
-        )
+        counts = parsing.parse_files(parser, sentences, path, k=k, max_words=max_words)
         print(json.dumps({"out": str(path), **counts}), flush=True)
 
 

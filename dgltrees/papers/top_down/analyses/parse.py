@@ -70,15 +70,8 @@ def read_sentences(
 
 
 @torch.no_grad()
-def parse(
-    run: TrainedModel,
-    forest: Forest,
-    k: int = 1,
-    *,
-    projective: bool | None = None,
-    max_nodes: int = 2000,
-) -> KBest:
-    """Return the k trees with the highest log-probability of their heads, for each sentence.
+def parse(run: TrainedModel, forest: Forest, k: int = 1, *, max_nodes: int = 2000) -> KBest:
+    """Return the k projective trees with the highest log-probability of each sentence's heads.
 
     Each arc has its most probable label. A short sentence may have fewer than k trees.
 
@@ -87,7 +80,6 @@ def parse(
         forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads are
             ignored.
         k: number of trees per sentence.
-        projective: whether the trees are projective; by default the value of the run's settings.
         max_nodes: largest number of nodes in a batch; a longer sentence is a batch by itself.
 
     Returns:
@@ -99,7 +91,6 @@ def parse(
     """
     model = require(run, run.model, BiaffineParser, "a parser")
     settings = require(run, run.settings.data, ParserSettings, "a parser")
-    projective = model.projective if projective is None else projective
     inputs = sentences(forest, run.vocabularies, lower=settings.lower)
     parses: dict[int, tuple[NDArray[Any], ...]] = {}
     batches = batches_of_similar(forest.sizes, max_nodes=max_nodes)
@@ -107,7 +98,7 @@ def parse(
         batch = inputs.batch(ids).to(run.fabric.device)
         with run.fabric.autocast():
             arcs = model(batch)
-        parses.update(zip(ids.tolist(), _best_trees(arcs, k, projective)))
+        parses.update(zip(ids.tolist(), _best_trees(arcs, k)))
     heads, labels, scores = zip(*(parses[sentence] for sentence in range(len(forest))))
     counts = np.array([len(each) for each in scores], dtype=np.int64)
     repeated = forest.select(owner(counts))
@@ -124,9 +115,9 @@ def parse(
     return KBest(trees, offsets_of(counts), np.concatenate(scores), [None] * len(forest))
 
 
-def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[tuple[NDArray[Any], ...]]:
+def _best_trees(scores: ArcScores, k: int) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield the heads, labels and scores of the k best trees of each sentence of a batch."""
-    heads, totals = scores.kbest(k, projective=projective)
+    heads, totals = scores.kbest(k)
     labels = best_labels(scores, heads.clamp(min=0))
     rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu().double())
     for size, tree, label, total in rows:
@@ -141,7 +132,6 @@ def parse_files(
     out: PathLike,
     *,
     k: int = 1,
-    projective: bool | None = None,
     max_words: int | None = None,
     chunk: int = 1000,
 ) -> dict[str, Any]:
@@ -154,7 +144,7 @@ def parse_files(
         run: a trained parser.
         stream: sentences; their tags are copied.
         out: the file; it is replaced only when everything is parsed.
-        k, projective: see :func:`parse`.
+        k: see :func:`parse`.
         max_words: skip longer sentences; a warning states how many.
         chunk: number of sentences to parse at a time.
 
@@ -170,7 +160,7 @@ def parse_files(
     short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
         for batch in progress(chunks(short, chunk), "read", unit=f" times {chunk} sentences"):
-            trees = parse(run, sentence_forest(batch), k, projective=projective)
+            trees = parse(run, sentence_forest(batch), k)
             file.writelines(conllu_blocks(trees.forest, comments=_comments(batch, trees)))
             counts["sentences"] += len(batch)
             counts["words"] += sum(len(sentence.words) for sentence in batch)

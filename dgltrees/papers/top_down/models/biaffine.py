@@ -6,16 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_packed_sequence
 
 from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
 from dgltrees.models.sequence_encoder import packed
-from dgltrees.papers.top_down.models.kbest_trees import kbest_arborescences, kbest_projective
+from dgltrees.papers.top_down.models.kbest_trees import kbest_projective
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
@@ -48,24 +46,15 @@ class ArcScores(NamedTuple):
         dtype = self.labeler.U.dtype  # the scores may have come as single precision
         return self.labeler.pairs(self.dependents.to(dtype), self.heads[b, heads].to(dtype))
 
-    def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
-        """Return the k trees with the highest log-probability and one word below ROOT.
+    def kbest(self, k: int = 1) -> tuple[Tensor, Tensor]:
+        """Return the k projective trees with the highest log-probability and one word below ROOT.
 
         Returns:
             ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond
             the sentence; and ``(B, k)`` the log-probabilities, -inf where a sentence has fewer
             trees.
         """
-        if projective:
-            return kbest_projective(self.arcs.detach(), self.sizes, k)
-        B, m, _ = self.arcs.shape
-        heads, totals = np.full((B, k, m), -1), np.full((B, k), -math.inf)
-        scores: NDArray[np.float64] = self.arcs.detach().double().cpu().numpy()
-        for b, size in enumerate(self.sizes.tolist()):
-            trees, sums = kbest_arborescences(scores[b, : size + 1, : size + 1], k)
-            heads[b, : len(trees), : size + 1], totals[b, : len(trees)] = trees, sums
-        device = self.arcs.device
-        return torch.from_numpy(heads).to(device), torch.from_numpy(totals).to(device)
+        return kbest_projective(self.arcs.detach(), self.sizes, k)
 
 
 @checked
@@ -130,7 +119,6 @@ class BiaffineParser(nn.Module):
         arc_size: the size of the vectors from which arcs are scored.
         label_size: the size of the vectors from which labels are scored.
         dropout: the probability of dropout of inputs, between layers and before the scores.
-        projective: ask :meth:`ArcScores.kbest` for projective trees.
 
     Raises:
         ConfigError: a size is not positive, or the probability is not in [0, 1).
@@ -146,7 +134,6 @@ class BiaffineParser(nn.Module):
         arc_size: Count = 200,
         label_size: Count = 50,
         dropout: Fraction = 0.33,
-        projective: bool = True,
     ) -> None:
         super().__init__()
         self.inputs = nn.ModuleList(inputs)
@@ -160,7 +147,7 @@ class BiaffineParser(nn.Module):
         sizes = (arc_size, arc_size, label_size, label_size)
         self.views = nn.ModuleList(nn.Linear(2 * hidden_size, size) for size in sizes)
         self.arcs, self.labels = Biaffine(arc_size, 1), Biaffine(label_size, labels)
-        self.dropout, self.projective = nn.Dropout(dropout), projective
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, batch: TreeBatch) -> ArcScores:
         """Return the scores of all arcs of a batch of dependency trees; edges are ignored.

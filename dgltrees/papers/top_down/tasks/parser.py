@@ -50,8 +50,6 @@ class ParserModel:
     """Size of the vectors that score labels."""
     tags: bool = False
     """Use the UPOS tags of the words as input; the data must have them."""
-    projective: bool = True
-    """Predict only projective trees, which have no crossing arcs."""
 
 
 class TagEmbedding(WordEmbedding):
@@ -109,7 +107,7 @@ class ParserTask(Task):
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Return columns ``(N,)``: ``loss``, and ``head`` and ``label`` in the best tree."""
         scores: ArcScores = model(batch)
-        best, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
+        best, _ = scores.kbest()
         heads = best.clamp(min=0)  # (B, 1, n + 1)
         labels = best_labels(scores, heads)
         return {

@@ -30,11 +30,10 @@ def test_what_was_learned_by_heart(parser: TrainedModel, tmp_path: Path) -> None
         assert np.mean(same) > 0.9
 
 
-@pytest.mark.parametrize("projective", [True, False])
-def test_lists(parser: TrainedModel, tmp_path: Path, projective: bool) -> None:
+def test_lists(parser: TrainedModel, tmp_path: Path) -> None:
     path = write(tmp_path, TEXT)
     stream, out = read_sentences(path), tmp_path / "out.conllu"
-    parse_files(parser, stream, out, k=7, projective=projective, chunk=2)
+    parse_files(parser, stream, out, k=7, chunk=2)
     lists = read_kbest(tmp_path / "out.conllu")
     assert np.diff(lists.offsets).tolist() == [7, 7, 1]  # one word has one tree
     for first, stop in zip(lists.offsets[:-1], lists.offsets[1:]):
@@ -42,7 +41,7 @@ def test_lists(parser: TrainedModel, tmp_path: Path, projective: bool) -> None:
         trees = lists.forest.select(np.arange(first, stop))
         assert len(np.unique(trees.parent.reshape(len(trees), -1), axis=0)) == len(trees)
     heads = (tuple(tree.parent.tolist()) for tree in lists.forest)
-    assert not projective or all(map(is_projective, heads))
+    assert all(map(is_projective, heads))
 
 
 def test_a_sentence_is_parsed_alike_in_any_company(parser: TrainedModel) -> None:

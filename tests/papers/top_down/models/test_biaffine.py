@@ -1,9 +1,8 @@
-import pytest
 import torch
 from torch.testing import assert_close
 
 from dgltrees.models import WordEmbedding
-from dgltrees.papers.top_down.models.biaffine import ArcScores, Biaffine, BiaffineParser
+from dgltrees.papers.top_down.models.biaffine import Biaffine, BiaffineParser
 from tests.trees.dependencies import forest_of
 
 SENTENCES = [[2, 0], [0], [2, 0, 4, 2, 4]]
@@ -59,10 +58,9 @@ def test_a_batch_equals_its_sentences_one_by_one() -> None:
         assert_close(whole.labels(places)[b, :, :m], alone.labels(heads)[0])
 
 
-@pytest.mark.parametrize("projective", [True, False])
-def test_the_k_best_of_a_batch(projective: bool) -> None:
+def test_the_k_best_of_a_batch() -> None:
     scores = parser()(forest_of(SENTENCES).batch())
-    heads, totals = scores.kbest(3, projective=projective)
+    heads, totals = scores.kbest(3)
     assert heads.shape == (3, 3, 6)
     assert (~torch.isinf(totals)).sum(1).tolist() == [2, 1, 3]
     for b, size in enumerate([2, 1, 5]):
@@ -72,19 +70,6 @@ def test_the_k_best_of_a_batch(projective: bool) -> None:
                 found = scores.arcs[b, words, tree[1 : size + 1]].sum()
                 assert_close(found, total, check_dtype=False)
                 assert (tree[size + 1 :] == -1).all()
-
-
-def test_non_projective_trees_are_found_where_they_are_best() -> None:
-    """The arcs from 3 to 1 and from 4 to 2 cross."""
-    arcs = torch.full((1, 5, 5), -10.0)
-    for d, h in ((1, 3), (2, 4), (3, 0), (4, 3)):
-        arcs[0, d, h] = 0.0
-    vectors = torch.zeros(1, 5, 1)
-    scores = ArcScores(arcs, torch.tensor([4]), vectors, vectors, Biaffine(1, 1))
-    heads, totals = scores.kbest(projective=False)
-    assert heads[0, 0].tolist() == [-1, 3, 4, 0, 3]
-    assert totals.tolist() == [[0.0]]
-    assert scores.kbest()[1].item() == -10.0
 
 
 def test_gradients() -> None:

@@ -1,8 +1,7 @@
-"""The k best trees against all trees, and against networkx."""
+"""The k best trees against all trees."""
 
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -10,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError
-from dgltrees.papers.top_down.models.kbest_trees import (
-    kbest_arborescences,
-    kbest_projective,
-    maximum_arborescence,
-)
+from dgltrees.papers.top_down.models.kbest_trees import kbest_projective
 from tests.papers.top_down.samples import is_projective, total, trees
 from tests.trees.dependencies import random_heads
 
@@ -22,13 +17,8 @@ WORDS = 6
 ALL = {words: list(trees(words)) for words in range(1, WORDS)}
 
 
-def kbest(
-    scores: np.ndarray, k: int, projective: bool
-) -> tuple[list[tuple[int, ...]], list[float]]:
+def kbest(scores: np.ndarray, k: int) -> tuple[list[tuple[int, ...]], list[float]]:
     """The trees that there are, and their sums."""
-    if not projective:
-        heads, totals = kbest_arborescences(scores, k)
-        return list(map(tuple, heads.tolist())), totals.tolist()
     sizes = torch.tensor([len(scores) - 1])
     given = torch.from_numpy(scores)[None]
     found, sums = kbest_projective(given, sizes, k)
@@ -36,7 +26,6 @@ def kbest(
     return list(map(tuple, found[0, there].tolist())), sums[0, there].tolist()
 
 
-@pytest.mark.parametrize("projective", [True, False])
 @given(
     words=st.integers(1, WORDS - 1),
     k=st.sampled_from([1, 2, 3, 7, 20, 150]),
@@ -44,18 +33,16 @@ def kbest(
     barred=st.floats(0, 0.6),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_all_trees(
-    projective: bool, words: int, k: int, ties: bool, barred: bool, seed: int
-) -> None:
+def test_all_trees(words: int, k: int, ties: bool, barred: bool, seed: int) -> None:
     """The right sums in the right order, each of another tree: with ties any of them."""
     rng = np.random.default_rng(seed)
     shape = (words + 1, words + 1)
     scores = rng.integers(-2, 3, shape).astype(float) if ties else rng.normal(size=shape)
     scores[rng.random(shape) < barred] = -np.inf
-    every = [t for t in ALL[words] if not projective or is_projective(t)]
+    every = filter(is_projective, ALL[words])
     sums = {tree: total(tree, scores) for tree in every}
     best = sorted((s for s in sums.values() if s > -math.inf), reverse=True)[:k]
-    found, totals = kbest(scores, k, projective)
+    found, totals = kbest(scores, k)
     assert totals == pytest.approx(best)
     assert len(set(found)) == len(found)
     assert [sums[tree] for tree in found] == pytest.approx(totals)
@@ -64,12 +51,11 @@ def test_all_trees(
 @given(words=st.integers(1, 12), seed=st.integers(0, 2**32 - 1))
 def test_a_tree_that_is_favoured_is_found(words: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for projective in (True, False):
-        tree = [-1, *random_heads(rng, words, projective)]
-        scores = rng.normal(size=(words + 1, words + 1))
-        scores[range(1, words + 1), tree[1:]] += 100.0
-        found, _ = kbest(scores, 3, projective)
-        assert found[0] == tuple(tree)
+    tree = [-1, *random_heads(rng, words, True)]
+    scores = rng.normal(size=(words + 1, words + 1))
+    scores[range(1, words + 1), tree[1:]] += 100.0
+    found, _ = kbest(scores, 3)
+    assert found[0] == tuple(tree)
 
 
 def test_sentences_of_a_batch_do_not_meet() -> None:
@@ -86,36 +72,6 @@ def test_sentences_of_a_batch_do_not_meet() -> None:
         torch.testing.assert_close(totals[b], sums[0])
 
 
-def _digraph(scores: np.ndarray) -> nx.DiGraph:
-    """The graph of all arcs, in which a second word below ROOT would cost more than any tree."""
-    graph = nx.DiGraph()
-    n = len(scores)
-    graph.add_weighted_edges_from(
-        (h, d, scores[d, h] - 1000 * (h == 0)) for d in range(1, n) for h in range(n) if h != d
-    )
-    return graph
-
-
-@given(words=st.integers(2, 10), seed=st.integers(0, 2**32 - 1))
-def test_the_best_arborescence_is_networkx_s(words: int, seed: int) -> None:
-    scores = np.random.default_rng(seed).normal(size=(words + 1, words + 1))
-    reference = nx.maximum_spanning_arborescence(_digraph(scores))
-    heads = maximum_arborescence(scores)
-    assert heads is not None
-    assert {(heads[d], d) for d in range(1, words + 1)} == set(reference.edges)
-
-
-def test_the_next_best_are_networkx_s() -> None:
-    scores = np.random.default_rng(3).normal(size=(6, 6))
-    graph = _digraph(scores)
-    iterator = nx.ArborescenceIterator(graph, minimum=False)
-    best = [set(tree.edges) for tree, _ in zip(iterator, range(8))]
-    heads, _ = kbest_arborescences(scores, 8)
-    assert [{(tree[d], d) for d in range(1, 6)} for tree in heads] == best
-
-
 def test_errors() -> None:
     with pytest.raises(ConfigError, match="expected k to be at least 1, got 0"):
         kbest_projective(torch.zeros(1, 2, 2), torch.tensor([1]), 0)
-    with pytest.raises(ConfigError, match="expected k to be at least 1, got 0"):
-        kbest_arborescences(np.zeros((2, 2)), 0)

@@ -46,7 +46,7 @@ def test_sentences_to_be_evaluated_are_never_left_out() -> None:
     assert len(PARSER.read(SENTENCES, PARSER.data(max_words=8), vocabs)) == 5
 
 
-@pytest.mark.parametrize("model", [{}, {"tags": True, "projective": False}])
+@pytest.mark.parametrize("model", [{}, {"tags": True}])
 def test_a_parser_learns_five_sentences_by_heart(tmp_path: Path, model: dict[str, Any]) -> None:
     result = train(settings(model=model), tmp_path / "run", bar=False)
     valid = result["valid"]
