@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any, Union, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.optim.adadelta import adadelta
 
 from dgltrees.errors import ConfigError
 from dgltrees.models.fine_tuned import fine_tuned_parameters
@@ -25,21 +24,16 @@ _KINDS_OF_STEP = {"fused", "foreach", "capturable", "differentiable"}
 # Devlin et al., "BERT" (NAACL 2019), appendix A.3, train with 2e-5, 3e-5 or 5e-5.
 _PRETRAINED_LR = 3e-5
 
-# Elements of a block: its gradient, its two averages and two temporaries take 1.5 MiB.
-_BLOCK = 1 << 16
-_COUNTS = "state_steps" in signature(adadelta).parameters  # since torch 2.3
-
 Parameters = Sequence[nn.Parameter | dict[str, Any]]
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
-    """Return torch's optimizers by their names in lower case, with the AdaDelta of this package."""
+    """Return torch's optimizers by their names in lower case."""
     names = sorted(dir(torch.optim), key=str.lower)  # torch before 2.6 has no __all__ there
-    kinds = {name: getattr(torch.optim, name) for name in names}
-    kinds["Adadelta"] = Adadelta
+    kinds = ((name, getattr(torch.optim, name)) for name in names)
     return {
         name.lower(): kind
-        for name, kind in kinds.items()
+        for name, kind in kinds
         if isinstance(kind, type)
         and issubclass(kind, torch.optim.Optimizer)
         and kind is not torch.optim.Optimizer
@@ -165,72 +159,3 @@ def load_optimizer(
         index, name = key.split(".", 1)
         state.setdefault(int(index), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": plain["groups"]})
-
-
-class Adadelta(torch.optim.Adadelta):
-    """AdaDelta with the results and state of ``torch.optim.Adadelta``, computed block by block.
-
-    A step is eleven passes over every parameter. For millions of weights, each pass reads main
-    memory; blocks stay in the cache. Only dense parameters on the CPU are split. Others, and the
-    options ``foreach``, ``capturable`` and ``differentiable``, use the step of torch.
-
-    Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method" (2012), Algorithm 1.
-    """
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient; return the value of the closure, if any."""
-        if closure is not None or not all(map(_can_cut, self.param_groups)):
-            return super().step(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._step_parameter(parameter, group)
-        return None
-
-    def _step_parameter(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        assert parameter.grad is not None
-        state = self.state[parameter]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["square_avg"] = torch.zeros_like(parameter)
-            state["acc_delta"] = torch.zeros_like(parameter)
-        state["step"] += 1
-        weights = _cut(parameter)
-        # The function counts steps per tensor; here the tensors are blocks of one parameter.
-        steps: dict[str, Any] = (
-            {"state_steps": [torch.zeros(()) for _ in weights]} if _COUNTS else {}
-        )
-        adadelta(
-            weights,
-            _cut(parameter.grad),
-            _cut(state["square_avg"]),
-            _cut(state["acc_delta"]),
-            **steps,
-            foreach=False,
-            lr=group["lr"],
-            rho=group["rho"],
-            eps=group["eps"],
-            weight_decay=group["weight_decay"],
-            maximize=group["maximize"],
-        )
-
-
-def _cut(tensor: Tensor) -> list[Tensor]:
-    return list(torch.split(tensor.view(-1), _BLOCK))
-
-
-def _can_cut(group: dict[str, Any]) -> bool:
-    options = ("foreach", "capturable", "differentiable")
-    return not any(group.get(name) for name in options) and all(map(_is_plain, group["params"]))
-
-
-def _is_plain(parameter: Tensor) -> bool:
-    grad = parameter.grad
-    return grad is None or (
-        parameter.device.type == "cpu"
-        and not parameter.is_complex()
-        and not grad.is_sparse
-        and parameter.is_contiguous()
-        and grad.is_contiguous()
-    )
