@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -19,8 +18,6 @@ from dgltrees.models.softmax import softmax_nll
 from dgltrees.settings import Count, Fraction, Positive, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
-
-_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
 
 
 class Predictions(NamedTuple):
@@ -268,11 +265,12 @@ class NCE(nn.Module):
             )
         p = weight / weight.sum()
         self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
-        self.words = AliasTable(p)
+        self.p = p  # no buffer: it keeps its precision
 
     def draw(self, count: int) -> Tensor:
         """Draw ``count`` words from the noise distribution, ``(count,)``."""
-        return self.words.draw(count)
+        words = torch.multinomial(self.p, count, replacement=True)
+        return words.to(self.log_noise.device, non_blocking=True)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
         """Return the loss of each position, ``(P,)``.
@@ -290,51 +288,3 @@ class NCE(nn.Module):
         sign = torch.ones_like(ratio)
         sign[:, 1:] = -1
         return -F.logsigmoid(sign * ratio).sum(1)
-
-
-class AliasTable(nn.Module):
-    """Walker's alias method: V equally likely cells, each shared by at most two words.
-
-    A sample is a random cell and a random number. Below the cell's threshold it is the word with
-    the cell's index, above it the cell's alias.
-
-    Source: Walker, "An Efficient Method for Generating Discrete Random Variables with General
-    Distributions" (1977); the table is filled as Vose, "A Linear Algorithm for Generating Random
-    Numbers with a Given Distribution" (1991), does.
-
-    Arguments:
-        p: ``(V,)`` float64, the probabilities of the words, which sum to 1.
-    """
-
-    threshold: Tensor
-    alias: Tensor
-
-    def __init__(self, p: Tensor) -> None:
-        super().__init__()
-        threshold, alias = _fill(p.numpy())
-        self.register_buffer("threshold", torch.from_numpy(threshold), persistent=False)
-        self.register_buffer("alias", torch.from_numpy(alias), persistent=False)
-
-    def draw(self, count: int) -> Tensor:
-        """Draw ``count`` words, ``(count,)``."""
-        device = self.alias.device
-        cell = torch.randint(len(self.alias), (count,), device=device)
-        place = torch.randint(_CELL, (count,), device=device)
-        return torch.where(place < self.threshold[cell], cell, self.alias[cell])
-
-
-def _fill(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the threshold of each cell, 0 to ``_CELL``, and the alias of each."""
-    places = np.maximum(np.rint(p * (len(p) * _CELL)), p > 0).astype(np.int64)
-    places[places.argmax()] += len(p) * _CELL - places.sum()  # the remainder of rounding
-    threshold, alias = np.full(len(p), _CELL), np.arange(len(p))
-    remaining = places.tolist()
-    small = np.flatnonzero(places < _CELL).tolist()
-    large = np.flatnonzero(places >= _CELL).tolist()
-    while small:
-        word, other = small.pop(), large[-1]
-        threshold[word], alias[word] = remaining[word], other
-        remaining[other] -= _CELL - remaining[word]
-        if remaining[other] < _CELL:
-            small.append(large.pop())
-    return threshold, alias
