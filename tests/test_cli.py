@@ -388,8 +388,6 @@ _WRONG = [
     ("model.head_hidden_sizes=*a", "model.head_hidden_sizes to be a list of integers"),
     ("model.head_hidden_sizes=" + "[" * 1000, "model.head_hidden_sizes to be a list of integers"),
     ("training.optimizer_options={betas: [0.9]}", "training.optimizer"),
-    ("training.optimizer_options.capturable=true", "training.optimizer"),
-    ("training.optimizer_options.differentiable=true", "training.optimizer"),
     ("model.gamma=3", "model.gamma has no effect with model.objective cross_entropy"),
 ]
 

@@ -121,21 +121,6 @@ def _option_type(argument: Parameter) -> Any:
     return float if isinstance(default, (int, float)) else Any
 
 
-def check_optimizer(settings: TrainingSettings) -> None:
-    """Raise ConfigError if the optimizer of the settings fails in two steps on a single number."""
-    parameter = nn.Parameter(torch.ones(1, 1))
-    optimizer = make_optimizer(settings, [parameter])
-    try:
-        for _ in range(2):
-            parameter.grad = torch.ones(1, 1)
-            optimizer.step()
-    except Exception as error:  # torch's optimizers check their options in many ways
-        raise ConfigError(
-            f"training.optimizer {settings.optimizer} does not work with the options "
-            f"{settings.optimizer_options}: {error or type(error).__name__}"
-        ) from None
-
-
 def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the optimizer's state as tensors ``"{parameter}.{name}"`` and as plain values.
 

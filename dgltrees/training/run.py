@@ -36,7 +36,6 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import locked, write_json
 from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch, shown_metrics
-from dgltrees.training.optimizers import check_optimizer
 from dgltrees.training.rundir import (
     RunDirectory,
     check_folder_of_runs,
@@ -94,12 +93,11 @@ def prepare(settings: Settings) -> Prepared:
         ConfigError: settings cannot be used.
         TreeError: the task cannot read the data.
     """
-    check_optimizer(settings.training)
     return _prepare(settings, None, None)
 
 
 def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -> Prepared:
-    """Prepare a run as :func:`prepare`, with an optimizer that has been checked."""
+    """Prepare a run as :func:`prepare`, from these examples and weights if there are any."""
     task = settings.task
     if splits is None:
         settings = settings.replace("data", **task.inferred_settings(settings.data))
@@ -162,7 +160,6 @@ def train(
             a run nor empty, or another process trains there.
         TreeError: the task cannot read the data.
     """
-    check_optimizer(settings.training)  # before anything is read or written
     check_processes(settings.task)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
@@ -206,7 +203,6 @@ def train_in_memory(
         ConfigError: settings cannot be used.
         TreeError: the task cannot read the data.
     """
-    check_optimizer(settings.training)
     check_processes(settings.task)
     fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
     trainer, metadata, result = _train(

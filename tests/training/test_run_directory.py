@@ -198,22 +198,9 @@ def test_an_epoch_without_finite_metrics_is_not_the_best(
     assert not (tmp_path / "weights.safetensors").exists()
 
 
-@pytest.mark.parametrize(
-    ("training", "message"),
-    [
-        (
-            {"optimizer": "adam", "optimizer_options": {"betas": [0.9]}},
-            "does not accept|does not work",
-        ),
-        ({"optimizer": "adam", "optimizer_options": {"capturable": True}}, "adam"),
-        ({"optimizer": "adam", "optimizer_options": {"differentiable": True}}, "adam"),
-    ],
-)
-def test_failing_optimizers_leave_nothing_behind(
-    tmp_path: Path, training: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        train(_settings(**training), tmp_path / "run")
+def test_a_failing_optimizer_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="optimizer adam does not accept the options"):
+        train(_settings(optimizer="adam", optimizer_options={"betas": [0.9]}), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
