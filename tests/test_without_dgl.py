@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from dgltrees import TreeBatch, run_cell
+from dgltrees import TreeBatch, run_cell, topological_nodes_generator
 from dgltrees._dgl import need_dgl
 from dgltrees.traversal.order import by_frontiers
 from tests.gpu.worlds import WORLDS
@@ -23,7 +24,7 @@ import sys
 sys.modules["dgl"] = None  # importing it raises
 
 import torch
-from dgltrees import ConfigError, prop_nodes_topo, run_cell
+from dgltrees import ConfigError, prop_nodes_topo, run_cell, topological_nodes_generator
 from dgltrees.cli import main
 from tests.gpu.worlds import WORLDS
 
@@ -34,6 +35,7 @@ for world in WORLDS:
         cell, batch = world.make()
         encoded[world.name] = run_cell(cell, batch, batch.ndata)["h"].detach()
 torch.save(encoded, sys.argv[1])
+print(sum(map(len, topological_nodes_generator(batch))) == batch.num_nodes)
 for use in (
     lambda: run_cell(cell, batch, batch.ndata, backend="dgl"),
     lambda: batch.graph,
@@ -63,24 +65,31 @@ def test_trees_and_graphs_are_encoded_all_the_same(tmp_path: Path) -> None:
             assert_close(encoded.pop(world.name), h.detach())
     assert not encoded
     users = ["backend 'dgl'", "TreeBatch.graph", "a built-in message function"]
-    messages = done.stdout.splitlines()[-len(users) :]
+    has_frontiers, *messages = done.stdout.splitlines()[-len(users) - 1 :]
+    assert has_frontiers == "True"
     for user, message in zip(users, messages):
         assert message.startswith(f"{user} needs DGL, and importing it failed: ModuleNotFoundError")
         assert re.search(r"pip install (.dgl>=1.1.3,<2. packaging|dgl==2.1.0)\.", message)
 
 
-@given(acyclic_graphs())
-def test_levels_of_a_graph_are_those_of_dgl(graph: tuple[int, np.ndarray, np.ndarray]) -> None:
-    nodes, *ends = graph
-    batch = TreeBatch(*map(torch.from_numpy, ends), torch.tensor([nodes]))
-    level = by_frontiers(*ends, nodes)
-    generator = need_dgl("the reference").topological_nodes_generator
-    longest = np.zeros(nodes, np.int64)
-    for number, frontier in enumerate(generator(batch.graph)):
-        longest[frontier.numpy()] = number
-    assert np.array_equal(level, longest)
+@given(acyclic_graphs(), st.booleans())
+def test_frontiers_of_a_graph_are_those_of_dgl(
+    world: tuple[int, np.ndarray, np.ndarray], reverse: bool
+) -> None:
+    nodes, src, dst = world
+    dgl = need_dgl("the reference")
+    graph = dgl.graph((torch.from_numpy(src), torch.from_numpy(dst)), num_nodes=nodes)
+    expected = [each.tolist() for each in dgl.topological_nodes_generator(graph, reverse)]
+    ends = (dst, src) if reverse else (src, dst)
+    for found in (
+        by_frontiers(*ends, nodes),
+        topological_nodes_generator(graph, reverse),
+        topological_nodes_generator(TreeBatch.from_graph(graph), reverse),
+    ):
+        assert [each.tolist() for each in found] == expected
+    assert topological_nodes_generator(graph.int())[0].dtype == torch.int32
 
 
-def test_a_cycle_has_no_level() -> None:
+def test_a_cycle_is_in_no_frontier() -> None:
     src, dst = np.array([0, 1, 2, 1, 4]), np.array([1, 2, 1, 3, 0])
-    assert by_frontiers(src, dst, 5).tolist() == [1, -1, -1, -1, 0]
+    assert [each.tolist() for each in by_frontiers(src, dst, 5)] == [[4], [0]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -109,28 +108,3 @@ def _calls(
         calls[at].append(TypeCall(of_type, numbers[of_type], buckets, receivers))
         numbers[of_type] += 1
     return calls
-
-
-def runs(
-    nodes: Sequence[Ints], edges: Sequence[Ints], num_nodes: int
-) -> Iterator[tuple[Ints, Ints]]:
-    """Iterate over the longest runs of frontiers without a node that occurs again.
-
-    Arguments:
-        nodes: the nodes of each frontier.
-        edges: the edges into them, frontier by frontier.
-        num_nodes: the number of nodes of the graph.
-
-    Returns:
-        for each run, ``time`` of :func:`frontier_schedule`, and its edges.
-    """
-    last, begins = np.full(num_nodes, -1), [0]
-    for number, frontier in enumerate(nodes):
-        if (last[frontier] >= begins[-1]).any():
-            begins.append(number)
-        last[frontier] = number
-    for begin, end in pairwise([*begins, len(nodes)] if nodes else []):
-        time = np.zeros(num_nodes, np.int64)
-        for number, frontier in enumerate(nodes[begin:end], 1):
-            time[frontier] = number
-        yield time, np.concatenate(edges[begin:end])

@@ -1,18 +1,23 @@
-"""The levels of the nodes of a graph."""
+"""The levels of the nodes of a graph, and its frontiers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.order import cycle_error, depths
 from dgltrees.trees.segments import Bools, Ints, locate, offsets_of, owner, ranges, starts
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
 
 
 def levels_of(batch: TreeBatch) -> Ints:
@@ -48,21 +53,54 @@ def topological_levels(batch: TreeBatch) -> Ints:
     Raises:
         TreeError: the graph has a cycle; the error names its nodes.
     """
+    frontiers = _frontiers_of(batch)
+    level = np.zeros(batch.num_nodes, np.int64)
+    if frontiers:
+        level[np.concatenate(frontiers)] = owner(np.array(list(map(len, frontiers))))
+    return level
+
+
+def topological_nodes_generator(
+    graph: DGLGraph | TreeBatch, reverse: bool = False
+) -> tuple[Tensor, ...]:
+    """Return the frontiers of a topological traversal.
+
+    Arguments:
+        graph: an acyclic ``DGLGraph`` with one type of nodes, or a :class:`TreeBatch`.
+        reverse: follow the edges backwards.
+
+    Returns:
+        the nodes of each frontier, in DGL's order. All edges into a frontier come from earlier
+        ones.
+
+    Raises:
+        TreeError: the graph has a cycle; the error names its nodes.
+
+    Example:
+        >>> from dgltrees import Forest, topological_nodes_generator
+        >>> list(topological_nodes_generator(Forest.build([-1, 0, 0, 2]).batch()))
+        [tensor([1, 3]), tensor([2]), tensor([0])]
+    """
+    batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
+    dtype = getattr(graph, "idtype", torch.int64)
+    return tuple(torch.from_numpy(each).to(dtype) for each in _frontiers_of(batch, reverse))
+
+
+def _frontiers_of(batch: TreeBatch, reverse: bool = False) -> list[Ints]:
+    """Return the nodes of each frontier; raise TreeError for a cycle."""
     from dgltrees._dgl import dgl  # no tree needs it
 
-    src, dst, count = batch.src, batch.dst, batch.num_nodes
+    src, dst = (batch.dst, batch.src) if reverse else (batch.src, batch.dst)
     if dgl is not None:  # several times faster
-        graph = dgl.graph((src, dst), num_nodes=count)
+        graph = dgl.graph((src, dst), num_nodes=batch.num_nodes)
         with suppress(dgl.DGLError):  # a cycle
-            frontiers = dgl.topological_nodes_generator(graph)
-            level = np.zeros(count, np.int64)
-            if frontiers:
-                sizes = np.array([len(frontier) for frontier in frontiers])
-                level[torch.cat(frontiers).numpy()] = owner(sizes)
-            return level
-    level = by_frontiers(src.numpy(), dst.numpy(), count)
-    _refuse_cycle(batch, level < 0)
-    return level
+            return [each.numpy() for each in dgl.topological_nodes_generator(graph)]
+    frontiers = by_frontiers(src.numpy(), dst.numpy(), batch.num_nodes)
+    broken = np.ones(batch.num_nodes, np.bool_)
+    for frontier in frontiers:
+        broken[frontier] = False
+    _refuse_cycle(batch, broken)
+    return frontiers
 
 
 def node_error(batch: TreeBatch, node: int, message: str) -> TreeError:
@@ -86,22 +124,21 @@ def _levels_from_depths(depth: NDArray[np.int32]) -> Ints:
     return int(depth.max(initial=0)) - depth.astype(np.int64)
 
 
-def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """Return the levels of any acyclic graph by removing one frontier after another."""
-    level = np.full(num_nodes, -1, np.int64)
+def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> list[Ints]:
+    """Return the frontiers of a graph in DGL's order; nodes on and after a cycle are in none."""
     ends = dst[np.argsort(src, kind="stable")]  # edge after edge of the node that they leave
     out, waits = (np.bincount(each, minlength=num_nodes) for each in (src, dst))
     first = starts(out)
     place = np.empty(num_nodes, np.int64)
-    frontier, number = np.flatnonzero(waits == 0), 0
+    frontiers, frontier = [], np.flatnonzero(waits == 0)
     while len(frontier):
-        level[frontier] = number
+        frontiers.append(frontier)
         entered = ends[ranges(first[frontier], out[frontier])]
         np.subtract.at(waits, entered, 1)
         free = entered[waits[entered] == 0]
         place[free] = np.arange(len(free))  # for a node that occurs twice, the last
-        frontier, number = free[place[free] == np.arange(len(free))], number + 1
-    return level
+        frontier = free[place[free] == np.arange(len(free))]
+    return frontiers
 
 
 def _refuse_cycle(batch: TreeBatch, broken: Bools) -> None:

@@ -26,7 +26,6 @@ from dgltrees.traversal.heterograph import run_heterograph
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import Schedule, make_schedule
-from dgltrees.traversal.propagate import write
 from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import (
@@ -229,6 +228,14 @@ def prop_nodes_topo(
                 activation_checkpointing=activation_checkpointing,
             )
     write(graph, states)
+
+
+def write(graph: DGLGraph | TreeBatch, states: Mapping[str, Tensor]) -> None:
+    """Write fields of all nodes into a graph."""
+    for name, column in states.items():
+        graph.ndata[name] = column
+    if isinstance(graph, TreeBatch):
+        graph.refresh_graph()
 
 
 def run_cell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, run_cell
+from dgltrees import (
+    ConfigError,
+    Forest,
+    TreeBatch,
+    TreeError,
+    prop_nodes_topo,
+    run_cell,
+    topological_nodes_generator,
+)
 from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from dgltrees.traversal.views import Edges, Nodes
@@ -302,6 +311,45 @@ def test_a_cycle_is_refused(backend: str, src: list[int], dst: list[int]) -> Non
     )
     with pytest.raises(TreeError, match=expected):
         prop_nodes_topo(graph, fn.copy_u("x", "m"), fn.sum("m", "x"), backend=backend)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "text"),
+    [
+        ([0, 1, 1], [1, 0, 2], "tree 0, node 0: expected a graph without cycles, got the cycle 0 "),
+        ([0, 1], [1, 1], "node 1: expected a graph without cycles, got an edge from this node to"),
+        (
+            [*range(99)],
+            [*range(1, 99), 0],
+            "the cycle 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> (91 more) -> 0",
+        ),
+    ],
+)
+def test_a_cycle_has_no_frontiers(src: list[int], dst: list[int], text: str) -> None:
+    for reverse in (False, True):
+        with pytest.raises(TreeError, match=re.escape(text)) as error:
+            topological_nodes_generator(dgl.graph((src, dst)), reverse)
+        assert "\n" not in str(error.value)
+
+
+class Size:
+    """The number of nodes below each node, itself included."""
+
+    def message(self, edges: Edges) -> dict[str, Tensor]:
+        return {"m": edges.src["n"]}
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        return {"below": nodes.mailbox["m"].sum(1)}
+
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        one = torch.ones(nodes.batch_size())
+        return {"n": one + nodes.data["below"] if "below" in nodes.data else one}
+
+
+@pytest.mark.parametrize("backend", ["levels", "dgl"])
+def test_a_cell_needs_no_fields_from_before(backend: str) -> None:
+    batch = Forest.build([-1, 0, 0, 1, 1, -1, 0], offsets=[0, 5, 7]).batch()
+    assert run_cell(Size(), batch, {}, backend=backend)["n"].tolist() == [5, 3, 1, 1, 1, 2, 1]
 
 
 def test_a_function_that_is_none_is_refused() -> None:
