@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -162,20 +161,6 @@ def integer_field(fields: Mapping[str, Tensor], name: str, meaning: str, cure: s
     return field
 
 
-def check_device(*data: Mapping[str, Tensor]) -> torch.device:
-    """Return the device of all fields; raise TreeError if there are several."""
-    names: dict[torch.device, str] = {}
-    for name, field in (item for fields in data for item in fields.items()):
-        names.setdefault(field.device, name)
-    if len(names) > 1:
-        (first, a), (other, b) = list(names.items())[:2]
-        raise TreeError(
-            f"expected all node and edge data on one device, got {a!r} on {first} and {b!r} on "
-            f"{other}; move them with to({str(other)!r})"
-        )
-    return next(iter(names), torch.device("cpu"))
-
-
 def name_of(function: Any) -> str:
     """Return the name of a function with its class: ``"TreeLSTM.update"``."""
     name: str = getattr(function, "__qualname__", type(function).__qualname__)
@@ -202,14 +187,10 @@ _REDUCE: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class BuiltinReduce:
-    """A built-in reduce function such as ``fn.sum``; it returns 0 for nodes without messages.
-
-    ``empty`` is DGL's value for a node without messages in a frontier in which others have some.
-    """
+    """A built-in reduce function such as ``fn.sum``; it returns 0 for nodes without messages."""
 
     def __init__(self, builtin: Any) -> None:
         self.name, self.message, self.out = builtin.name, builtin.msg_field, builtin.out_field
-        self.empty = {"max": -math.inf, "min": math.inf}.get(self.name, 0.0)
 
     def __call__(self, nodes: Nodes) -> dict[str, Tensor]:
         """Reduce the mailboxes of nodes that have the same number of messages."""

@@ -62,13 +62,6 @@ def run(
             shape.
     """
     work = Work(schedule, ndata, edata, (message, reduce, update), prepare)
-    return run_work(work, outputs, activation_checkpointing)
-
-
-def run_work(
-    work: Work, outputs: Sequence[str] | None = None, activation_checkpointing: bool = False
-) -> dict[str, Tensor]:
-    """Call the functions of ``work`` level by level; see :func:`run`."""
     in_segments = activation_checkpointing and torch.is_grad_enabled()
     states = (_run_segments if in_segments else _run_whole)(work)
     names = states.names

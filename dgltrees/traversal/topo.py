@@ -22,7 +22,6 @@ from dgltrees.traversal.functions import (
     name_of,
     reduce_function,
 )
-from dgltrees.traversal.heterograph import run_heterograph
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import Schedule, make_schedule
@@ -119,24 +118,15 @@ def prop_nodes_topo(
     ``prop_nodes_topo(graph, cell)`` runs a cell with its declarations (:class:`Cell`) and writes
     the states of all nodes into ``graph.ndata``.
 
-    With functions by edge type, ``prop_nodes_topo(graph, {"LEFT": (message, reduce), ...}, "sum")``
-    does for each topological frontier what ``DGLGraph.multi_update_all`` does for the edges into
-    it. A node without messages of a type has zeros for that type (the built-in max and min: minus
-    and plus infinity; 0 in the result if the last type has one of them). If no node of a frontier
-    has messages of a type, a built-in reduce function returns zeros, and any other takes no part in
-    the cross reduction; so results of mean, max and min may depend on the other trees of a batch.
-    Reduced fields are stored in addition to those of ``apply_node_func``.
-
     Arguments:
-        graph: an acyclic ``DGLGraph``, batched or not, or a :class:`TreeBatch`: homogeneous, or
-            with one node type for functions by edge type.
+        graph: an acyclic ``DGLGraph``, batched or not, with one type of nodes, or a
+            :class:`TreeBatch`. The types of the edges of a heterograph are numbers in
+            ``edges.data["etype"]``, see :meth:`TreeBatch.from_graph`.
         message_func: a function of a batch of edges that returns messages, a built-in such as
-            ``fn.copy_u``, or a cell; or a dictionary of (message, reduce) for every edge type, by
-            its name or canonical triple.
+            ``fn.copy_u``, or a cell.
         reduce_func: a function of nodes with a mailbox that returns fields, or a built-in such as
             ``fn.sum``. It is not called for nodes without messages (a built-in gives them 0).
-            Leave it out for a cell. After a dictionary, the cross reducer: ``"sum"``, ``"min"``,
-            ``"max"``, ``"mean"``, ``"stack"``, or a function of a list of tensors.
+            Leave it out for a cell.
         reverse: visit the nodes in reverse topological order. As in DGL, the edges are not
             reversed; for a top-down pass, let the edges point down. (In reverse order, DGL 1.1
             sets the reduced fields of a node without messages to 0, or with the built-in max and
@@ -147,16 +137,13 @@ def prop_nodes_topo(
         backend: ``"levels"``, with time linear in nodes and edges, or ``"dgl"``, DGL's own
             traversal, with time proportional to nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        compile, activation_checkpointing: see :func:`run_cell`. Functions by edge type are compiled
-            only if all types have the same message function and ``fn.sum``, the cross reducer is
-            ``"sum"``, and there is an ``apply_node_func``.
+        compile, activation_checkpointing: see :func:`run_cell`.
 
     Raises:
-        TreeError: the graph has a cycle or several node types; its tensors are on several devices;
-            or, with ``slots``, a position is out of range.
+        TreeError: the graph has a cycle or several types of nodes; or, with ``slots``, a position
+            is out of range.
         ConfigError: the backend does not exist or has no checkpoints; a cell is passed together
-            with another function or with ``reverse``; an edge type is unknown or has no functions;
-            or ``reverse`` is a function.
+            with another function or with ``reverse``; or ``reverse`` is a function.
 
     Example:
         >>> import torch
@@ -176,30 +163,19 @@ def prop_nodes_topo(
         >>> edges = {("node", "LEFT", "node"): ([1], [0]), ("node", "RIGHT", "node"): ([2], [0])}
         >>> graph = dgl.heterograph(edges)
         >>> graph.ndata["x"] = torch.tensor([0.0, 3.0, 5.0])
-        >>> functions = {
-        ...     "LEFT": (fn.copy_u("x", "m"), fn.sum("m", "below")),
-        ...     "RIGHT": (lambda edges: {"m": 10 * edges.src["x"]}, fn.sum("m", "below")),
-        ... }
-        >>> prop_nodes_topo(graph, functions, "stack")
-        >>> graph.ndata["below"][0]
-        tensor([ 3., 50.])
+        >>> weight = torch.tensor([1.0, 10.0])  # of LEFT and of RIGHT
+        >>> prop_nodes_topo(
+        ...     graph,
+        ...     lambda edges: {"m": weight[edges.data["etype"]] * edges.src["x"]},
+        ...     fn.sum("m", "x"),
+        ... )
+        >>> graph.ndata["x"]
+        tensor([53.,  0.,  0.])
     """
     if callable(reverse):
         raise ConfigError(
             "expected reverse to be True or False, got a function; write apply_node_func=function"
         )
-    if isinstance(message_func, Mapping):
-        if reverse or group_by is not None or slots is not None:
-            raise ConfigError(
-                "expected functions by edge type without reverse, group_by and slots; for the "
-                "other direction reverse the edges: dgl.reverse(graph)"
-            )
-        _check_backend(backend, activation_checkpointing)
-        by_type = message_func, reduce_func, apply_node_func
-        typed = graph.heterograph() if isinstance(graph, TreeBatch) else graph
-        states = run_heterograph(typed, *by_type, backend, compile, activation_checkpointing)
-        write(graph, states)
-        return
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
     if reduce_func is None:
         if reverse or apply_node_func is not None or group_by is not None or slots is not None:
@@ -227,11 +203,6 @@ def prop_nodes_topo(
                 compile=compile,
                 activation_checkpointing=activation_checkpointing,
             )
-    write(graph, states)
-
-
-def write(graph: DGLGraph | TreeBatch, states: Mapping[str, Tensor]) -> None:
-    """Write fields of all nodes into a graph."""
     for name, column in states.items():
         graph.ndata[name] = column
     if isinstance(graph, TreeBatch):
@@ -380,7 +351,10 @@ def _run(
     check_fields("node", ndata, batch.num_nodes)
     check_fields("edge", edata, len(batch.src))
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
-    _check_backend(backend, activation_checkpointing)
+    if backend not in BACKENDS:
+        raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend == "dgl" and activation_checkpointing:
+        raise ConfigError("expected backend 'levels' with activation_checkpointing=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
         fields = dense(ndata)
         if prepare is not None:
@@ -409,13 +383,6 @@ def _run(
     device = next(iter(fields.values())).device if fields else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     return run(schedule, fields, edata, *three, prepare, outputs, activation_checkpointing)
-
-
-def _check_backend(backend: str, activation_checkpointing: bool) -> None:
-    if backend not in BACKENDS:
-        raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend == "dgl" and activation_checkpointing:
-        raise ConfigError("expected backend 'levels' with activation_checkpointing=True, got 'dgl'")
 
 
 def group_field(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:

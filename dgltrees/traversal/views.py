@@ -9,8 +9,6 @@ from torch import Tensor
 
 from dgltrees.errors import ConfigError
 
-Name = tuple[str, str, str]
-"""The types of the sources, of the edges and of the destinations, as in DGL."""
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
 
@@ -118,7 +116,7 @@ class Edges:
             adds their positions to the messages.
     """
 
-    __slots__ = ("_ends", "_name", "data", "dst", "slotted", "src")
+    __slots__ = ("_ends", "data", "dst", "slotted", "src")
 
     def __init__(
         self,
@@ -127,15 +125,9 @@ class Edges:
         data: Mapping[str, Tensor],
         ends: tuple[Tensor, Tensor, Tensor],
         slotted: bool = False,
-        name: Name | Callable[[], Name] = ("_N", "_E", "_N"),
     ) -> None:
         self.src, self.dst, self.data, self._ends = src, dst, data, ends
-        self.slotted, self._name = slotted, name
-
-    @property
-    def canonical_etype(self) -> Name:
-        """The type of the edges."""
-        return self._name() if callable(self._name) else self._name
+        self.slotted = slotted
 
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the source nodes, destination nodes and ids of the edges, each ``(E,)``."""

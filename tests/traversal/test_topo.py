@@ -30,6 +30,7 @@ from tests.worlds import acyclic_graphs, chain, forests, star
 fn = pytest.importorskip("dgl.function", reason="needs DGL")
 
 D = 3
+PAIR = fn.copy_u("x", "m"), fn.sum("m", "x")
 
 
 def graph_of(nodes: int, src: np.ndarray, dst: np.ndarray) -> dgl.DGLGraph:
@@ -128,6 +129,49 @@ def test_acyclic_graphs(world: tuple[int, np.ndarray, np.ndarray], seed: int) ->
 def test_extreme_shapes(forest: Forest) -> None:
     compare_backends(forest.batch().graph, 0)
     compare_backends(forest.batch().reversed().graph, 0)
+
+
+@pytest.mark.parametrize("backend", ["levels", "dgl"])
+@pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge")
+@given(acyclic_graphs(), st.integers(0, 99))
+def test_the_edge_types_of_a_heterograph_are_numbers(
+    backend: str, world: tuple[int, np.ndarray, np.ndarray], seed: int
+) -> None:
+    nodes, src, dst = world
+    kind = np.random.default_rng(seed).integers(0, 3, len(src))
+    ends = {("n", name, "n"): (src[kind == k], dst[kind == k]) for k, name in enumerate("ABC")}
+    graph = dgl.heterograph(ends, num_nodes_dict={"n": nodes})
+    torch.manual_seed(seed)
+    x, u = torch.randn(nodes, D), torch.randn(3, D, D)
+    graph.ndata.update(x=x, h=torch.zeros(nodes, D))
+
+    def message(edges: Edges) -> dict[str, Tensor]:
+        return {"m": torch.einsum("ec,ecd->ed", edges.src["h"], u[edges.data["etype"]])}
+
+    def apply(nodes: Nodes) -> dict[str, Tensor]:
+        return {"h": torch.tanh(nodes.data["x"] + nodes.data["total"])}
+
+    def of_type(k: int) -> tuple[Any, Any]:
+        return lambda edges: {"m": edges.src["h"] @ u[k]}, fn.sum("m", "total")
+
+    with graph.local_scope():
+        prop_nodes_topo(
+            graph, message, fn.sum("m", "total"), apply_node_func=apply, backend=backend
+        )
+        found = graph.ndata["h"]
+        assert all("etype" not in graph.edges[name].data for name in graph.etypes)
+    for frontier in topological_nodes_generator(graph):
+        part = dgl.in_subgraph(graph, frontier)
+        part.multi_update_all({name: of_type(k) for k, name in enumerate("ABC")}, "sum", apply)
+        graph.ndata["h"][frontier] = part.ndata["h"][frontier]
+    torch.testing.assert_close(found, graph.ndata["h"])
+
+
+def test_several_types_of_nodes_are_refused() -> None:
+    graph = dgl.heterograph({("a", "A", "b"): ([0], [0]), ("b", "B", "b"): ([0], [1])})
+    for use in (lambda: prop_nodes_topo(graph, *PAIR), lambda: topological_nodes_generator(graph)):
+        with pytest.raises(TreeError, match=r"got 2 \(a, b\); dgl.to_homogeneous\(graph\) makes"):
+            use()
 
 
 def test_a_graph_without_edges_or_without_nodes() -> None:
@@ -493,7 +537,6 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
 
     def message(edges: Edges) -> dict[str, Tensor]:
         assert len(edges) in (0, 1)
-        assert edges.canonical_etype == ("_N", "_E", "_N")
         return {"m": edges.src["x"]}
 
     prop_nodes_topo(batch, message, reduce, backend=backend)
