@@ -69,8 +69,7 @@ autodoc_type_aliases = {
 }
 # Types of other libraries that are imported for the type checker only.
 nitpick_ignore = [
-    ("py:class", name)
-    for name in ("Clade", "Data", "DGLGraph", "Fabric", "HeteroData", "Mol", "Tree")
+    ("py:class", name) for name in ("Clade", "Data", "DGLGraph", "Fabric", "Mol", "Tree")
 ]
 autosummary_generate = False
 toc_object_entries_show_parents = "hide"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._dgl import need_dgl
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.trees.heterographs import from_heterograph, to_heterograph
 from dgltrees.trees.segments import owner
 
@@ -273,7 +273,7 @@ class TreeBatch:
                 there.update(new)
                 put.update(new)
 
-    def heterograph(self, by: Literal["type"] | None = None) -> DGLGraph:
+    def heterograph(self) -> DGLGraph:
         """Make a DGL graph with named edge types, ``("node", NAME, "node")``.
 
         The names are ``etype_names`` or, if that is None, ``child0``, ``child1``, ..., the
@@ -281,29 +281,21 @@ class TreeBatch:
         ``dgl.to_homogeneous`` writes ``edata["etype"]`` as ``edata[dgl.ETYPE]``. All node and edge
         data are carried, and the graph is batched. :meth:`from_graph` converts back.
 
-        Arguments:
-            by: ``"type"`` to make a single edge type, ``child``, with ``edata["pos"]``.
-
         Returns:
             the graph, on the CPU.
 
         Raises:
             TreeError: the number of an edge type has no name, there are more than 1,000 types, or
                 a tensor is on another device.
-            ConfigError: ``by`` is another value, or DGL is not installed.
+            ConfigError: DGL is not installed.
 
         Example:
             >>> from dgltrees.trees import Forest
             >>> Forest.build([-1, 0, 0, 1]).batch().heterograph().num_edges("child0")
             2
         """
-        if by not in (None, "type"):
-            raise ConfigError(
-                f'expected by="type" or no argument, got {by!r}; '
-                "forest.heterograph(etype=...) names edges by a column"
-            )
         now = self.with_data(self.ndata)  # the graph of this batch may have other data
-        return to_heterograph(now.graph, self.etype_names, single=by == "type")
+        return to_heterograph(now.graph, self.etype_names)
 
     def _like(self, ndata: Mapping[str, Tensor], edata: Mapping[str, Tensor]) -> TreeBatch:
         """Return a batch with the same structure and cache, and other data."""

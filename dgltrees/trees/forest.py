@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -520,13 +520,7 @@ class Forest:
             depth=depth if is_tree else None,
         )
 
-    def heterograph(
-        self,
-        ids: ArrayLike | None = None,
-        by: Literal["type"] | None = None,
-        *,
-        etype: str | None = None,
-    ) -> DGLGraph:
+    def heterograph(self, ids: ArrayLike | None = None, *, etype: str | None = None) -> DGLGraph:
         """Make one DGL graph with named edge types, such as ``("node", "child0", "node")``.
 
         Edges lead from child to parent. See :meth:`TreeBatch.heterograph
@@ -535,7 +529,6 @@ class Forest:
 
         Arguments:
             ids: the trees, see :meth:`select`; default: all.
-            by: ``"type"`` to make a single edge type, ``child``, with ``edata["pos"]``.
             etype: a column with a vocabulary that names the edge of each child, such as
                 ``"deprel"``; default: the position of the child.
 
@@ -546,18 +539,22 @@ class Forest:
             IndexError: see :meth:`select`.
             TreeError: see :meth:`batch` and :meth:`TreeBatch.heterograph
                 <dgltrees.trees.batch.TreeBatch.heterograph>`.
-            ConfigError: the column ``etype`` does not exist or has no vocabulary, or there is
-                ``by`` too; or DGL is not installed.
+            ConfigError: the column ``etype`` does not exist or has no vocabulary; or DGL is not
+                installed.
 
         Example:
             >>> Forest.build([-1, 0, 0]).heterograph().etypes
             ['child0', 'child1']
         """
-        if by is not None and etype is not None:
+        if etype is not None and etype not in self.vocabs:
             raise ConfigError(
-                f"expected by={by!r} or etype={etype!r}, got both; by makes one type, without names"
+                f"expected a column with a vocabulary as etype, one of {list(self.vocabs)}, "
+                f"got {etype!r}"
             )
-        return typed_batch(self, ids, etype).heterograph(by)
+        batch = self._batch(ids, etype)
+        if etype is not None:
+            batch.etype_names = tuple(self.vocabs[etype].names)
+        return batch.heterograph()
 
     def _check_shared(self, file: PathLike | None, lines: Sequence[int] | None = None) -> None:
         """Check the column ``shared_with``, if there is one; see :meth:`build`."""
@@ -624,19 +621,6 @@ class Forest:
         forest = cls(parent, pos, offsets, columns, vocabs)
         forest._check_shared(folder)
         return forest
-
-
-def typed_batch(forest: Forest, ids: ArrayLike | None, etype: str | None) -> TreeBatch:
-    """Return the batch whose edge types are named by a column, see :meth:`Forest.heterograph`."""
-    if etype is not None and etype not in forest.vocabs:
-        raise ConfigError(
-            f"expected a column with a vocabulary as etype, one of {list(forest.vocabs)}, "
-            f"got {etype!r}"
-        )
-    batch = forest._batch(ids, etype)
-    if etype is not None:
-        batch.etype_names = tuple(forest.vocabs[etype].names)
-    return batch
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:

@@ -71,35 +71,31 @@ def are_positions(names: Sequence[str] | None) -> bool:
     return names is None or all(map(_CHILD_NAME.fullmatch, names))
 
 
-def to_heterograph(graph: DGLGraph, names: Sequence[str] | None, *, single: bool) -> DGLGraph:
+def to_heterograph(graph: DGLGraph, names: Sequence[str] | None) -> DGLGraph:
     """Convert a homogeneous graph to a heterograph.
 
     Arguments:
         graph: a graph; without numbers of edge types and positions in its edge data, the position
             of a child is its place in the mailbox.
-        names: see :func:`numbers_of_types`.
-        single: whether to make a single edge type, ``child``.
+        names: see :func:`_numbers_of_types`.
 
     Returns:
         the heterograph, with all node and edge data.
 
     Raises:
-        TreeError: see :func:`numbers_of_types`.
+        TreeError: see :func:`_numbers_of_types`.
     """
     (src, dst), edata = graph.edges(), dict(graph.edata)
     if names is None:
         edata.setdefault("pos", torch.from_numpy(cumcount(dst.numpy())))
-    if single:
-        return _grouped(graph, edata, torch.zeros_like(src), [CHILD])
-    hint = 'heterograph(by="type") makes one type, with edata["pos"]'
-    numbers, names = numbers_of_types((src, dst, graph.batch_num_nodes()), edata, names, hint)
+    numbers, names = _numbers_of_types((src, dst, graph.batch_num_nodes()), edata, names)
     if not np.array_equal(_by_mailbox(dst, edata, numbers), dst.numpy().argsort(kind="stable")):
         edata[_MAILBOX] = torch.from_numpy(cumcount(dst.numpy()))
     return _grouped(graph, edata, numbers, names)
 
 
-def numbers_of_types(
-    graph: Ends, edata: Mapping[str, Tensor], names: Sequence[str] | None, hint: str, tree: int = 0
+def _numbers_of_types(
+    graph: Ends, edata: Mapping[str, Tensor], names: Sequence[str] | None
 ) -> tuple[Tensor, tuple[str, ...]]:
     """Return the number of the type of each edge, ``(E,)``, and the names of the numbers.
 
@@ -107,8 +103,6 @@ def numbers_of_types(
         graph: the edges.
         edata: edge data with the numbers in ``etype`` or, if that is missing, in ``pos``.
         names: the names of the numbers; None for child positions, in ``pos``.
-        hint: how to make a graph with one type, for the error.
-        tree: the number of the first tree, for the error.
 
     Raises:
         TreeError: a number has no name, or there are more than :data:`MAX_EDGE_TYPES` types.
@@ -124,9 +118,9 @@ def numbers_of_types(
     if wrong.any():
         edge, few = int(wrong.int().argmax()), len(names) <= MAX_EDGE_TYPES
         expected = f"from 0 to {len(names) - 1}" if few else f"below {MAX_EDGE_TYPES:,}"
-        number, hint = int(numbers[edge]), "" if few else f"; {hint}"
-        got = f"{number}, which has no name" if number < 0 else f"{number}{hint}"
-        raise edge_error(f"expected an edge type {expected}, got {got}", graph, edge, tree)
+        number, cure = int(numbers[edge]), "" if few else "; batch().graph has one type"
+        got = f"{number}, which has no name" if number < 0 else f"{number}{cure}"
+        raise _edge_error(f"expected an edge type {expected}, got {got}", graph, edge)
     return numbers, tuple(names[:MAX_EDGE_TYPES])
 
 
@@ -184,7 +178,7 @@ def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edg
     if not has_names(graph):
         src, dst = (end.long().cpu() for end in graph.edges())
         return Edges(src, dst, dict(graph.edata), None if names is None else tuple(names))
-    return join_types(types_of(graph), graph.batch_num_nodes(), names)
+    return _join_types(types_of(graph), graph.batch_num_nodes(), names)
 
 
 def types_of(graph: DGLGraph) -> Types:
@@ -195,7 +189,7 @@ def types_of(graph: DGLGraph) -> Types:
     }
 
 
-def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) -> Edges:
+def _join_types(types: Types, sizes: Tensor, names: Sequence[str] | None) -> Edges:
     """Gather the edges of all types.
 
     Arguments:
@@ -223,7 +217,7 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
             if field not in types[name][2]:
                 edge = int((numbers == names.index(name)).int().argmax())
                 message = f"missing edge data {field!r} of an edge of type {name!r}"
-                raise edge_error(message, (src, dst, sizes), edge)
+                raise _edge_error(message, (src, dst, sizes), edge)
         edata[field] = torch.cat([types[name][2][field] for name in filled])
     for field in ("pos", "etype") if are_positions(names) else ("etype",):
         given = edata.get(field, numbers).cpu()
@@ -231,7 +225,7 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
         wrong = (given != numbers[:, None]).any(1)
         if wrong.any():
             edge = int(wrong.int().argmax())
-            raise edge_error(
+            raise _edge_error(
                 f"expected {field} {int(numbers[edge])} of an edge of type "
                 f"{names[int(numbers[edge])]!r}, got {given[edge].squeeze(0).tolist()}; list the "
                 "names in the order of their numbers, etype_names=[...]",
@@ -245,8 +239,8 @@ def join_types(types: Types, sizes: Tensor, names: Sequence[str] | None = None) 
 
 
 def has_names(graph: DGLGraph) -> bool:
-    """Return whether the edge types of a graph have names other than ``child`` or DGL's default."""
-    return graph.etypes not in (["_E"], [CHILD])
+    """Return whether the edge types of a graph have names other than DGL's default."""
+    return graph.etypes != ["_E"]
 
 
 def names_of_types(graphs: Sequence[Types]) -> tuple[str, ...]:
@@ -285,10 +279,10 @@ def names_of_types(graphs: Sequence[Types]) -> tuple[str, ...]:
     return tuple(sorted(types, key=numbers.__getitem__))
 
 
-def edge_error(message: str, graph: Ends, edge: int, first: int = 0) -> TreeError:
-    """Return the error for an edge of a graph, whose first tree has the number ``first``."""
+def _edge_error(message: str, graph: Ends, edge: int) -> TreeError:
+    """Return the error for an edge of a graph."""
     src, dst, sizes = graph
     offsets = offsets_of(sizes.cpu())
     tree, node = locate(offsets, int(dst[edge]))
     up = int(src[edge]) - int(offsets[tree])
-    return TreeError(f"{message} (edge from node {up})", tree=first + tree, node=node)
+    return TreeError(f"{message} (edge from node {up})", tree=tree, node=node)

@@ -34,22 +34,21 @@ def homogeneous_types(graph: Any) -> Tensor:
     return dgl.to_homogeneous(graph).edata[dgl.ETYPE]
 
 
-@given(forest=forests(max_children=12), turn=st.booleans(), by=st.sampled_from([None, "type"]))
-def test_forests_come_back(forest: Forest, turn: bool, by: Any) -> None:
+@given(forest=forests(max_children=12), turn=st.booleans())
+def test_forests_come_back(forest: Forest, turn: bool) -> None:
     forest = forest.with_columns({"x": np.arange(forest.num_nodes)})
     batch = forest.batch().reversed() if turn else forest.batch()
     batch.edata["w"] = torch.arange(2.0 * len(batch.src)).view(-1, 2)
-    graph = batch.heterograph(by)
+    graph = batch.heterograph()
     back = TreeBatch.from_graph(graph)
     assert mailboxes(back, ("pos", "w")) == mailboxes(batch, ("pos", "w"))
     torch.testing.assert_close(back.sizes, batch.sizes)
     torch.testing.assert_close(graph.batch_num_nodes("node"), batch.sizes)
-    if by is None:
-        assert graph.etypes == list(back.etype_names or ())
-        types = torch.cat([graph.edges[name].data["pos"] for name in graph.etypes])
-        if len(types):  # of no edges, DGL makes no homogeneous graph
-            torch.testing.assert_close(homogeneous_types(graph), types)
-        torch.testing.assert_close(back.edata["etype"], back.edata["pos"])
+    assert graph.etypes == list(back.etype_names or ())
+    types = torch.cat([graph.edges[name].data["pos"] for name in graph.etypes])
+    if len(types):  # of no edges, DGL makes no homogeneous graph
+        torch.testing.assert_close(homogeneous_types(graph), types)
+    torch.testing.assert_close(back.edata["etype"], back.edata["pos"])
     several = dgl.unbatch(graph)
     for tree, single in enumerate(several):
         assert single.num_nodes() == forest.sizes[tree]
@@ -149,12 +148,8 @@ def typed(*numbers: int) -> TreeBatch:
     [
         (
             lambda: Forest.concat([star(2), star(1001)]).heterograph(),
-            'tree 1, node 0: expected an edge type below 1,000, got 1000; heterograph(by="type") '
-            'makes one type, with edata["pos"] (edge from node 1001)',
-        ),
-        (
-            lambda: star(2).heterograph(by="type", etype="x"),
-            "expected by='type' or etype='x', got both; by makes one type, without names",
+            "tree 1, node 0: expected an edge type below 1,000, got 1000; batch().graph has one "
+            "type (edge from node 1001)",
         ),
         (
             lambda: typed(0, 4).heterograph(),
@@ -185,11 +180,6 @@ def typed(*numbers: int) -> TreeBatch:
         (
             lambda: star(1).batch().to("meta").heterograph(),
             'expected tensors on the CPU, where DGL\'s graph is, got meta; use batch.to("cpu")',
-        ),
-        (
-            lambda: star(1).heterograph(by="etype"),  # type: ignore[arg-type]
-            "expected by=\"type\" or no argument, got 'etype'; forest.heterograph(etype=...) names "
-            "edges by a column",
         ),
         (
             lambda: star(1).heterograph(etype="op"),

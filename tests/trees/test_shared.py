@@ -16,7 +16,6 @@ from dgltrees.draw import draw
 from dgltrees.formats.jsonl import write_jsonl
 from dgltrees.trees.builders import from_dgl, from_networkx, to_networkx
 from dgltrees.trees.columns import infer_columns
-from dgltrees.trees.forest import typed_batch
 from dgltrees.trees.labeled import align
 from dgltrees.trees.on_disk import examples_on_disk
 from dgltrees.trees.shared import SHARED
@@ -98,19 +97,6 @@ def test_selections_joins_and_files_keep_sharing(
     graphs = [to_networkx(forest, tree) for tree in range(len(forest))]
     assert edges(from_networkx(*graphs)) == every
     assert edges(from_networkx(*map(acyclic, forest), share=True)) == every
-
-
-@given(seed=SEEDS)
-def test_edges_to_a_shared_child_have_types_of_their_own(seed: int) -> None:
-    forest = drawn(seed)
-    name = np.arange(forest.num_nodes) % 3
-    forest = forest.with_columns({**forest.columns, "name": name}, {"name": Vocabulary("abc")})
-    batch = typed_batch(forest, None, "name")
-    below = np.flatnonzero(forest.parent >= 0)
-    wanted = zip(forest.global_parent[below], forest.pos[below], name[below])
-    x = batch.ndata["x"][batch.dst].tolist()
-    found = zip(x, batch.edata["pos"].tolist(), batch.edata["etype"].tolist())
-    assert sorted(found) == sorted(tuple(map(int, edge)) for edge in wanted)
 
 
 @given(seed=SEEDS)

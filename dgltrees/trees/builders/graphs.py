@@ -10,21 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.tables import forest_of_rows, roots_of_rows
 from dgltrees.trees.builders.walk import listed_graphs
-from dgltrees.trees.forest import Forest, typed_batch
-from dgltrees.trees.heterographs import (
-    NODE,
-    are_positions,
-    child_names,
-    has_names,
-    join_types,
-    names_of_types,
-    numbers_of_types,
-    types_of,
-)
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.heterographs import are_positions, has_names, names_of_types, types_of
 from dgltrees.trees.order import cycle_error, depths
 from dgltrees.trees.segments import Ints, cumcount, locate, offsets_of
 from dgltrees.trees.shared import in_cycle, warn_of_edge_data
@@ -32,7 +23,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
-    from torch_geometric.data import Data, HeteroData
+    from torch_geometric.data import Data
 
 
 def from_dgl(
@@ -109,7 +100,7 @@ def from_dgl(
 
 
 def from_pyg(
-    *graphs: Data | HeteroData | Sequence[Data | HeteroData],
+    *graphs: Data | Sequence[Data],
     down: bool | None = None,
     pos: str | None = "pos",
     vocabs: Mapping[str, Vocabulary] | None = None,
@@ -121,8 +112,7 @@ def from_pyg(
     such as a target ``y``, are ignored.
 
     Arguments:
-        graphs: ``Data``, ``HeteroData`` (with one type of nodes) or ``Batch`` objects; or a list of
-            them. The edge types of ``HeteroData`` are read as in :func:`from_dgl`.
+        graphs: ``Data`` or ``Batch`` objects; or a list of them.
         down: whether edges go from parent to child, see :func:`from_dgl`.
         pos: the name of the positions of children, see :func:`from_dgl`; coordinates ``(N, 3)`` of
             this name are a column.
@@ -141,7 +131,7 @@ def from_pyg(
         >>> from_pyg(Data(x=torch.ones(3, 2), edge_index=edges))
         Forest(1 tree, 3 nodes, columns: x (float32 x 2))
     """
-    listed = listed_graphs(graphs, "stores", "a Data object")
+    listed = listed_graphs(graphs, "edge_index", "a Data object")
     single: list[Any] = [
         data
         for graph in listed
@@ -150,12 +140,9 @@ def from_pyg(
     for number, graph in enumerate(single):
         if not graph.num_nodes:
             raise TreeError("expected nodes in every graph, got none", tree=number)
-        if getattr(graph, "edge_index", ...) is None:
+        if graph.edge_index is None:
             raise TreeError("expected edge_index in every Data object, got none", tree=number)
-    hetero = [graph for graph in single if hasattr(graph, "edge_types")]
-    if hetero and len(hetero) < len(single):
-        raise TreeError("expected only Data or only HeteroData objects, got both")
-    batches = list(map(_of_hetero, hetero)) or _of_data(single)
+    batches = _of_data(single)
     if any(b.ndata[pos].dim() > 1 for b in batches if pos in b.ndata):
         pos = None
     return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs, pos=pos)
@@ -176,34 +163,7 @@ def _of_data(graphs: Sequence[Data]) -> list[TreeBatch]:
     return batches
 
 
-def _of_hetero(graph: HeteroData) -> TreeBatch:
-    """Convert a ``HeteroData`` object with one type of nodes."""
-    if len(graph.node_types) != 1:
-        raise TreeError(
-            f"expected one type of nodes, got {len(graph.node_types)} "
-            f"({', '.join(graph.node_types)}); graph.to_homogeneous() makes one"
-        )
-    types = {}
-    for canonical in graph.edge_types:
-        edata = {k: v for k, v in graph[canonical].items() if isinstance(v, Tensor)}
-        src, dst = edata.pop("edge_index")
-        types[canonical[1]] = src, dst, edata
-    sizes = torch.tensor([graph.num_nodes])
-    none = torch.zeros(0, dtype=torch.int64)
-    edges = join_types(types or {"child0": (none, none, {})}, sizes)
-    return TreeBatch(
-        edges.src,
-        edges.dst,
-        sizes,
-        ndata={k: v for k, v in graph[graph.node_types[0]].items() if isinstance(v, Tensor)},
-        edata=edges.edata,
-        etype_names=edges.names,
-    )
-
-
-def to_pyg(
-    forest: Forest, tree: int = 0, *, hetero: bool = False, etype: str | None = None
-) -> Data | HeteroData:
+def to_pyg(forest: Forest, tree: int = 0) -> Data:
     """Convert a tree to a graph of PyTorch Geometric with edges from child to parent.
 
     Columns become node attributes. Positions are the edge attribute ``pos``.
@@ -211,48 +171,26 @@ def to_pyg(
     Arguments:
         forest: the trees.
         tree: the index of the tree.
-        hetero: whether to make a ``HeteroData`` object with named edge types, such as
-            ``("node", "child0", "node")``, the same for all trees.
-        etype: for ``hetero``, a column with a vocabulary that names the edge of each child, such as
-            ``"deprel"``; default: the position of the child.
 
     Returns:
-        the graph, a ``Data`` or ``HeteroData`` object.
+        the graph, a ``Data`` object.
 
     Raises:
         IndexError: the tree does not exist.
-        TreeError: a column holds strings, or a child has no name in the column ``etype``.
-        ConfigError: the column ``etype`` does not exist or has no vocabulary, or ``hetero`` is
-            False.
+        TreeError: a column holds strings, or its name is ``pos``.
 
     Example:
-        >>> to_pyg(Forest.build([-1, 0, 0]), hetero=True).edge_types
-        [('node', 'child0', 'node'), ('node', 'child1', 'node')]
+        >>> to_pyg(Forest.build([-1, 0, 0])).edge_index.tolist()
+        [[1, 2], [0, 0]]
     """
-    from torch_geometric.data import Data, HeteroData
+    from torch_geometric.data import Data
 
-    if etype is not None and not hetero:
-        raise ConfigError(f"expected hetero=True with etype={etype!r}, got hetero=False")
-    batch = typed_batch(forest, [tree], etype)
-    index = torch.stack([batch.src, batch.dst])
-    if not hetero:
-        if "pos" in batch.ndata:
-            raise TreeError("expected no node column 'pos', the name of positions; rename it")
-        data = Data(edge_index=index, num_nodes=batch.num_nodes, **batch.ndata)
-        data.pos = batch.edata["pos"]
-        return data
-    graph = HeteroData()
-    graph[NODE].num_nodes = batch.num_nodes
-    graph[NODE].update(batch.ndata)
-    names = batch.etype_names or child_names(max(1, 1 + int(forest.pos.max(initial=0))))
-    ends = batch.src, batch.dst, batch.sizes
-    hint = "hetero=False makes one type, with the edge attribute pos"
-    numbers, names = numbers_of_types(ends, batch.edata, names, hint, tree)
-    for number, name in enumerate(names):  # all, since PyG batches graphs of the same types
-        chosen = numbers == number
-        graph[NODE, name, NODE].edge_index = index[:, chosen]
-        graph[NODE, name, NODE].update({k: v[chosen] for k, v in batch.edata.items()})
-    return graph
+    batch = forest.batch([tree])
+    if "pos" in batch.ndata:
+        raise TreeError("expected no node column 'pos', the name of positions; rename it")
+    data = Data(num_nodes=batch.num_nodes, **batch.ndata)
+    data.edge_index, data.pos = torch.stack([batch.src, batch.dst]), batch.edata["pos"]
+    return data
 
 
 def _goes_down(graphs: Sequence[TreeBatch]) -> bool:

@@ -12,7 +12,6 @@ from dgltrees.trees.builders.objects import records
 from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists, listed_graphs
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.heterographs import CHILD, are_positions
 from dgltrees.trees.segments import cumcount
 from dgltrees.trees.shared import SHARED, warn_of_edge_data
 from dgltrees.trees.vocabulary import Vocabulary
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 def from_networkx(
     *graphs: networkx.DiGraph | Sequence[networkx.DiGraph],
     names: str | None = None,
-    etype: str = "etype",
     share: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
@@ -35,17 +33,14 @@ def from_networkx(
     attribute ``pos``; if no edge of a graph has it, the integer node attribute ``pos`` of all
     children; and without it, children are in the order of ``graph.successors``. Gaps are allowed.
     Other node attributes become columns. Other edge attributes, such as the length
-    of a branch or a dependency relation, become columns of the child. The keys of a
-    ``MultiDiGraph`` are positions if they are ``child0``, ``child1``, ..., or integers that are not
-    all 0 in a graph without parallel edges; other strings become the column ``etype``. Types are
-    converted as in :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes are
-    ignored.
+    of a branch or a dependency relation, become columns of the child. Types are converted as in
+    :func:`~dgltrees.trees.builders.objects.from_objects`. Graph attributes, and the keys of a
+    ``MultiDiGraph``, are ignored.
 
     Arguments:
         graphs: ``networkx.DiGraph`` or ``MultiDiGraph`` objects, or a list of them.
         names: the name of a column for the node objects themselves, such as strings; default: no
             such column.
-        etype: the name of the column for the keys of a ``MultiDiGraph``.
         share: whether a node may have several edges into it. It is a child of the first parent, and
             a column ``shared_with`` names it below the others, see
             :func:`~dgltrees.trees.builders.objects.from_objects`. Batches and models have its edge
@@ -71,7 +66,7 @@ def from_networkx(
     """
     lists = NodeLists()
     for tree, graph in enumerate(listed_graphs(graphs, "adjacency", "a networkx.DiGraph")):
-        _add_graph(lists, graph, tree, names, etype, share)
+        _add_graph(lists, graph, tree, names, share)
         lists.offsets.append(len(lists.objects))
     lists.check_any()
     rows = lists.objects
@@ -83,9 +78,7 @@ def from_networkx(
     )
 
 
-def _add_graph(
-    lists: NodeLists, graph: Any, tree: int, names: str | None, etype: str, share: bool
-) -> None:
+def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, share: bool) -> None:
     """Append the nodes of the ``tree``-th graph, with the attributes of each as objects."""
 
     def error(message: str, node: int | None = None) -> TreeError:
@@ -105,27 +98,18 @@ def _add_graph(
         )
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [{} if names is None else {names: node} for node in graph]
-    edges: list[tuple[Any, Any, Any, dict[Any, Any]]]
-    if graph.is_multigraph():
-        edges = list(graph.edges(keys=True, data=True))
-        numbered = {type(key) for _, _, key, _ in edges} == {int} and any(k for _, _, k, _ in edges)
-        if numbered and len({edge[:2] for edge in edges}) == len(edges):  # not networkx's own keys
-            edges = [(up, node, None, {"pos": key, **data}) for up, node, key, data in edges]
-    else:
-        edges = [(up, node, None, data) for up, node, data in graph.edges(data=True)]
-    keys = [key for _, _, key, _ in edges if isinstance(key, str)]
-    by_key = bool(keys) and are_positions(keys)
-    has_pos = by_key or any("pos" in attributes for *_, attributes in edges)
+    edges = list(graph.edges(data=True))
+    has_pos = any("pos" in attributes for *_, attributes in edges)
     nodes = {node: dict(attributes) for node, attributes in graph.nodes(data=True)}
     if edges and not has_pos and all(_is_integer(nodes[node].get("pos")) for _, node, *_ in edges):
         of_node, has_pos = {node: each.pop("pos", 0) for node, each in nodes.items()}, True
-        edges = [(up, node, key, {**data, "pos": of_node[node]}) for up, node, key, data in edges]
+        edges = [(up, node, {**data, "pos": of_node[node]}) for up, node, data in edges]
     for node, attributes in nodes.items():
         add(index[node], attributes)
     places = cumcount(np.array([index[up] for up, *_ in edges], np.int64)).tolist()
     parent, pos, shared = [-1] * len(index), [0] * len(index), [-1] * len(index)
     of_further: set[str] = set()  # the names of the data of edges to further parents
-    for place, (up, node, key, data) in zip(places, edges):
+    for place, (up, node, data) in zip(places, edges):
         child, attributes = index[node], dict(data)
         if up == node:
             raise error(
@@ -145,24 +129,14 @@ def _add_graph(
             child = len(rows) - 1
             add(child, nodes[node])
         parent[child] = index[up]
-        if isinstance(key, str) and not by_key:
-            add(child, {etype: key})
-        elif isinstance(key, str):
-            number = int(key.removeprefix(CHILD))
-            if attributes.setdefault("pos", number) != number:
-                raise error(
-                    f"expected 'pos' to be the position of the key {key!r}, got "
-                    f"{attributes['pos']} on the edge from {up!r} to {node!r}",
-                    child,
-                )
         if has_pos:
             place = attributes.pop("pos", None)
             if not _is_integer(place):
-                expected, got = "an integer 'pos'", f"{place!r}"
-                if by_key:
-                    expected, got = f"{expected} or a key such as 'child0'", f"{got} and {key!r}"
-                ends = f"from {up!r} to {node!r}"
-                raise error(f"expected {expected} of every edge, got {got} {ends}", child)
+                raise error(
+                    f"expected an integer 'pos' of every edge, got {place!r} from {up!r} to "
+                    f"{node!r}",
+                    child,
+                )
         pos[child] = int(place)
         add(child, attributes)
     warn_of_edge_data(of_further)
@@ -177,9 +151,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def to_networkx(
-    forest: Forest, tree: int = 0, *, etype: str | None = None, multigraph: bool = False
-) -> networkx.DiGraph:
+def to_networkx(forest: Forest, tree: int = 0, *, etype: str | None = None) -> networkx.DiGraph:
     """Convert a tree to a directed graph with edges from parent to child.
 
     The nodes are 0, 1, ... Columns become node attributes: ids become names (a missing name has no
@@ -190,15 +162,13 @@ def to_networkx(
         tree: the index of the tree.
         etype: a column that becomes an attribute of the edge to each node, such as ``"deprel"``; at
             the root it is an attribute of the node.
-        multigraph: whether to make a ``MultiDiGraph``, whose keys are the names in the column
-            ``etype`` or, without it, ``child0``, ``child1``, ...
 
     Returns:
-        the graph; :func:`from_networkx` converts back, with the same ``etype``.
+        the graph; :func:`from_networkx` converts back.
 
     Raises:
         IndexError: the tree does not exist.
-        TreeError: there is no column ``etype``, or a key has no name there.
+        TreeError: there is no column ``etype``.
 
     Example:
         >>> from dgltrees.trees import Forest
@@ -212,25 +182,15 @@ def to_networkx(
             f"expected etype to be a column, one of {list(forest.columns)}, got {etype!r}"
         )
     chosen = forest[tree]
-    graph = networkx.MultiDiGraph() if multigraph else networkx.DiGraph()
+    graph = networkx.DiGraph()
     rows = list(records(chosen))
     graph.add_nodes_from(range(len(rows)))
     for node, (up, pos, row) in enumerate(zip(chosen.parent.tolist(), chosen.pos.tolist(), rows)):
         if up < 0:
             continue
-        key: Any = f"{CHILD}{pos}"
         attributes = {"pos": pos}
         if etype in row:
-            attributes[etype] = key = row.pop(etype)
-        if multigraph:
-            if etype is not None and not isinstance(attributes.pop(etype, None), str):
-                raise TreeError(
-                    f"expected a name in column {etype!r} of every child, got none",
-                    tree=tree,
-                    node=node,
-                )
-            graph.add_edge(up, node, key, **attributes)
-        else:
-            graph.add_edge(up, node, **attributes)
+            attributes[etype] = row.pop(etype)
+        graph.add_edge(up, node, **attributes)
     graph.add_nodes_from(enumerate(rows))
     return graph

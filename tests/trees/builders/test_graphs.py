@@ -183,5 +183,7 @@ def test_what_is_no_graph_is_named() -> None:
     with pytest.raises(TreeError, match="tree 0: expected a Data object, got int"):
         from_pyg(1)  # type: ignore[arg-type]
     pyg = pytest.importorskip("torch_geometric.data")
+    with pytest.raises(TreeError, match="tree 0: expected a Data object, got HeteroData"):
+        from_pyg(pyg.HeteroData())
     with pytest.raises(TreeError, match="tree 0: expected edge_index in every Data object"):
         from_pyg(pyg.Data(x=torch.ones(1, 2)))

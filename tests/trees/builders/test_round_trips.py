@@ -76,26 +76,10 @@ def by_names_of_edges(forest: Forest) -> Forest:
     return from_networkx(*graphs, vocabs=forest.vocabs)
 
 
-def by_multigraph(forest: Forest) -> Forest:
-    graphs = [to_networkx(forest, tree, multigraph=True) for tree in range(len(forest))]
-    for graph in graphs:
-        for _, _, key, data in graph.edges(keys=True, data=True):
-            assert key == f"child{data.pop('pos')}"
-    return from_networkx(*graphs, vocabs=forest.vocabs)
-
-
 def by_pyg(forest: Forest) -> Forest:
     pytest.importorskip("torch_geometric", reason="needs torch_geometric")
     graphs = [to_pyg(forest, tree) for tree in range(len(forest))]
     return from_pyg(*graphs, down=False, vocabs=forest.vocabs)
-
-
-def by_hetero_data(forest: Forest) -> Forest:
-    data = pytest.importorskip("torch_geometric.data", reason="needs torch_geometric")
-    graphs = [to_pyg(forest, tree, hetero=True) for tree in range(len(forest))]
-    back = from_pyg(data.Batch.from_data_list(graphs), down=False, vocabs=forest.vocabs)
-    np.testing.assert_array_equal(from_pyg(graphs, down=False).pos, back.pos)
-    return back
 
 
 def by_dgl(forest: Forest) -> Forest:
@@ -112,9 +96,7 @@ ROUND_TRIPS: list[tuple[Converter, Converter]] = [
     (by_dgl, lambda forest: forest),
     (by_dgl_downwards, lambda forest: forest),
     (by_names_of_edges, lambda forest: forest),
-    (by_multigraph, lambda forest: forest),
     (by_pyg, lambda forest: forest),
-    (by_hetero_data, lambda forest: forest),
 ]
 
 
@@ -140,23 +122,7 @@ def test_deep_and_wide(convert: Converter, make: Callable[[int], Forest]) -> Non
     np.testing.assert_array_equal(forest.parent, make(100_000).parent)
 
 
-def test_names_of_edges() -> None:
-    forest = Forest.build(
-        [-1, 0, 0],
-        columns={"deprel": [2, 1, 0]},
-        vocabs={"deprel": Vocabulary(["nsubj", "det", "root"], frozen=True)},
-    )
-    graph = to_networkx(forest, etype="deprel", multigraph=True)
-    assert list(graph.edges(keys=True)) == [(0, 1, "det"), (0, 2, "nsubj")]
-    back = from_networkx(graph, etype="deprel", vocabs=forest.vocabs)
-    np.testing.assert_array_equal(back.columns["deprel"], forest.columns["deprel"])
-    data = to_pyg(forest, hetero=True, etype="deprel")
-    assert data["node", "nsubj", "node"].edge_index.tolist() == [[2], [0]]
-    assert data.to_homogeneous().edge_type.tolist() == [0, 1]
-    named = from_pyg(data)
-    assert named.vocabs["etype"].names == ["nsubj", "det", "root"]
-    assert named.columns["etype"].tolist() == [-1, 1, 0]
-    assert named.pos.tolist() == [0, 0, 1]
+def test_a_column_of_the_name_of_positions_has_no_attribute() -> None:
     with pytest.raises(TreeError, match="no node column 'pos', the name of positions; rename it"):
         to_pyg(Forest.build([-1], columns={"pos": np.array([3])}))
 
