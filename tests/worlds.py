@@ -1,10 +1,10 @@
 """Small worlds for the tests: forests and acyclic graphs that hypothesis draws, and shapes."""
 
-import networkx as nx
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
-from dgltrees import Forest
+from dgltrees import Forest, TreeBatch
 
 
 def chain(nodes: int) -> Forest:
@@ -49,38 +49,32 @@ def forests(
     return random_forest(rng, trees, draw(st.integers(1, max_nodes)), max_children)
 
 
-def shared_forest(rng: np.random.Generator, trees: int, nodes: int, max_children: int) -> Forest:
-    """Random trees in which most of the leaves stand for another node, if no cycle closes."""
-    forest = random_forest(rng, trees, nodes, max_children)
-    shared = np.full(forest.num_nodes, -1)
-    for tree in range(len(forest)):
-        first, stop = forest.offsets[tree : tree + 2].tolist()
-        graph = nx.DiGraph((int(forest.global_parent[v]), v) for v in range(first, stop))
-        for leaf in rng.permutation(np.arange(first, stop)).tolist():
-            other = int(rng.integers(first, stop))
-            up = int(forest.global_parent[leaf])
-            if forest.degree[leaf] or up < 0 or shared[other] >= 0 or rng.random() < 0.2:
-                continue
-            if (shared == leaf - first)[first:stop].any() or leaf == other:
-                continue  # others stand for this leaf
-            if not nx.has_path(graph, other, up):
-                graph.remove_node(leaf)
-                graph.add_edge(up, other)
-                shared[leaf] = other - first
-    return Forest.build(
-        forest.parent, pos=forest.pos, offsets=forest.offsets, columns={"shared_with": shared}
-    )
+def shared_children(
+    rng: np.random.Generator, trees: int, nodes: int, max_children: int
+) -> TreeBatch:
+    """Random graphs with one root each, in which about half of the nodes have two parents."""
+    below: list[list[int]] = [[] for _ in range(trees * nodes)]
+    for v in range(trees * nodes):
+        above = [u for u in range(v - v % nodes, v) if len(below[u]) < max_children]
+        for up in rng.permutation(above)[: rng.integers(1, 3)].tolist():
+            below[up].append(v)
+    return batch_of(below, [nodes] * trees)
 
 
-def written_out(forest: Forest) -> tuple[Forest, np.ndarray]:
+def batch_of(below: list[list[int]], sizes: list[int]) -> TreeBatch:
+    """The graph in which each node has the given children."""
+    edges = [(v, up, pos) for up, each in enumerate(below) for pos, v in enumerate(each)]
+    src, dst, pos = torch.tensor(edges).unbind(1)
+    return TreeBatch(src, dst, torch.tensor(sizes), edata={"pos": pos})
+
+
+def written_out(batch: TreeBatch) -> tuple[Forest, np.ndarray]:
     """The trees with every shared child written out, and the node of the batch of each node."""
-    below: list[list[tuple[int, int]]] = [[] for _ in range(forest.num_nodes)]
-    shared = forest.columns["shared_with"]
-    for v in np.flatnonzero(forest.parent >= 0).tolist():
-        child = v if shared[v] < 0 else int(shared[v] + forest.offsets[forest.tree_of_node[v]])
-        below[forest.global_parent[v]].append((child, int(forest.pos[v])))
+    below: list[list[tuple[int, int]]] = [[] for _ in range(batch.num_nodes)]
+    for child, up, at in zip(*(e.tolist() for e in (batch.src, batch.dst, batch.edata["pos"]))):
+        below[up].append((child, at))
     parent, pos, offsets, nodes = [], [], [0], []
-    for root in forest.roots.tolist():
+    for root in batch.roots.tolist():
         stack = [(root, -1, 0)]
         while stack:
             v, up, place = stack.pop()
@@ -89,8 +83,7 @@ def written_out(forest: Forest) -> tuple[Forest, np.ndarray]:
             pos.append(place)
             nodes.append(v)
         offsets.append(len(nodes))
-    row = np.cumsum(shared < 0) - 1
-    return Forest.build(parent, pos=pos, offsets=offsets), row[nodes]
+    return Forest.build(parent, pos=pos, offsets=offsets), np.array(nodes)
 
 
 @st.composite

@@ -30,7 +30,6 @@ from dgltrees.training.trained import Source, TrainedModel
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees import Forest, LabeledTrees, TreeBatch
 from dgltrees.trees.columns import name_of
-from dgltrees.trees.shared import SHARED
 
 _SHOWN_NODES = 60  # the repr draws smaller trees, and lists the strongest nodes of larger ones
 _STRONGEST = 10
@@ -51,9 +50,9 @@ class Explanation:
         baseline: the prediction if no node of the tree has input.
         column_names: the C columns.
         columns: ``(N, C)`` the contribution of each column of each node by integrated gradients, in
-            the unit of the prediction; the sum is ``prediction - baseline``. It is 0 at leaves that
-            stand for a shared child, which has the contribution. Of an additive model, ``(N, 1)``
-            what each node contributes to the sum that is the prediction; the baseline is then 0.
+            the unit of the prediction; the sum is ``prediction - baseline``. Of an additive model,
+            ``(N, 1)`` what each node contributes to the sum that is the prediction; the baseline is
+            then 0.
         share: the weight of the network in the prediction of a blend, whose other models are not
             explained.
         additive: whether the prediction is the sum of contributions of nodes.
@@ -292,7 +291,6 @@ def explain(
         return every(each, batch)[:, index]
 
     def occluded(masks: NDArray[np.bool_]) -> NDArray[np.float64]:
-        masks = masks[:, ~one.forest.references]
         drops = occlusion(model, copies, answer, torch.from_numpy(masks))
         return np.asarray(drops.double().cpu().numpy())
 
@@ -306,8 +304,6 @@ def explain(
     else:
         with compiled(False):  # compiling takes longer than the gradients of one example
             columns, values = integrated_gradients(model, copies, answer, steps=steps)
-    table = np.zeros((one.forest.num_nodes, len(columns)))
-    table[~one.forest.references] = values.double().cpu().numpy()
     return Explanation(
         one,
         names[index],
@@ -315,7 +311,7 @@ def explain(
         float(prediction[index]),
         float(baseline[index]),
         tuple(columns),
-        table,
+        values.double().cpu().numpy(),
         occluded,
         additive=additive,
     )
@@ -333,20 +329,12 @@ def _row(run: TrainedModel, one: LabeledTrees, node: int | None) -> tuple[int, i
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:
-    """Return whether a node (column) is in the subtree of a node (row), ``(N, N)``.
-
-    The subtree of a leaf that stands for a shared child is that of the shared child.
-    """
+    """Return whether a node (column) is in the subtree of a node (row), ``(N, N)``."""
     batch = forest.batch()
-    kept = np.flatnonzero(~forest.references)
-    child, parent = kept[batch.src], kept[batch.dst]
+    child, parent = batch.src.numpy(), batch.dst.numpy()
     level = levels_of(batch)[batch.dst]
     masks = np.eye(forest.num_nodes, dtype=bool)
     for number in range(1, int(level.max(initial=0)) + 1):
         edges = level == number
         np.logical_or.at(masks, parent[edges], masks[child[edges]])
-    if SHARED in forest.columns:
-        rows = np.flatnonzero(forest.references)
-        first = forest.offsets[forest.tree_of_node[rows]]
-        masks[rows] = masks[first + forest.columns[SHARED][rows]]
     return masks

@@ -16,7 +16,6 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.columns import name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import Ints
-from dgltrees.trees.shared import SHARED
 
 MAX_TITLE = 120  # characters of a title that are shown
 
@@ -35,7 +34,6 @@ class Labels:
         correct: whether each node's prediction equals its target; None where one is missing.
         values: ``(n,)`` float, NaN where a node has none; None if no node has one.
         positions: the child position to show on the edge above each node, or None.
-        dashed: whether each node is a leaf that stands for a shared child.
         titles: a line above each tree, or None.
     """
 
@@ -44,7 +42,6 @@ class Labels:
     correct: list[bool | None]
     values: NDArray[np.float64] | None
     positions: list[int | None]
-    dashed: list[bool]
     titles: list[str | None]
 
 
@@ -163,25 +160,6 @@ def _equal(types: list[str] | None, names: list[str]) -> bool:
     return types is not None and all(kind in ("", name) for kind, name in zip(types, names))
 
 
-def shared_parts(
-    forest: Forest, nodes: Ints, names: list[tuple[str, ...]]
-) -> list[tuple[str, ...]]:
-    """Add ``#5`` to the label of a shared child, node 5 of its tree, and ``see #5`` to others."""
-    if SHARED not in forest.columns:
-        return names
-    first = forest.offsets[forest.tree_of_node]
-    is_reference, child = forest.references, np.arange(forest.num_nodes) - first
-    child = np.where(is_reference, forest.columns[SHARED], child)
-    is_shared = np.isin(np.arange(forest.num_nodes), (child + first)[is_reference])
-    marks = [
-        f"see #{number}" if refers else f"#{number}" if several else ""
-        for number, refers, several in zip(
-            child[nodes].tolist(), is_reference[nodes].tolist(), is_shared[nodes].tolist()
-        )
-    ]
-    return [tuple(filter(None, (*name, mark))) for name, mark in zip(names, marks)]
-
-
 def number_texts(
     forest: Forest, nodes: Ints, values: Any | None
 ) -> tuple[NDArray[np.float64] | None, list[str]]:
@@ -191,9 +169,7 @@ def number_texts(
     numbers = _per_node(forest, "values", values)[nodes]
     if numbers.dtype.kind not in "biuf":
         raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
-    refers = forest.references[nodes]  # a shared child shows its value itself
-    texts = ["" if skip else format_number(n) for n, skip in zip(numbers, refers)]
-    return np.where(refers, np.nan, numbers.astype(np.float64)), texts
+    return numbers.astype(np.float64), [format_number(number) for number in numbers]
 
 
 def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:

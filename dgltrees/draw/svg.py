@@ -183,16 +183,14 @@ def box(
     paint: Paint,
     *,
     stroke_width: float = 1.2,
-    dashed: bool = False,
     css_class: str = "",
 ) -> str:
     """Return a rectangle with rounded corners."""
-    dash = ' stroke-dasharray="4 3"' if dashed else ""
     named = f'class="{css_class}" ' if css_class else ""
     return (
         f'<rect {named}x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
         f'rx="{radius:.1f}" fill="{paint.fill}" stroke="{paint.border}" '
-        f'stroke-width="{stroke_width:g}"{dash}/>'
+        f'stroke-width="{stroke_width:g}"/>'
     )
 
 

@@ -28,7 +28,6 @@ from dgltrees.draw.labels import (
     label_parts,
     number_texts,
     select_trees,
-    shared_parts,
 )
 from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
@@ -106,8 +105,7 @@ class Drawing(Picture):
         if correct is not None:
             paint = paint._replace(border=svg.CORRECT if correct else svg.WRONG)
         radius, stroke_width = min(box.height / 2, _RADIUS), 1.2 if correct is None else 2
-        dashed = labels.dashed[node]
-        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width, dashed=dashed)]
+        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width)]
         y = box.y + svg.PADDING
         for i, (text, size) in enumerate(text_lines(name, detail)):
             base_line = y + 0.75 * svg.LINE_HEIGHT[size]
@@ -161,9 +159,6 @@ def draw(
     file. All arguments per node (``N``) or per tree (``T``) are in the order of ``trees``, also if
     only some of the trees are drawn. They may be sequences, arrays, or tensors on any device.
 
-    A shared child, node 5 of its tree, has the mark ``#5``. Leaves that stand for it have a dashed
-    outline, the mark ``see #5`` and no value.
-
     Arguments:
         trees: a forest, a batch, or a DGL graph of trees.
         tree: the index or indices of the trees to draw; default: all.
@@ -215,10 +210,10 @@ def draw(
     numbers, formatted = number_texts(forest, nodes, values)
     verdicts = map(_verdict, predicted, expected, correct)
     details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
-    parts = shared_parts(forest, nodes, label_parts(forest, nodes, labels))
+    parts = label_parts(forest, nodes, labels)
     names = [name if name or detail else ("·",) for name, detail in zip(parts, details)]
-    shown, dashed = layout.positions(positions), forest.references[nodes].tolist()
-    texts = Labels(names, details, correct, numbers, shown, dashed, selected_titles)
+    shown = layout.positions(positions)
+    texts = Labels(names, details, correct, numbers, shown, selected_titles)
     return Drawing(layout, texts, svg_limit)
 
 

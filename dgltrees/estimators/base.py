@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 import torch
@@ -137,9 +137,8 @@ class TreeEstimator(SavedEstimator):
             seeds give equal models on one machine.
         children_key: the key of the children, if trees are nested dictionaries; default: inferred
             when the model is fitted, as the key with the most objects below.
-        share: whether a dictionary that occurs several times in a tree is one node with several
-            parents (True), or a node each time (False), if trees are nested dictionaries; default:
-            neither, but an error.
+        share: False writes a dictionary that occurs several times in a tree out at each place, if
+            trees are nested dictionaries; default: an error.
         compile: compile the cell with numba; by default if the training is long enough.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
         progress: show a progress bar and a line per epoch; None: only a bar, in a terminal.
@@ -211,7 +210,7 @@ class TreeEstimator(SavedEstimator):
         lr: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
         children_key: str | None = None,
-        share: bool | None = None,
+        share: Literal[False] | None = None,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: bool | None = False,

@@ -32,7 +32,6 @@ from dgltrees.training.rundir import BLEND
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees
 from dgltrees.trees.columns import SUBWORDS
-from dgltrees.trees.shared import SHARED
 
 MODELS = ("networks", "boosting", "extra_trees")
 """The models of a blend, in the order of their weights."""
@@ -278,7 +277,7 @@ def blend_members(
 def _kinds(trees: LabeledTrees, data: LabeledTrees) -> dict[str, str]:
     """Return the kinds of the columns that the networks read, and ``none`` for the others."""
     kinds = {each.name: each.kind for each in data.inputs}
-    others = dict.fromkeys(trees.forest.columns.keys() - kinds.keys() - {SHARED}, "none")
+    others = dict.fromkeys(trees.forest.columns.keys() - kinds.keys(), "none")
     return {**others, **{n: "text" if kind == SUBWORDS else kind for n, kind in kinds.items()}}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         features: the input columns, or their kinds by name; default: all columns, with inferred
             kinds.
         children_key: the key of the children, if trees are nested dictionaries; default: inferred.
-        share: whether a dictionary that occurs several times in a tree is one node, see
-            :class:`~dgltrees.TreeRegressor`.
+        share: see :class:`~dgltrees.TreeRegressor`.
 
     Attributes:
         schema_: the columns of the training trees.
@@ -64,7 +63,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         features: Sequence[str] | Mapping[str, str] | None = None,
         children_key: str | None = None,
-        share: bool | None = None,
+        share: Literal[False] | None = None,
     ) -> None:
         self.features, self.children_key, self.share = features, children_key, share
 

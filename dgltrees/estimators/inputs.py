@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,14 +40,14 @@ def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
 
 
 def as_examples(
-    X: Trees, layout: RecordLayout, share: bool | None, inputs: Sequence[Column] = ()
+    X: Trees, layout: RecordLayout, share: Literal[False] | None, inputs: Sequence[Column] = ()
 ) -> LabeledTrees:
     """Return trees, or pairs of trees, as one data set without targets.
 
     Arguments:
         X: the trees.
         layout: the layout of nested dictionaries.
-        share: whether a dictionary that occurs several times in a tree is one node.
+        share: see :func:`~dgltrees.trees.builders.objects.from_objects`.
         inputs: the input columns of a fitted model; see
             :func:`~dgltrees.formats.records.with_roots`.
 

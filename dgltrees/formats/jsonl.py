@@ -24,8 +24,6 @@ from dgltrees.trees.builders.objects import CHILDREN
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
-from dgltrees.trees.order import preorder
-from dgltrees.trees.shared import SHARED
 
 
 def stream_jsonl(
@@ -246,10 +244,6 @@ def _texts(forest: Forest, children: str) -> list[str]:
     """Return the text of each tree."""
     names = {name: vocab.names for name, vocab in forest.vocabs.items()}
     columns = {n: _values(column, names.get(n)) for n, column in forest.columns.items()}
-    if SHARED in forest.columns:  # the text has the nodes in preorder
-        shared, first = forest.columns[SHARED], forest.offsets[forest.tree_of_node]
-        moved = preorder(forest)[0][first + shared.clip(0)] - first
-        columns[SHARED] = _values(np.where(shared < 0, shared, moved), None)
     members = _members(columns, forest.num_nodes)
     up = forest.global_parent
     order = np.lexsort((forest.pos, up))

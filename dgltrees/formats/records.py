@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def with_roots(layout: Any, records: Sequence[Any], inputs: Sequence[Column]) ->
 def trees_of_records(
     records: Sequence[Any],
     layout: RecordLayout,
-    share: bool | None = None,
+    share: Literal[False] | None = None,
     inputs: Sequence[Column] = (),
 ) -> tuple[LabeledTrees, RecordLayout]:
     """Convert dictionaries in memory to trees, as those of a JSON Lines file.
@@ -117,7 +117,7 @@ class Records:
     """
 
     def __init__(
-        self, path: PathLike | None, layout: RecordLayout, share: bool | None = None
+        self, path: PathLike | None, layout: RecordLayout, share: Literal[False] | None = None
     ) -> None:
         self.layout, self.share = layout, share
         self.error = (

@@ -196,7 +196,7 @@ def sum_below(values: Tensor, batch: TreeBatch) -> Tensor:
     if len(child) > int((up >= 0).sum()):
         raise TreeError(
             f"expected trees for {called('model.additive')} with {called('data.node_target')}, got "
-            "a child with several parents; build the trees with share=False"
+            "a child with several parents"
         )
     rows = (up >= 0).nonzero().squeeze(1)
     while len(rows):

@@ -36,8 +36,8 @@ class SiblingPositions(nn.Module):
 
     .. math:: x = W [\ln(1 + l); \ln(1 + r); \ln(1 + d); l = 0; r = 0; d = 0]
 
-    for a node with l siblings before it, r siblings after it, and d children. A shared child has
-    the position below its first parent.
+    for a node with l siblings before it, r siblings after it, and d children. A node with several
+    parents has the position below the first.
 
     Arguments:
         size: m, the size of a vector.

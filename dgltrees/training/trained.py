@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
@@ -41,7 +41,6 @@ from dgltrees.training.rundir import BLEND, ESTIMATOR, RunDirectory, fingerprint
 from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import rows_of
-from dgltrees.trees.shared import SHARED
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -437,8 +436,6 @@ class TrainedModel:
     def predict_nodes(self, source: Source) -> list[NDArray[np.float64]]:
         """Return the predicted number of each node, or what it contributes to an additive model.
 
-        A leaf that stands for a shared child has the number of that child, but contributes 0.
-
         Arguments:
             source: files, or trees; see :meth:`examples`.
 
@@ -464,16 +461,9 @@ class TrainedModel:
                 vectors = model.vectors(batch.to(self.fabric.device))
                 return {"value": head.node_values(vectors).double().cpu()}
 
-        def rows(ids: NDArray[np.int64]) -> NDArray[np.int64]:
-            every = rows_of(forest.offsets, ids)
-            return every[~forest.references[every]]
-
         batches = evaluation_batches(self.task, data, max_nodes=20_000)
+        rows = partial(rows_of, forest.offsets)
         table = run_batched(values, batches, forest.num_nodes, rows=rows)["value"].numpy()
-        if head.nodes is not None and SHARED in forest.columns:
-            copies = np.flatnonzero(forest.references)
-            first = forest.offsets[forest.tree_of_node[copies]]
-            table[copies] = table[first + forest.columns[SHARED][copies]]
         return np.split(table if table.shape[1] > 1 else table[:, 0], forest.offsets[1:-1])
 
     def encode(

@@ -15,7 +15,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
-from dgltrees.trees.shared import SHARED
 
 SUBWORDS = "subwords"
 """The kind of a text column whose pretrained encoder is fine-tuned."""
@@ -138,7 +137,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             share_of_trees(forest, name),
         )
         for name, values in forest.columns.items()
-        if name not in (*without, SHARED)
+        if name not in without
     )
 
 

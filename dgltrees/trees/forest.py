@@ -28,7 +28,6 @@ from dgltrees.trees.check import (
 from dgltrees.trees.order import depths
 from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
-from dgltrees.trees.shared import SHARED, shared_children
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -47,9 +46,7 @@ class Forest:
         pos: ``(N,)`` int32, the position of each node among the children of its parent, from 0; 0
             at a root. A position without a node is a missing child.
         offsets: ``(T + 1,)`` int64; tree ``t`` has the nodes ``offsets[t]:offsets[t + 1]``.
-        columns: node data, each ``(N, ...)``. In a column ``shared_with``, ``(N,)`` integers, a
-            leaf may have the index of another node of its tree, which then is a child of the leaf's
-            parent in place of the leaf (:meth:`batch`); -1 at all other nodes.
+        columns: node data, each ``(N, ...)``.
         vocabs: the vocabularies of the columns that hold ids of names, by column; the id -1 means
             that the name is missing.
 
@@ -98,9 +95,8 @@ class Forest:
 
         Raises:
             TreeError: a tree is empty or does not have exactly one root; a parent is out of range
-                or part of a cycle; a position is out of range or occurs twice; a column does not
-                have ``N`` rows of numbers or strings, or has an id that is not in its vocabulary;
-                or a value of ``shared_with`` is not the index of another node.
+                or part of a cycle; a position is out of range or occurs twice; or a column does not
+                have ``N`` rows of numbers or strings, or has an id that is not in its vocabulary.
 
         Example:
             >>> forest = Forest.build([-1, 0, 0], columns={"cost": [3.5, 1.0, 2.0]})
@@ -119,11 +115,9 @@ class Forest:
             positions = integers(pos, "positions", file)
         check_trees(parents, positions, bounds, max_children, file, lines)
         arrays = checked_columns(columns or {}, len(parents), vocabs or {}, file)
-        forest = cls(
+        return cls(
             parents.astype(np.int32), positions.astype(np.int32), bounds, arrays, dict(vocabs or {})
         )
-        forest._check_shared(file, lines)
-        return forest
 
     @classmethod
     def of_preorder(
@@ -159,8 +153,7 @@ class Forest:
     ) -> Forest:
         """Build a forest from objects that link to their children, such as nested dictionaries.
 
-        Each root object becomes a tree and each object a node; with ``share=True`` an object that
-        occurs several times in a tree is one node with several parents. Strings become ids with a
+        Each root object becomes a tree and each object a node. Strings become ids with a
         vocabulary, numbers stay numbers, and lists of ``k`` numbers become ``(N, k)``. A missing
         value is -1 (ids) or NaN (numbers).
 
@@ -306,13 +299,6 @@ class Forest:
         children = children[np.argsort(up[children], kind="stable")]
         same = up[children[1:]] == up[children[:-1]]
         return not np.any(same & (self.pos[children[1:]] < self.pos[children[:-1]]))
-
-    @property
-    def references(self) -> NDArray[np.bool_]:
-        """``(N,)`` whether each node is a leaf that stands for a shared child of its tree."""
-        if SHARED not in self.columns:
-            return np.zeros(self.num_nodes, np.bool_)
-        return np.asarray(self.columns[SHARED]) >= 0
 
     def with_columns(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary] | None = None
@@ -461,9 +447,6 @@ class Forest:
         order of the children's positions. Node data are the columns, edge data ``pos``; integers
         are int64.
 
-        A leaf that stands for a shared child, by the column ``shared_with``, is not a node of the
-        graph: the edge to its parent leaves the shared child, which has several parents.
-
         Arguments:
             ids: the trees, see :meth:`select`; default: all.
 
@@ -472,8 +455,7 @@ class Forest:
 
         Raises:
             IndexError: see :meth:`select`.
-            TreeError: see :meth:`select`; a column holds strings; or a value of ``shared_with`` is
-                not the index of another node.
+            TreeError: see :meth:`select`; or a column holds strings.
 
         Example:
             >>> forest = Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5])
@@ -484,10 +466,7 @@ class Forest:
         return self._batch(ids)
 
     def _batch(self, ids: ArrayLike | None, etype: str | None = None) -> TreeBatch:
-        """Return a batch, see :meth:`batch`, with ``edata["etype"]`` of a column of the children.
-
-        An edge to another parent of a shared child has the value of the leaf that stands for it.
-        """
+        """Return a batch, see :meth:`batch`; ``edata["etype"]`` is a column of the children."""
         chosen = np.arange(len(self)) if ids is None else chosen_ids(ids, len(self))
         rows, offsets = self._rows(chosen)
         # Depths and order are computed once for the forest, then read by every batch.
@@ -496,28 +475,17 @@ class Forest:
         src = depth.nonzero()[0]
         if not self._in_order:
             src = src[np.lexsort((pos[src], parent[src]))]
-        dst, pos, is_tree = parent.take(src), pos.take(src), True
+        dst, pos = parent.take(src), pos.take(src)
         edata = {"pos": _tensor("pos", pos)}
         if etype is not None:
             edata["etype"] = _tensor(etype, self.columns[etype][rows[src]])
-        if SHARED in self.columns:
-            target = shared_children(self.columns[SHARED][rows], src, dst, offsets, chosen)
-            kept = target == np.arange(len(target))  # all but the references
-            new = kept.cumsum() - 1
-            src, dst = new[target[src]], new[dst]
-            rows, sizes = rows[kept], np.bincount(owner(sizes)[kept], minlength=len(sizes))
-            is_tree = bool(kept.all())
         return TreeBatch(
             torch.from_numpy(src),
             torch.from_numpy(dst),
             torch.from_numpy(sizes),
-            ndata={
-                name: _tensor(name, column[rows])
-                for name, column in self.columns.items()
-                if name != SHARED
-            },
+            ndata={name: _tensor(name, column[rows]) for name, column in self.columns.items()},
             edata=edata,
-            depth=depth if is_tree else None,
+            depth=depth,
         )
 
     def heterograph(self, ids: ArrayLike | None = None, *, etype: str | None = None) -> DGLGraph:
@@ -555,21 +523,6 @@ class Forest:
         if etype is not None:
             batch.etype_names = tuple(self.vocabs[etype].names)
         return batch.heterograph()
-
-    def _check_shared(self, file: PathLike | None, lines: Sequence[int] | None = None) -> None:
-        """Check the column ``shared_with``, if there is one; see :meth:`build`."""
-        if SHARED not in self.columns:
-            return
-        child = np.flatnonzero(self.parent >= 0)
-        try:
-            if SHARED in self.vocabs:
-                raise TreeError(f"expected column {SHARED!r} to hold indices of nodes, got names")
-            shared_children(self.columns[SHARED], child, self.global_parent[child], self.offsets)
-        except TreeError as error:
-            line = None if lines is None or error.tree is None else int(lines[error.tree])
-            raise TreeError(
-                error.message, file=file, line=line, tree=error.tree, node=error.node
-            ) from None
 
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
@@ -618,9 +571,7 @@ class Forest:
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
         checked_columns(columns, len(parent), vocabs, folder)
-        forest = cls(parent, pos, offsets, columns, vocabs)
-        forest._check_shared(folder)
-        return forest
+        return cls(parent, pos, offsets, columns, vocabs)
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:

@@ -17,7 +17,6 @@ from dgltrees.trees.check import chosen_ids
 from dgltrees.trees.columns import Column
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.schema import Schema
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -96,13 +95,8 @@ class LabeledTrees:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """``(E,)`` the number of nodes of each example in a batch, shared children once."""
-        forest = self.forest
-        sizes = forest.sizes
-        if SHARED in forest.columns:
-            trees = forest.tree_of_node[forest.references]
-            sizes = sizes - np.bincount(trees, minlength=len(forest))
-        return np.asarray(sizes.reshape(-1, self.arity).sum(1))
+        """``(E,)`` the number of nodes of each example."""
+        return np.asarray(self.forest.sizes.reshape(-1, self.arity).sum(1))
 
     @property
     def depths(self) -> NDArray[np.int32]:
@@ -215,8 +209,7 @@ def _aligned(
     columns = {}
     for name, like in first.items():
         if name not in forest.columns:
-            are_ids = name in vocabs or name == SHARED
-            columns[name] = _missing(like, forest.num_nodes, are_ids=are_ids)
+            columns[name] = _missing(like, forest.num_nodes, are_ids=name in vocabs)
         elif name in vocabs and forest.vocabs[name] != vocabs[name]:
             ids = vocabs[name].encode(forest.vocabs[name].names)
             columns[name] = np.append(ids, np.int32(-1))[forest.columns[name]]

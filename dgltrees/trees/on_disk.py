@@ -19,7 +19,6 @@ from dgltrees.trees.check import chosen_ids
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import blocks, offsets_of
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 _IN_MEMORY = 2**20
@@ -107,20 +106,17 @@ def _written(
     """Write forests as one forest on disk, with the given vocabularies or those of the last one."""
     files: dict[str, _Rows] = {}
     sizes: list[NDArray[np.int64]] = []
-    in_order, some_shared, names = True, False, vocabs or {}
+    in_order, names = True, vocabs or {}
     with ExitStack() as stack:
         for forest in forests:
             structure = {"(parent)": forest.parent, "(pos)": forest.pos, "(depth)": forest.depth}
-            # only some parts may have shared children
-            none = {SHARED: np.full(forest.num_nodes, -1, np.int32)}
-            some_shared = some_shared or SHARED in forest.columns
-            for name, array in {**structure, **none, **forest.columns}.items():
+            for name, array in {**structure, **forest.columns}.items():
                 if name not in files:
                     files[name] = stack.enter_context(_rows_in(folder))
                 files[name].append(array)
             sizes.append(forest.sizes)
             in_order, names = in_order and forest._in_order, vocabs or forest.vocabs
-        mapped = {n: file.mapped() for n, file in files.items() if n != SHARED or some_shared}
+        mapped = {name: file.mapped() for name, file in files.items()}
     parent, pos, depth = (mapped.pop(f"({name})") for name in ("parent", "pos", "depth"))
     offsets = offsets_of(np.concatenate(sizes))
     forest = DiskForest(parent, pos, offsets, mapped, names, folder)

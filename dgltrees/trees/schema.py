@@ -13,7 +13,6 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.trees.columns import SUBWORDS, Column, has_value, names_of, words_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 NUMBERS = "(numbers)"
@@ -96,7 +95,7 @@ class Schema(Mapping[str, Vocabulary]):
         return cls(vocabs, inputs, targets, values.get("node_target"))
 
     def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
-        """Encode the columns of a forest for a model; others but ``shared_with`` are dropped.
+        """Encode the columns of a forest for a model; others are dropped.
 
         A category becomes ids of this schema's vocabulary, -1 where it is missing. A text column
         becomes ``(N, 32)`` ids of words, padded with -1. With a size it becomes ``(N, size)``
@@ -122,7 +121,7 @@ class Schema(Mapping[str, Vocabulary]):
                 f"expected trees with the columns of the training data, {', '.join(names)}, got "
                 f"trees with {', '.join(forest.columns) or 'no columns'}"
             )
-        columns = {SHARED: forest.columns[SHARED]} if SHARED in forest.columns else {}
+        columns: dict[str, NDArray[Any]] = {}
         vocabs: dict[str, Vocabulary] = {}
         for each in self.inputs:
             if each.numeric:

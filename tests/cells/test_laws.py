@@ -31,7 +31,15 @@ from tests.cells.table import (
     UP,
     Row,
 )
-from tests.worlds import chain, forests, random_forest, shared_forest, star, written_out
+from tests.worlds import (
+    batch_of,
+    chain,
+    forests,
+    random_forest,
+    shared_children,
+    star,
+    written_out,
+)
 
 Fields = dict[str, Tensor]
 
@@ -331,9 +339,8 @@ def test_a_star_of_100000_children() -> None:
 @every_row_up
 def test_a_shared_child_equals_its_copies(row: Row) -> None:
     """At the roots, in values and gradients."""
-    forest = shared_forest(np.random.default_rng(7), 5, 24, CHILDREN)
-    whole, node = written_out(forest)
-    batch = forest.batch()
+    batch = shared_children(np.random.default_rng(7), 5, 12, CHILDREN)
+    whole, node = written_out(batch)
     assert batch.num_nodes < 0.7 * whole.num_nodes
     cell, x = row.make(), torch.randn(batch.num_nodes, INPUT, dtype=torch.float64)
     op = torch.bincount(batch.dst, minlength=len(x)) % (OPERATORS + 1) - 1
@@ -358,27 +365,25 @@ def test_a_shared_child_equals_its_copies(row: Row) -> None:
 
 
 def test_40_diamonds_in_a_row_are_121_nodes_and_not_a_tree_of_2_to_the_41() -> None:
-    def diamonds(count: int) -> Forest:
-        top: dict[str, Any] = {}
-        for _ in range(count):
-            top = {"children": [{"children": [top]}, {"children": [top]}]}
-        return Forest.from_objects([top], columns=[], share=True)
+    def diamonds(count: int) -> TreeBatch:
+        tops = range(0, 3 * count, 3)
+        below = [each for v in tops for each in ([v + 1, v + 2], [v + 3], [v + 3])]
+        return batch_of([*below, []], [3 * count + 1])
 
     cell = Row("lstm", {"aggregator": "full"}).make(max_children=2)
     x = torch.ones(2**13, INPUT, dtype=torch.float64)
     small, large = diamonds(10), diamonds(40)
-    assert (small.batch().num_nodes, large.batch().num_nodes) == (31, 121)
+    assert (small.num_nodes, large.num_nodes) == (31, 121)
     whole, _ = written_out(small)
     assert whole.num_nodes == 2**12 - 3
     expected = run_cell(cell, whole.batch(), {"x": x[: whole.num_nodes]})["h"][0]
-    assert_close(run_cell(cell, small.batch(), {"x": x[:31]})["h"][0], expected)
-    batch = large.batch()
+    assert_close(run_cell(cell, small, {"x": x[:31]})["h"][0], expected)
     fields = {"x": x[:121]}
-    h = run_cell(cell, batch, fields, compile=False)["h"]
+    h = run_cell(cell, large, fields, compile=False)["h"]
     assert torch.isfinite(h).all()
-    assert_close(run_cell(cell, batch, fields, backend="dgl")["h"], h)
+    assert_close(run_cell(cell, large, fields, backend="dgl")["h"], h)
     with compiling():
-        assert_close(run_cell(cell, batch, fields)["h"], h)
+        assert_close(run_cell(cell, large, fields)["h"], h)
     assert compile_report(cell) == "TreeLSTM is compiled" or not available()
 
 

@@ -630,44 +630,22 @@ def test_nothing_is_predicted_before_fit() -> None:
         TreeRegressor().predict(X)
 
 
-def test_shared_dictionaries_are_one_node(tmp_path: Path) -> None:
+def test_dictionaries_that_occur_again_are_written_out(tmp_path: Path) -> None:
     def plan(rows: float) -> dict[str, Any]:
-        shared = {"rows": rows, "children": [{"rows": 1.0}, {"rows": 2.0}]}
-        return {"rows": 0.5, "children": [shared, {"rows": 3.0, "children": [shared]}]}
+        twice = {"rows": rows, "children": [{"rows": 1.0}, {"rows": 2.0}]}
+        return {"rows": 0.5, "children": [twice, {"rows": 3.0, "children": [twice]}]}
 
     trees, y = [plan(n / 20) for n in range(20)], np.arange(20) / 20
-    with pytest.raises(TreeError, match="tree 0: expected each object once .* share=True"):
+    with pytest.raises(TreeError, match="tree 0: expected each object once .* share=False"):
         TreeRegressor(**QUICK).fit(trees, y)
-    options = {**QUICK, "settings": {**QUICK["settings"], "model.sibling_positions": False}}
-    many: dict[str, Any] = {"rows": 1.0}
-    for _ in range(40):  # a tree of 2^40 nodes
-        many = {"rows": 0.0, "children": [many, many]}
-    model = TreeRegressor(share=True, readout="root", **options).fit(trees, y)
-    assert np.isfinite(model.predict([many])).all()
-    with pytest.raises(TreeError, match="share=True"):
-        TreeRegressor(**options).fit([many] * 20, range(20))
+    with pytest.raises(ConfigError, match="expected share=False, .* got share=True"):
+        TreeRegressor(**QUICK, share=True).fit(trees, y)
     cycle: dict[str, Any] = {"rows": 1.0}
     cycle["children"] = [cycle]
     with pytest.raises(TreeError, match="tree 1: .* contains itself"):
-        TreeRegressor(**options).fit([{"rows": 2.0}, cycle], [1.0, 2.0])
-    assert model.feature_names_in_.tolist() == ["rows"]
-    forest = Forest.from_objects(trees, share=True)
-    assert forest.batch().num_nodes == 100
-    np.testing.assert_array_equal(model.predict(forest), model.predict(trees))
-    copies = Forest.from_objects(trees, share=False)
-    with pytest.warns(UserWarning, match="20 of 20 trees have size above its range"):
-        predicted = model.predict(copies)
-    np.testing.assert_allclose(predicted, model.predict(trees), rtol=1e-4)
+        TreeRegressor(**QUICK).fit([{"rows": 2.0}, cycle], [1.0, 2.0])
+    model = TreeRegressor(**QUICK, share=False).fit(trees, y)
     model.save(tmp_path / "model")
     again = TreeRegressor.load(tmp_path / "model")
-    assert again.share is True
-    np.testing.assert_array_equal(again.predict(trees), model.predict(trees))
-
-    explanation, written = model.explain(trees, 3), model.explain(copies, 3)
-    difference = explanation.prediction - explanation.baseline
-    np.testing.assert_allclose(explanation.nodes.sum(), difference, atol=1e-5)
-    np.testing.assert_allclose(explanation.nodes[1], written.nodes[1] + written.nodes[5], atol=1e-5)
-    assert explanation.nodes[5] == 0
-    assert explanation.subtrees[5] == explanation.subtrees[1]
-    np.testing.assert_allclose(explanation.subtrees[0], difference, atol=1e-5)
-    assert explanation.text.endswith("see #1")
+    copies = Forest.from_objects(trees, share=False)
+    np.testing.assert_array_equal(again.predict(trees), model.predict(copies))

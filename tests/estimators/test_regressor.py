@@ -143,26 +143,6 @@ def test_constants_are_predicted(additive: bool | None, log_target: bool | None)
     np.testing.assert_allclose([each[0] for each in nodes], 0.3 if additive else 0.2)
 
 
-def test_shared_children_contribute_once() -> None:
-    shared = [{"rows": n, "ms": n + 1.0, "children": [{"rows": 1, "ms": 1.0}]} for n in range(20)]
-    plans = [
-        {"rows": 5, "ms": 9.0, "children": [s, {"rows": 2, "ms": 3.0, "children": [s]}]}
-        for s in shared
-    ]
-    options = {**QUICK, "share": True, "settings": {"model.sibling_positions": False}}
-    model = TreeRegressor(additive=True, **options).fit(plans, range(20))
-    nodes = model.predict_nodes(plans)
-    assert [each[4] for each in nodes] == [0.0] * 20
-    np.testing.assert_allclose([each.sum() for each in nodes], model.predict(plans), rtol=1e-6)
-    assert model.explain(plans, 1).nodes.sum() == pytest.approx(model.predict(plans)[1])
-    model = TreeRegressor(node_target="ms", **options).fit(plans, range(20))
-    assert all(each[4] == each[1] for each in model.predict_nodes(plans))
-    with pytest.raises(
-        TreeError, match="trees for additive with node_target, got a child with sev"
-    ):
-        model.set_params(additive=True).fit(plans, range(20))
-
-
 PAIRS = TreePairs(FOREST, FOREST)
 
 

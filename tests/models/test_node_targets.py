@@ -14,7 +14,7 @@ from dgltrees.cells import make_cell
 from dgltrees.models import Classifier, EveryNode, GivenVectors, Root, TreeEncoder
 from dgltrees.models.node_targets import NODE_TARGET, NodeNumberTargets, WithNodes, sum_below
 from tests.backends import by_backend
-from tests.worlds import chain, forests, random_forest, shared_forest
+from tests.worlds import chain, forests, random_forest, shared_children
 
 FOREST = random_forest(np.random.default_rng(0), trees=5, nodes=9, max_children=3)
 TARGETS = torch.tensor([0.5, 2.0, 1.0, 7.0, 0.2], dtype=torch.float64)
@@ -76,8 +76,8 @@ def test_the_sum_over_deep_and_shared_trees() -> None:
     assert_close(deep[:, 0], torch.arange(100_000, 0, -1).float())
     x = torch.randn(FOREST.num_nodes, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: sum_below(x, FOREST.batch()), x)
-    shared = shared_forest(np.random.default_rng(0), 4, 9, 3).batch()
-    with pytest.raises(TreeError, match="a child with several parents; build the trees with sh"):
+    shared = shared_children(np.random.default_rng(0), 4, 9, 3)
+    with pytest.raises(TreeError, match="got a child with several parents"):
         sum_below(torch.ones(shared.num_nodes, 1), shared)
 
 

@@ -167,10 +167,6 @@ class CustomTreesTask(Task):
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
-        if self.nodes and (shared := raw.forest.references).any():
-            message = f"expected trees for {self.name}, got a child with several parents"
-            cure = "build the trees with share=False"
-            raise self._row_error(f"{message}; {cure}", int(shared.argmax()), raw, file)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         error = partial(self._row_error, raw=raw, file=file)

@@ -28,7 +28,6 @@ from dgltrees.tasks.custom_trees.settings import RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns, name_of
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.summary import (
     AS_TEXT,
     ColumnSummary,
@@ -193,7 +192,7 @@ def inspect_trees(
         if name not in _PLACES
     )
     tree_columns = tuple(column for column in tree_columns if column.count)
-    of_nodes = forest.columns.keys() - {group, SHARED, *examples.columns}
+    of_nodes = forest.columns.keys() - {group, *examples.columns}
     names = [name for name in forest.columns if name in of_nodes and _repeats(forest, name)]
     of_roots = {name: np.asarray(forest.columns[name])[forest.roots] for name in names}
     repeated = [summarize_column(n, v, forest.vocabs.get(n)) for n, v in of_roots.items()]
@@ -209,7 +208,7 @@ def inspect_trees(
     aside = [name for name in (target, group) if name is not None]
     without = [name for name in aside if name not in examples.columns]
     inputs: tuple[ColumnSummary, ...] = ()
-    if features is not None or set(forest.columns) - {*without, SHARED}:
+    if features is not None or set(forest.columns) - {*without}:
         chosen = choose_columns(forest, features, without)
         inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
     leaks: list[str] = []

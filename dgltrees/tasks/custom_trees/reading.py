@@ -27,7 +27,6 @@ from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, has_value, name_of
 from dgltrees.trees.schema import Schema
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.words import UNKNOWN
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
@@ -323,7 +322,7 @@ def check_columns_seen(
         TreeError: it has other columns.
     """
     names = {each.name for each in schema.inputs}
-    others = {*seen} - names - {*_names_aside(settings), SHARED}
+    others = {*seen} - names - {*_names_aside(settings)}
     if settings.features is None and (names - {*seen} or others):
         first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(

@@ -18,7 +18,6 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.heterographs import are_positions, has_names, names_of_types, types_of
 from dgltrees.trees.order import cycle_error, depths
 from dgltrees.trees.segments import Ints, cumcount, locate, offsets_of
-from dgltrees.trees.shared import in_cycle, warn_of_edge_data
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ def from_dgl(
     down: bool | None = None,
     pos: str | None = "pos",
     edge_columns: bool = True,
-    share: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from DGL graphs, batched or not, with one or several trees each.
@@ -51,18 +49,14 @@ def from_dgl(
             children; without such data, and for None, children are in the order of their edges.
             There may be gaps: with positions from 1, position 0 of every node is empty.
         edge_columns: whether edge data become columns, in addition to the names of edge types.
-        share: whether nodes may have several parents, which are below one root; edges then go from
-            child to parent, unless ``down`` is True. The forest has a column ``shared_with``, see
-            :class:`~dgltrees.trees.forest.Forest`. Batches and models have the edge data of a
-            shared child for the edge to its first parent only.
         vocabs: vocabularies of columns of ids.
 
     Returns:
         the forest.
 
     Raises:
-        TreeError: a graph has no nodes, several types of nodes, a node with two parents (without
-            ``share``), a cycle, or other data or edge types than another graph; node and edge data
+        TreeError: a graph has no nodes, several types of nodes, a node with two parents, a cycle,
+            or other data or edge types than another graph; node and edge data
             have the same name; positions are not integers, or in node and edge data of a
             ``DGLGraph``; an argument is not a graph; or see :meth:`Forest.build
             <dgltrees.trees.forest.Forest.build>`.
@@ -91,12 +85,12 @@ def from_dgl(
             )
         if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
             raise TreeError("expected nodes in every graph, got none", tree=number)
-    if down is None and batches and not share:
+    if down is None and batches:
         # A chain is a tree in both directions: there a batch's own roots decide.
         leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
         decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
         down = _goes_down(batches) or any(decided)
-    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos, share)
+    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos)
 
 
 def from_pyg(
@@ -208,15 +202,13 @@ def _forest_of_edges(
     vocabs: Mapping[str, Vocabulary] | None,
     edge_columns: bool = True,
     pos: str | None = "pos",
-    share: bool = False,
 ) -> Forest:
     if not graphs:
         raise TreeError("expected at least one graph, got none")
     offsets = offsets_of([graph.num_nodes for graph in graphs])
-    own = np.arange(offsets[-1])  # the node that each row stands for
 
     def error(message: str, row: int) -> TreeError:
-        graph, node = locate(offsets, int(own[row]))
+        graph, node = locate(offsets, row)
         return TreeError(message, tree=graph, node=node)
 
     src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
@@ -224,32 +216,22 @@ def _forest_of_edges(
     child, up = (dst, src) if down else (src, dst)
     columns = _stacked([graph.ndata for graph in graphs], "node")
     edges = _stacked([graph.edata for graph in graphs], "edge")
-    shared = np.full(len(own), -1) if share else None
-    if shared is not None:  # the edges to further parents are those of new rows
-        further = np.flatnonzero(cumcount(child) > 0)
-        again = child[further]
-        child = child.copy()
-        child[further] = len(own) + np.arange(len(again))
-        own, shared = np.append(own, again), np.append(shared, again)
-        columns = {name: values[own] for name, values in columns.items()}
-    parents = np.bincount(child, minlength=len(own))
+    parents = np.bincount(child, minlength=offsets[-1])
     if (parents > 1).any():
         row = int(np.argmax(parents > 1))
         raise error(
             f"expected a tree, in which a node has at most one parent, got {parents[row]}; "
-            "from_dgl with share=True accepts shared children, and draw takes their forest; "
-            f"otherwise, are the edges from {'parent to child' if down else 'child to parent'}?",
+            f"are the edges from {'parent to child' if down else 'child to parent'}? "
+            "TreeBatch.from_graph reads any acyclic graph",
             row,
         )
     parent = np.full(len(parents), -1)
     parent[child] = up
-    if (in_cycle(own, child, up) if share else depths(parent) < 0).any():
+    if (depths(parent) < 0).any():
         raise cycle_error(src, dst, offsets)
     names = _names_of_types(graphs, edges)
     positions = np.zeros(len(parent), np.int64)
     positions[child] = _positions(pos, columns, edges, child, up, error)
-    if edge_columns and shared is not None and (shared >= 0).any():
-        warn_of_edge_data(edges.keys() - {"etype"})
     for name, values in edges.items():
         types = names if name == "etype" else None
         if types is None and not edge_columns:
@@ -268,7 +250,7 @@ def _forest_of_edges(
         floats[child] = values
         columns[name] = floats
     root = roots_of_rows(parent, error)
-    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs, shared=shared)
+    return forest_of_rows(parent, root, positions, columns=columns, vocabs=vocabs)
 
 
 def _names_of_types(

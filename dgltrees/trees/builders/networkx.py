@@ -13,7 +13,6 @@ from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists, listed_graphs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import cumcount
-from dgltrees.trees.shared import SHARED, warn_of_edge_data
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 def from_networkx(
     *graphs: networkx.DiGraph | Sequence[networkx.DiGraph],
     names: str | None = None,
-    share: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a forest from directed graphs: one tree each, with edges from parent to child.
@@ -41,10 +39,6 @@ def from_networkx(
         graphs: ``networkx.DiGraph`` or ``MultiDiGraph`` objects, or a list of them.
         names: the name of a column for the node objects themselves, such as strings; default: no
             such column.
-        share: whether a node may have several edges into it. It is a child of the first parent, and
-            a column ``shared_with`` names it below the others, see
-            :func:`~dgltrees.trees.builders.objects.from_objects`. Batches and models have its edge
-            attributes for the edge from the first parent only.
         vocabs: vocabularies to use, by attribute.
 
     Returns:
@@ -66,7 +60,7 @@ def from_networkx(
     """
     lists = NodeLists()
     for tree, graph in enumerate(listed_graphs(graphs, "adjacency", "a networkx.DiGraph")):
-        _add_graph(lists, graph, tree, names, share)
+        _add_graph(lists, graph, tree, names)
         lists.offsets.append(len(lists.objects))
     lists.check_any()
     rows = lists.objects
@@ -78,7 +72,7 @@ def from_networkx(
     )
 
 
-def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, share: bool) -> None:
+def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> None:
     """Append the nodes of the ``tree``-th graph, with the attributes of each as objects."""
 
     def error(message: str, node: int | None = None) -> TreeError:
@@ -107,27 +101,15 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, share
     for node, attributes in nodes.items():
         add(index[node], attributes)
     places = cumcount(np.array([index[up] for up, *_ in edges], np.int64)).tolist()
-    parent, pos, shared = [-1] * len(index), [0] * len(index), [-1] * len(index)
-    of_further: set[str] = set()  # the names of the data of edges to further parents
+    parent, pos = [-1] * len(index), [0] * len(index)
     for place, (up, node, data) in zip(places, edges):
         child, attributes = index[node], dict(data)
         if up == node:
             raise error(
                 f"expected an edge to another node, got one from the node itself to {node!r}", child
             )
-        if parent[child] >= 0 and not share:
-            raise error(
-                f"expected one edge to a node, got two to {node!r}; share=True accepts shared "
-                "children",
-                child,
-            )
-        if parent[child] >= 0:  # the edge to a further parent is that of a new row
-            of_further |= attributes.keys() - {"pos"}
-            rows.append({} if names is None else {names: node})
-            for each, value in ((shared, child), (parent, -1), (pos, 0)):
-                each.append(value)
-            child = len(rows) - 1
-            add(child, nodes[node])
+        if parent[child] >= 0:
+            raise error(f"expected one edge to a node, got two to {node!r}", child)
         parent[child] = index[up]
         if has_pos:
             place = attributes.pop("pos", None)
@@ -139,9 +121,6 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None, share
                 )
         pos[child] = int(place)
         add(child, attributes)
-    warn_of_edge_data(of_further)
-    for row, target in enumerate(shared if share else []):
-        add(row, {SHARED: target})
     lists.parent += parent
     lists.pos += pos
     lists.objects += rows

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from contextlib import suppress
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.values import KINDS, shown, typed_columns
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 Getter = Callable[[Any], Any] | Hashable
@@ -38,7 +37,7 @@ def from_objects(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
-    share: bool | None = None,
+    share: Literal[False] | None = None,
     source: Getter | None = None,
     file: PathLike | None = None,
 ) -> Forest:
@@ -78,15 +77,13 @@ def from_objects(
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
             of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
             except for vectors, whose length would be unknown.
-        share: whether an object that occurs several times in a tree is one node with several
-            parents (True), or a node each time (False); default: neither, but an error. Immutable
-            values such as strings and tuples are a node each time.
+        share: False writes an object that occurs several times in a tree out at each place;
+            default: an error. Immutable values such as strings and tuples are written out always.
         source: the getter of the origin of a node, for the errors: a line number or a string.
         file: the file of the objects, for the errors.
 
     Returns:
-        the forest. With ``share=True`` it has a column ``shared_with``: a shared object is a node
-        below its first parent; below the others a leaf has its index there (-1 at other nodes).
+        the forest.
 
     Raises:
         TreeError: there is no tree, a root is None, an object contains itself or occurs several
@@ -94,8 +91,8 @@ def from_objects(
             fails; the values of a column have several kinds or an unsupported type, its vectors
             have different lengths, or it has no value at all; or a string is not in a frozen
             vocabulary.
-        ConfigError: ``columns`` is neither a list of names nor a mapping from names to getters; or
-            ``vocabs`` or ``kinds`` has an unknown column or kind.
+        ConfigError: ``columns`` is neither a list of names nor a mapping from names to getters;
+            ``vocabs`` or ``kinds`` has an unknown column or kind; or ``share`` is another value.
 
     Warns:
         UserWarning: every tree is a single node although dictionaries have lists of dictionaries,
@@ -368,8 +365,7 @@ def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dic
     """Convert a tree to nested dictionaries of its columns, the inverse of :func:`from_objects`.
 
     Ids become names, and vectors become lists. A missing name has no key, and a missing child is
-    None in the list of children. Leaves have no list. A shared child is one dictionary in several
-    lists.
+    None in the list of children. Leaves have no list.
 
     Arguments:
         forest: the trees.
@@ -391,18 +387,15 @@ def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dic
     chosen = forest[tree]
     if children in chosen.columns:
         raise ConfigError(f"children: expected another key than the columns have, got {children!r}")
-    nodes = records(chosen.with_columns({n: c for n, c in chosen.columns.items() if n != SHARED}))
-    up, pos, own = chosen.parent, chosen.pos, np.arange(len(nodes))
-    shared = chosen.columns.get(SHARED, own)
-    child = np.where(shared < 0, own, shared)
+    nodes, up, pos = records(chosen), chosen.parent, chosen.pos
     widths = np.zeros(len(nodes), np.int64)
     np.maximum.at(widths, up[up >= 0], pos[up >= 0] + 1)
     for node, width in zip(nodes, widths.tolist()):
         if width:
             node[children] = [None] * width
-    for node, parent, place in zip(child.tolist(), up.tolist(), pos.tolist()):
+    for node, parent, place in zip(nodes, up.tolist(), pos.tolist()):
         if parent >= 0:
-            nodes[parent][children][place] = nodes[node]
+            nodes[parent][children][place] = node
     return nodes[int(chosen.roots[0])]
 
 

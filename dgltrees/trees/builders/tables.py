@@ -16,7 +16,6 @@ from dgltrees.trees.columns import EXACT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import cycle_of, depths, parents_of_depths
 from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of, run_offsets
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary
 
 
@@ -83,7 +82,6 @@ def forest_of_rows(
     *,
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
-    shared: Ints | None = None,
 ) -> Forest:
     """Build a forest with a tree per root, in the order of their first rows; nodes in row order.
 
@@ -93,26 +91,15 @@ def forest_of_rows(
         pos: ``(N,)`` the positions of children, 0 at roots; default: in row order.
         columns: node data, each ``(N, ...)``.
         vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-        shared: ``(N,)`` the row of the shared child that each row stands for, or -1.
 
     Raises:
-        TreeError: a shared child is below several roots; or see :meth:`Forest.build
-            <dgltrees.trees.forest.Forest.build>`.
+        TreeError: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
     """
     _, first, tree = np.unique(root, return_index=True, return_inverse=True)
     tree = inverse(np.argsort(first))[tree]
     order = np.argsort(tree, kind="stable")
     offsets = offsets_of(np.bincount(tree))
     local = inverse(order) - offsets[tree]
-    if shared is not None:
-        for row in np.flatnonzero((shared >= 0) & (tree[shared] != tree))[:1]:
-            raise TreeError(
-                "expected a shared child below one root, got parents in two trees, "
-                f"{tree[shared[row]]} and {tree[row]}",
-                tree=int(tree[shared[row]]),
-                node=int(local[shared[row]]),
-            )
-        columns = {**columns, SHARED: np.where(shared < 0, -1, local[shared])}
     if pos is None:
         pos = np.where(parent < 0, 0, cumcount(parent))
     return Forest.build(

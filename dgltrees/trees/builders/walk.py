@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
-from dgltrees.trees.shared import SHARED
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
@@ -40,7 +39,6 @@ class NodeLists:
         depth: the number of edges between each node and its root.
         offsets: of the trees; the number of nodes is appended when a tree is complete.
         objects: the object of each node.
-        shared: by row, the node within its tree that the row stands for; None without sharing.
         file: the file of the trees, for the errors.
     """
 
@@ -49,7 +47,6 @@ class NodeLists:
     depth: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=lambda: [0])
     objects: list[Any] = field(default_factory=list)
-    shared: dict[int, int] | None = None
     file: PathLike | None = None
 
     def error(self, message: str, row: int) -> TreeError:
@@ -65,26 +62,7 @@ class NodeLists:
     def walked(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
     ) -> Forest:
-        """Convert the lists to a forest; its structure is not checked.
-
-        Arguments:
-            columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
-
-        Returns:
-            the forest, with a column ``shared_with`` if objects may be shared.
-
-        Raises:
-            TreeError: there is another column of that name.
-        """
-        if self.shared is not None:
-            if SHARED in columns:
-                raise TreeError(
-                    f"expected no column {SHARED!r} with share=True, which makes it; rename it",
-                    file=self.file,
-                )
-            column = np.full(len(self.parent), -1, np.int32)
-            column[list(self.shared)] = list(self.shared.values())
-            columns = {**columns, SHARED: column}
+        """Convert the lists to a forest; its structure is not checked."""
         return Forest.of_preorder(self.parent, self.pos, self.offsets, self.depth, columns, vocabs)
 
     def named(
@@ -151,7 +129,7 @@ def walk(
     roots: Iterable[Any],
     children_of: Callable[[Any], Iterable[Any]],
     *,
-    share: bool | None = None,
+    share: Literal[False] | None = None,
     identity: Callable[[Any], int] = id,
     lists: NodeLists | None = None,
 ) -> NodeLists:
@@ -161,20 +139,22 @@ def walk(
         roots: the root object of each tree.
         children_of: returns the children of an object by position, None where one is missing. It
             may raise :class:`TreeError`, to which tree and node are added.
-        share: whether an object that occurs several times in a tree is one node with several
-            parents (True), or a node each time (False); None: an error. Immutable values such as
-            strings and tuples are a node each time.
+        share: False writes an object that occurs several times in a tree out at each place; None:
+            an error. Immutable values such as strings and tuples are written out always.
         identity: returns a number for each object that no other object has.
         lists: the lists to append the nodes to; default: new lists.
 
     Raises:
         TreeError: a root is None, an object contains itself or occurs several times, or
             ``children_of`` raises one; the error names tree and node.
+        ConfigError: ``share`` is another value.
     """
+    if share not in (None, False):
+        raise ConfigError(
+            "expected share=False, which writes a repeated object out at each place, or no "
+            f"argument, got share={share!r}"
+        )
     lists = NodeLists() if lists is None else lists
-    if share and lists.shared is None:
-        lists.shared = {}
-    shared = lists.shared
     objects, file = lists.objects, lists.file
     add_parent, add_pos, add_object = lists.parent.append, lists.pos.append, objects.append
     add_depth = lists.depth.append
@@ -198,9 +178,6 @@ def walk(
                 try:
                     if first.setdefault(child_id, node) != node:
                         _check_repeated(child, first[child_id], child_id in open_ids, share)
-                        if shared is not None and not isinstance(child, _VALUES):
-                            shared[len(objects) - 1] = first[child_id]
-                            continue
                     below = children_of(child)
                 except TreeError as error:
                     raise TreeError(
@@ -226,13 +203,12 @@ def listed_graphs(graphs: Sequence[Any], attribute: str, kind: str) -> list[Any]
     return listed
 
 
-def _check_repeated(value: Any, first: int, is_open: bool, share: bool | None) -> None:
+def _check_repeated(value: Any, first: int, is_open: bool, share: Literal[False] | None) -> None:
     """Raise TreeError if an object that is the node ``first`` must not be a node again."""
     if is_open:
         raise TreeError("expected a tree, got an object that contains itself (a cycle)")
     if share is None and not isinstance(value, _VALUES):
         raise TreeError(
             f"expected each object once in a tree, got the {type(value).__name__} of node "
-            f"{first} again; write share=True for one node with several parents, or share=False "
-            "for a node each time"
+            f"{first} again; share=False writes it out at each place"
         )

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, Vocabulary, load
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary, load
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
-from dgltrees.tasks.custom_trees.settings import ClassesData
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.run import train
 from tests.training.samples import quick
@@ -91,14 +90,6 @@ def test_trains_on_a_tree_that_no_recursion_would_survive(
     assert train(settings, tmp_path / "run")["best_epoch"] == 1
     (line,) = load(tmp_path / "run").predict([tmp_path / "forest"])
     assert len(line["nodes"]) == nodes
-
-
-def test_nodes_with_several_parents_have_no_targets_of_nodes() -> None:
-    leaf = {"x": 1.0, "y": "a"}
-    tree = {"x": 0.0, "y": "b", "children": [leaf, leaf]}
-    raw = LabeledTrees(Forest.from_objects([tree], share=True))
-    with pytest.raises(TreeError, match="tree 0, node 2: expected trees for classify-nodes, got a"):
-        CLASSIFY_NODES.examples(raw, ClassesData(target="y"), None)
 
 
 def _nodes(path: Path, codes: list[str]) -> str:

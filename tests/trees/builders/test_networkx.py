@@ -87,11 +87,6 @@ def test_a_graph_of_dgl_is_read() -> None:
     np.testing.assert_array_equal(forest.parent, expected.parent)
 
 
-def test_shared_children_have_no_cycle() -> None:
-    with pytest.raises(TreeError, match="node 3: expected column 'shared_with' to hold a node th"):
-        from_networkx(graph((0, 1), (1, 2), (2, 1)), share=True)
-
-
 @pytest.mark.parametrize("value", [[2], "two", {}])
 def test_bad_attributes(value: Any) -> None:
     good, bad = graph(("a", "b"), x={"a": 1, "b": 2}), graph((0, 1), x={0: 3, 1: value})

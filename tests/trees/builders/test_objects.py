@@ -165,13 +165,10 @@ def test_shared_objects() -> None:
     graph = {"S": ["NP", "VP", "NP"], "VP": ["NP"]}
     forest = from_objects(["S"], graph.get, {"label": str})
     assert names_of(forest, "label") == ["S", "NP", "VP", "NP", "NP"]
-    forest = from_objects([shared()], columns=["label"], share=True)
-    assert forest.columns["shared_with"].tolist() == [-1, -1, -1, 1]
-    for share in (True, False):
-        with pytest.raises(TreeError, match="node 2: expected a tree, got an object that contains"):
-            from_objects([cycle()], share=share)
-    with pytest.raises(TreeError, match="expected no column 'shared_with' with share=True"):
-        from_objects([{"shared_with": 1}], share=True)
+    with pytest.raises(TreeError, match="node 2: expected a tree, got an object that contains"):
+        from_objects([cycle()], share=False)
+    with pytest.raises(ConfigError, match=r"share=False, which writes .*, got share=True"):
+        from_objects([shared()], share=True)  # type: ignore[arg-type]
 
 
 def rows(*values: Any) -> dict[str, Any]:
@@ -190,7 +187,7 @@ def rows(*values: Any) -> dict[str, Any]:
         (
             [shared()],
             "tree 0, node 3: expected each object once in a tree, got the dict of node 1 "
-            "again; write share=True for one node with several parents, or share=False",
+            "again; share=False writes it out at each place",
         ),
         ([node("a", *"bcd")], "tree 0, node 1: expected an object or mapping to get 'children'"),
         ([{"children": "abc"}], "tree 0, node 0: expected a list of children, got 'abc' (str); "),
