@@ -1,4 +1,4 @@
-"""The child-sum Tree-LSTM of Tai et al."""
+"""The child-sum Tree-LSTM of Tai et al., and the equations that their N-ary Tree-LSTM shares."""
 
 from __future__ import annotations
 
@@ -14,8 +14,35 @@ from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 
+class TaiTreeLSTM(BaseCell):
+    """What both Tree-LSTMs of Tai et al. do before and after ``reduce``."""
+
+    state_fields = ("h", "c")
+    W: nn.Parameter
+    b: nn.Parameter
+
+    def add_norms(self, layer_norm: bool) -> None:
+        """Add the norms of i, o and u, of f, and of c."""
+        c = self.hidden_size
+        self.norm = GateNorm(3, c) if layer_norm else nn.Identity()
+        self.norm_f = GateNorm(1, c) if layer_norm else nn.Identity()
+        self.norm_c = GateNorm(1, c) if layer_norm else nn.Identity()
+
+    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Compute ``W x + b`` for all nodes and gates."""
+        x, size = self.check(ndata), 3 * self.hidden_size
+        (W, W_f), (b, b_f) = self.W.tensor_split([size], 1), self.b.tensor_split([size])
+        return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}  # two tables: no copy
+
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        """Compute the new state h and memory c."""
+        a = nodes.data["a" if "a" in nodes.data else "wx"]
+        a = self.norm(a.view(len(a), 3, self.hidden_size))
+        return lstm_state(a, nodes.data.get("k"), self.dropout, self.norm_c)
+
+
 @checked
-class ChildSumTreeLSTM(BaseCell):
+class ChildSumTreeLSTM(TaiTreeLSTM):
     r"""The child-sum Tree-LSTM, for any number of children, whose order has no effect.
 
     Tai, Socher and Manning, "Improved Semantic Representations From Tree-Structured Long Short-Term
@@ -58,7 +85,6 @@ class ChildSumTreeLSTM(BaseCell):
         (torch.Size([4, 3]), torch.Size([4, 3]))
     """
 
-    state_fields = ("h", "c")
     ordered = False
 
     def __init__(
@@ -76,9 +102,7 @@ class ChildSumTreeLSTM(BaseCell):
         self.U = nn.Parameter(torch.empty(c, 3 * c))  # gates i, o, u
         self.U_f = nn.Parameter(torch.empty(c, c))
         self.b = nn.Parameter(torch.zeros(4 * c))
-        self.norm = GateNorm(3, c) if layer_norm else nn.Identity()
-        self.norm_f = GateNorm(1, c) if layer_norm else nn.Identity()
-        self.norm_c = GateNorm(1, c) if layer_norm else nn.Identity()
+        self.add_norms(layer_norm)
         initialize(self.W, m, c, init)
         initialize(self.U, c, c, init)
         initialize(self.U_f, c, c, init)
@@ -87,21 +111,9 @@ class ChildSumTreeLSTM(BaseCell):
         """Return ``c^2``; all children have one matrix."""
         return self.hidden_size**2
 
-    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Compute ``W x + b`` for all nodes and gates."""
-        x, size = self.check(ndata), 3 * self.hidden_size
-        (W, W_f), (b, b_f) = self.W.tensor_split([size], 1), self.b.tensor_split([size])
-        return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}  # two tables: no copy
-
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Compute pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, d, c)
         f = nodes.data["wx_f"].unsqueeze(1) + h @ self.U_f  # (n, d, c)
         a = torch.addmm(nodes.data["wx"], h.sum(1), self.U)  # (n, 3 c)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
-
-    def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Compute the new state h and memory c."""
-        a = nodes.data["a" if "a" in nodes.data else "wx"]
-        a = self.norm(a.view(len(a), 3, self.hidden_size))
-        return lstm_state(a, nodes.data.get("k"), self.dropout, self.norm_c)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.base import check_entries
-from dgltrees.cells.base import BaseCell, GateNorm
+from dgltrees.cells.child_sum import TaiTreeLSTM
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 
 @checked
-class NaryTreeLSTM(BaseCell):
+class NaryTreeLSTM(TaiTreeLSTM):
     r"""The N-ary Tree-LSTM, for at most L children with positions.
 
     Tai, Socher and Manning, "Improved Semantic Representations From Tree-Structured Long Short-Term
@@ -61,8 +58,6 @@ class NaryTreeLSTM(BaseCell):
         torch.Size([4, 3])
     """
 
-    state_fields = ("h", "c")
-
     def __init__(
         self,
         input_size: Count,
@@ -82,21 +77,13 @@ class NaryTreeLSTM(BaseCell):
         self.W = nn.Parameter(torch.empty(m, 4 * c))  # gates i, o, u, f
         self.U = nn.Parameter(torch.empty(L * c, (3 + L) * c))  # gates i, o, u, f_1 .. f_L
         self.b = nn.Parameter(torch.zeros(4 * c))
-        self.norm = GateNorm(3, c) if layer_norm else nn.Identity()
-        self.norm_f = GateNorm(1, c) if layer_norm else nn.Identity()
-        self.norm_c = GateNorm(1, c) if layer_norm else nn.Identity()
+        self.add_norms(layer_norm)
         initialize(self.W, m, c, init)
         initialize(self.U, L * c, c, init)
 
     def paper_parameter_count(self) -> int:
         """Return ``L c^2``, the count for the sum of equation (5)."""
         return self.max_children * self.hidden_size**2
-
-    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Compute ``W x + b`` for all nodes and gates."""
-        x, size = self.check(ndata), 3 * self.hidden_size
-        (W, W_f), (b, b_f) = self.W.tensor_split([size], 1), self.b.tensor_split([size])
-        return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}  # two tables: no copy
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Compute pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
@@ -106,9 +93,3 @@ class NaryTreeLSTM(BaseCell):
         a, f = uh[:, : 3 * size], uh[:, 3 * size :]
         f = nodes.data["wx_f"].unsqueeze(1) + f.reshape(h.shape)  # (n, L, c)
         return {"a": nodes.data["wx"] + a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
-
-    def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Compute the new state h and memory c."""
-        a = nodes.data["a" if "a" in nodes.data else "wx"]
-        a = self.norm(a.view(len(a), 3, self.hidden_size))
-        return lstm_state(a, nodes.data.get("k"), self.dropout, self.norm_c)
