@@ -14,7 +14,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Input
 from dgltrees.settings import checked
-from dgltrees.traversal import IndexedRows, accepts_indexed, run_cell
+from dgltrees.traversal import IndexedRows, run_cell
 from dgltrees.trees.batch import TreeBatch
 
 
@@ -124,8 +124,7 @@ class TreeEncoder(Encoder):
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """Return the states of all nodes, ``(N, c)``."""
-        x = self.input.indexed(batch) if accepts_indexed(self.cell) else self.input(batch)
-        ndata: dict[str, Tensor | IndexedRows] = {"x": x}
+        ndata: dict[str, Tensor | IndexedRows] = {"x": self.input.indexed(batch)}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
         return Encoding(batch, self.run_cell(self.cell, batch, ndata))

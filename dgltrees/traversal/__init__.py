@@ -6,7 +6,7 @@ from dgltrees.traversal.order import topological_nodes_generator
 from dgltrees.traversal.plan import Level, Schedule, make_schedule
 from dgltrees.traversal.topo import Cell, prop_nodes_topo, run_cell, schedule_of
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
-from dgltrees.traversal.ways import accepts_indexed, compiled_states, compiled_way
+from dgltrees.traversal.ways import compiled_states, compiled_way
 
 __all__ = [
     "Cell",
@@ -15,7 +15,6 @@ __all__ = [
     "Level",
     "Nodes",
     "Schedule",
-    "accepts_indexed",
     "compiled_states",
     "compiled_way",
     "is_traced",

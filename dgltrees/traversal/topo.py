@@ -20,6 +20,7 @@ from dgltrees.traversal.functions import (
     is_builtin,
     message_function,
     name_of,
+    prepared,
     reduce_function,
 )
 from dgltrees.traversal.levels import Update, run
@@ -29,7 +30,6 @@ from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import (
     Traversal,
-    accepts_indexed,
     compiled_states,
     dense,
     goes_second,
@@ -263,7 +263,7 @@ def run_cell(
         if states is None:
             states = _run(
                 batch,
-                fields if second and accepts_indexed(cell) else dense(fields),
+                fields,
                 batch.edata if edata is None else edata,
                 _traversal_of(cell),
                 backend,
@@ -376,10 +376,13 @@ def _run(
             compiled = second()
         if compiled is not None:
             return compiled
+    indexed = any(isinstance(field, IndexedRows) for field in ndata.values())
+    if prepare is not None and indexed and not activation_checkpointing:
+        ndata, prepare = {**ndata, **prepared(prepare, ndata, batch.num_nodes)}, None
     fields, group = dense(ndata), None
     if group_by is not None:
-        prepared = {} if prepare is None or group_by in fields else prepare(fields)
-        group = group_field({**fields, **prepared}, group_by, reduce)
+        more = {} if prepare is None or group_by in fields else prepare(fields)
+        group = group_field({**fields, **more}, group_by, reduce)
     device = next(iter(fields.values())).device if fields else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     return run(schedule, fields, edata, *three, prepare, outputs, activation_checkpointing)

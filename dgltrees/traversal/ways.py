@@ -18,7 +18,6 @@ Way = TypeVar("Way", bound=Callable[..., Any])
 
 class _Entry(NamedTuple):
     way: Callable[..., Any] | None = None
-    accepts_indexed: bool = False
     second: bool = False
 
 
@@ -28,9 +27,7 @@ _HOOK = re.compile("_(forward|backward)(_pre)?_hooks")
 _HOOKS = [name for name in vars(nn.Module()) if _HOOK.fullmatch(name)]
 
 
-def compiled_way(
-    kind: type, *, accepts_indexed: bool = False, second: bool = False
-) -> Callable[[Way], Way]:
+def compiled_way(kind: type, *, second: bool = False) -> Callable[[Way], Way]:
     """Register a function as the fast implementation of one class; a decorator.
 
     The fast implementation of a cell is a function ``way(cell, batch, ndata)``. It returns the
@@ -40,18 +37,15 @@ def compiled_way(
 
     Arguments:
         kind: the class.
-        accepts_indexed: whether fields of ``ndata`` may be
-            :class:`~dgltrees.traversal.views.IndexedRows`; otherwise they are tensors.
         second: whether the general compiler (:mod:`dgltrees.cells.compiled`) is tried first, and
-            this function only if that does not apply. Then only ``prepare`` reads the indexed
-            fields, row by row.
+            this function only if that does not apply.
 
     Returns:
         the decorator, which returns the function unchanged.
     """
 
     def register(way: Way) -> Way:
-        _WAYS[kind] = _Entry(way, accepts_indexed, second)
+        _WAYS[kind] = _Entry(way, second)
         return way
 
     return register
@@ -79,7 +73,7 @@ def compiled_states(
     if way is None or watched() or (isinstance(cell, nn.Module) and hooked([cell])):
         return None
     states: dict[str, Tensor] | None
-    states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
+    states = way(cell, batch, ndata)
     return states
 
 
@@ -103,18 +97,6 @@ class Traversal(NamedTuple):
 def dense(ndata: Mapping[str, Tensor | IndexedRows]) -> dict[str, Tensor]:
     """Turn all fields into tensors ``(N, ...)``."""
     return {k: v.dense() if isinstance(v, IndexedRows) else v for k, v in ndata.items()}
-
-
-def accepts_indexed(cell: object) -> bool:
-    """Return whether the fast implementation of a cell supports :class:`IndexedRows`.
-
-    Arguments:
-        cell: the cell.
-
-    Returns:
-        False also if the class has no fast implementation.
-    """
-    return _WAYS.get(type(cell), _NONE).accepts_indexed
 
 
 def goes_second(cell: object) -> bool:

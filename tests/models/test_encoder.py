@@ -106,7 +106,7 @@ def test_every_node_sees_the_whole_tree_after_both_passes(monkeypatch: pytest.Mo
     forest, encoder = world(trees=1), both("lstm")
     batch = forest.batch()
     x = INPUT(batch).requires_grad_()
-    monkeypatch.setattr(encoder.up.input, "forward", lambda batch: x)
+    monkeypatch.setattr(encoder.up.input, "indexed", lambda batch: x)
     leaf = int(np.flatnonzero(forest.degree == 0)[0])
     encoder(batch).states[leaf, 3:].sum().backward()
     others = [v for v in np.flatnonzero(forest.degree == 0) if v != leaf]

@@ -37,7 +37,7 @@ Fields = Mapping[str, Tensor]
 States = dict[str, Tensor] | None
 
 
-@compiled_way(ChildSumTreeLSTM, accepts_indexed=True, second=True)
+@compiled_way(ChildSumTreeLSTM, second=True)
 def child_sum(
     cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
 ) -> States:
@@ -49,18 +49,21 @@ def child_sum(
 
 
 @compiled_way(TreeLSTM, second=True)
-def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
+def tree_lstm(
+    cell: TreeLSTM, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
+) -> States:
     """Run a Tree-LSTM with a sum, without dropout and layer normalisation, over trees."""
     f, gate, size = cell.f, cell.child_gate, cell.hidden_size
     if cell.activation is not torch.tanh or cell.layer_norm or _drops(cell.dropout):
         return None
     if not isinstance(f, Sum) or type(f) not in (Sum, SharedSum):  # others have other equations
         return None
-    label, types, wx_f = cell.prepare(ndata), _edge_types(cell, batch, ndata), None
+    label, fields = dense(prepared(cell.prepare, ndata, batch.num_nodes)), dense(ndata)
+    types, wx_f = _edge_types(cell, batch, fields), None
     if cell.leaf is None:
         wx, wx_f = label["label_0"] + f.b[0], label["label_child"]
     else:
-        x, op = ndata["x"], ndata["op"].long().clamp(0, cell.operators - 1)
+        x, op = fields["x"], fields["op"].long().clamp(0, cell.operators - 1)
         leaves = np.flatnonzero(np.bincount(batch.dst.numpy(), minlength=len(op)) == 0)
         rows = to_device(leaves, x.device)
         wx = f.b[:, 0].index_select(0, op)  # the op of a leaf does not matter

@@ -57,8 +57,7 @@ def compiled_traversal(
 ) -> Fields | None:
     """Compute the states of all nodes by compiled code.
 
-    It is None if the functions, the graph or the tensors cannot be compiled. Node fields may be
-    :class:`~dgltrees.traversal.views.IndexedRows` if only ``prepare`` reads them.
+    It is None if the functions, the graph or the tensors cannot be compiled.
     """
     rows = {name: t.rows if isinstance(t, IndexedRows) else t for name, t in ndata.items()}
     floats = [t for t in rows.values() if t.is_floating_point()]
@@ -86,7 +85,7 @@ def compiled_traversal(
         if isinstance(outcome, str):
             continue
         if work is None:
-            fields: Shared = {n: t for n, t in ndata.items() if not isinstance(t, IndexedRows)}
+            fields: Shared = dict(ndata)
             if traversal.prepare is not None:
                 fields = {**fields, **prepared(traversal.prepare, ndata, batch.num_nodes)}
             work = Work(traversal, batch, fields, edata, modules, _types(traversal, batch, fields))
