@@ -167,10 +167,11 @@ def prop_nodes_topo(
         >>> prop_nodes_topo(
         ...     graph,
         ...     lambda edges: {"m": weight[edges.data["etype"]] * edges.src["x"]},
-        ...     fn.sum("m", "x"),
+        ...     fn.sum("m", "below"),
+        ...     apply_node_func=lambda nodes: {"x": nodes.data["x"] + nodes.data["below"]},
         ... )
         >>> graph.ndata["x"]
-        tensor([53.,  0.,  0.])
+        tensor([53.,  3.,  5.])
     """
     if callable(reverse):
         raise ConfigError(

@@ -240,7 +240,7 @@ def _join_types(types: Types, sizes: Tensor, names: Sequence[str] | None) -> Edg
 
 def has_names(graph: DGLGraph) -> bool:
     """Return whether the edge types of a graph have names other than DGL's default."""
-    return graph.etypes != ["_E"]
+    return bool(graph.etypes != ["_E"])
 
 
 def names_of_types(graphs: Sequence[Types]) -> tuple[str, ...]:
