@@ -22,14 +22,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from dgltrees.tasks.custom_trees.ranks import RankTask
 from dgltrees.tasks.splits import Splits
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees, Vocabulary
-from dgltrees.trees.schema import NUMBERS
+from dgltrees.trees.schema import NUMBERS, alone, by_chance
 from dgltrees.trees.segments import offsets_of
 
 LEVEL = 0.01
@@ -60,7 +59,11 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
     units, (_, low, high) = _units(run, data), _quantities(run, data)
     nodes, least = np.diff(data.forest.offsets[:: data.arity]), run.settings.data.min_freq
     owners = np.stack([units, run.task.groups(data)]).repeat(nodes, axis=1)
-    unknown = [_alone(columns[name], owners, vocab, least) for name, vocab in _categories(run)]
+    unknown = []
+    for name, vocab in _categories(run):
+        ids = np.asarray(columns[name])
+        known = ids >= 0
+        unknown.append(alone(ids[known], *owners[:, known], least, _unknown_id(vocab)))
     statistics = {
         "count": np.array([units.max() + 1]),
         "unknown": np.array(unknown, np.int64),
@@ -134,7 +137,7 @@ def reasons(
         if not rare.any():
             continue
         k = np.array([len(np.unique(units[column])) for column in rare.T])
-        p = hypergeom.sf(k - 1, n + m, k + r, m)
+        p = by_chance(k, m, r, n)
         for test in np.flatnonzero(p < LEVEL / len(tests) / len(k)).tolist():
             yield f"{k[test]} of {m} {what} {texts[test]}"
 
@@ -202,22 +205,6 @@ def _categories(run: TrainedModel) -> Iterator[tuple[str, Vocabulary]]:
 
 def _unknown_id(vocab: Vocabulary) -> int:
     return int(vocab.encode([vocab.unknown])[0])
-
-
-def _alone(column: Any, owners: NDArray[np.int64], vocab: Vocabulary, least: int) -> int:
-    """Return the number of trees with a category that is unknown, or would be without the group.
-
-    A category of the column is known if ``least`` nodes have it; ``owners`` ``(2, N)`` are the tree
-    and the group of each node.
-    """
-    ids = np.asarray(column)
-    (trees, groups), ids = owners[:, ids >= 0], ids[ids >= 0]
-    (_, category), of_node, inside = np.unique(
-        np.stack([groups, ids]), axis=1, return_inverse=True, return_counts=True
-    )
-    others = np.bincount(ids, minlength=len(vocab))[category] - inside
-    rare = (others < least) | (category == _unknown_id(vocab))
-    return len(np.unique(trees[rare[of_node.ravel()]]))
 
 
 def _distances(vectors: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:

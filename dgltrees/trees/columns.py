@@ -29,13 +29,17 @@ class Column:
         kind: one of :data:`KINDS`, or :data:`SUBWORDS` for a text whose encoder is fine-tuned.
         size: the number of entries of a vector, or of the vector that a pretrained encoder gives
             for a text; otherwise 1.
-        share: the share of the training trees that have a value of it.
+        trees: the number of training trees; of groups for a ranker.
+        missing: how many of them have no value of it.
+        alone: how many of them have a category that would be unknown without them.
     """
 
     name: str
     kind: str
     size: int = 1
-    share: float = field(default=1.0, compare=False)
+    trees: int = field(default=0, compare=False)
+    missing: int = field(default=0, compare=False)
+    alone: int = field(default=0, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -134,7 +138,6 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             name,
             infer_kind(values, forest.vocabs.get(name)),
             values.shape[1] if values.ndim > 1 else 1,
-            share_of_trees(forest, name),
         )
         for name, values in forest.columns.items()
         if name not in without
@@ -235,14 +238,6 @@ def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     if kind == "text" and not named:
         raise TreeError(f"expected column {column.name!r} to hold strings, got numbers")
     return replace(column, kind=kind)
-
-
-def share_of_trees(forest: Forest, name: str) -> float:
-    """Return the share of the trees that have a value of a column at one of their nodes."""
-    known = has_value(forest, name)
-    if known.all():
-        return 1.0
-    return float((np.bincount(forest.tree_of_node[known], minlength=len(forest)) > 0).mean())
 
 
 def has_value(forest: Forest, name: str) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 
 _TEXT_WORDS = 32
 """The number of words after which a string is cut off."""
+_HARDLY = 0.02
+"""The probability of a warning of one tree by chance: it warns if there are 50 training trees."""
 _LARGEST = 1e30
 """The largest number of an input, far below what float32 can hold."""
 
@@ -88,7 +90,10 @@ class Schema(Mapping[str, Vocabulary]):
             the schema.
         """
         inputs = [
-            Column(str(c["name"]), str(c["kind"]), int(c["size"]), float(c["share"]))
+            Column(
+                *(str(c[key]) for key in ("name", "kind")),
+                *(int(c[key]) for key in ("size", "trees", "missing", "alone")),
+            )
             for c in values["inputs"]
         ]
         targets = [str(name) for name in values["targets"]]
@@ -136,16 +141,35 @@ class Schema(Mapping[str, Vocabulary]):
             self._check_range(forest, columns[NUMBERS])
         return forest.with_columns(columns, vocabs)
 
-    def unknown_categories(self, forest: Forest) -> list[str]:
-        """Describe the categories of a forest that the model has not learned, by column.
+    def absent(self, forest: Forest, units: NDArray[np.int64]) -> list[str]:
+        """Return the columns without a value in a forest, which is not by chance.
 
         Arguments:
             forest: the trees, with all their columns.
+            units: the group of each tree, or the tree itself.
+        """
+        m = int(units.max(initial=-1)) + 1
+        return [
+            each.name
+            for each in self.inputs
+            if (each.name not in forest.columns or not has_value(forest, each.name).any())
+            and _hardly(m, m, each.missing, each.trees)
+        ]
+
+    def unknown_categories(self, forest: Forest, units: NDArray[np.int64]) -> list[str]:
+        """Describe the categories of a forest that the model has not learned, by column.
+
+        Columns whose unknown categories may be by chance are left out.
+
+        Arguments:
+            forest: the trees, with all their columns.
+            units: the group of each tree, or the tree itself.
 
         Returns:
             a phrase per column, such as ``3 of 40 in column 'Table', such as 'x'``.
         """
         found = []
+        of_node, m = units[forest.tree_of_node], int(units.max(initial=-1)) + 1
         for each in self.inputs:
             if each.kind != "category" or self.vocabs[each.name].unknown is None:
                 continue
@@ -153,7 +177,8 @@ class Schema(Mapping[str, Vocabulary]):
             counts = np.bincount(row, minlength=len(names))
             known = self.vocabs[each.name]
             new = [i for i, name in enumerate(names) if name is not None and name not in known]
-            if new:
+            k = len(np.unique(of_node[np.isin(row, new)]))
+            if k and _hardly(k, m, each.alone, each.trees):
                 most = names[max(new, key=counts.__getitem__)]
                 found.append(
                     f"{counts[new].sum():,} of {len(row):,} in column {each.name!r}, such as "
@@ -199,6 +224,62 @@ class Schema(Mapping[str, Vocabulary]):
             tree=tree,
             node=node,
         )
+
+
+def counted(
+    inputs: Sequence[Column], forest: Forest, units: NDArray[np.int64], least: int
+) -> tuple[Column, ...]:
+    """Return the columns with the counts of training trees, by which new trees are judged.
+
+    Arguments:
+        inputs: the columns.
+        forest: the training trees.
+        units: the group of each tree, or the tree itself.
+        least: the number of nodes from which a category is known.
+    """
+    of_node, n = units[forest.tree_of_node], int(units.max(initial=-1)) + 1
+    result = []
+    for each in inputs:
+        known = has_value(forest, each.name)
+        owners, rare = of_node[known], 0
+        if each.kind == "category":
+            rare = alone(_distinct_names(forest, each)[1][known], owners, owners, least)
+        missing = n - len(np.unique(owners))
+        result.append(replace(each, trees=n, missing=missing, alone=rare))
+    return tuple(result)
+
+
+def alone(
+    codes: NDArray[Any],
+    trees: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    least: int,
+    unknown: int = -1,
+) -> int:
+    """Return the number of trees with a category that is unknown, or would be without the group.
+
+    A category is known if ``least`` nodes have it; the nodes have categories, trees and groups.
+    """
+    pairs, of_node, inside = np.unique(
+        np.stack([groups, codes]), axis=1, return_inverse=True, return_counts=True
+    )
+    rare = (np.bincount(codes)[pairs[1]] - inside < least) | (pairs[1] == unknown)
+    return len(np.unique(trees[rare[of_node.ravel()]]))
+
+
+def by_chance(k: Any, m: int, r: Any, n: int) -> Any:
+    """Return the probability that k or more of m new trees are as rare as r of n training trees.
+
+    It is that of Fisher's exact test: all the trees are from one distribution.
+    """
+    from scipy.stats import hypergeom
+
+    return hypergeom.sf(k - 1, n + m, k + r, m)
+
+
+def _hardly(k: int, m: int, r: int, n: int) -> bool:
+    """Return whether k of m trees are hardly rare by chance; the more trees, the less often."""
+    return bool(by_chance(k, m, r, n) < _HARDLY / max(m, 1))
 
 
 def _distinct_names(

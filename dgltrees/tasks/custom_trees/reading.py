@@ -25,14 +25,13 @@ from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, R
 from dgltrees.tasks.pretrained import pretrained_reader
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
-from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, has_value, name_of
-from dgltrees.trees.schema import Schema
+from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, name_of
+from dgltrees.trees.schema import Schema, counted
 from dgltrees.trees.words import UNKNOWN
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
 _OF_CELLS = ("nodes", "rows", "folder")  # formats of text cells
 _SHOWN = 20  # names of columns in an error
-_HARDLY = 0.01  # smallest probability that all of some trees lack a column
 
 
 def stream_raw(
@@ -199,7 +198,7 @@ def input_examples(
                     seen |= {each.name for each in schema.inputs}
                 check_columns_seen(seen, schema, settings)
             else:
-                _report(raw.forest, schema, file)
+                _report(raw, settings, schema, file)
         else:
             _check_edges(raw.forest, in_memory=file is None)
             aside = _names_aside(settings)
@@ -216,6 +215,7 @@ def input_examples(
                         f"{name!r}, a column next to the trees; copy it into the root of each tree"
                     )
             inputs = choose_columns(raw.forest, settings.features, inside)
+            inputs = counted(inputs, raw.forest, _units(raw, settings), settings.min_freq)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
             if isinstance(reader, PretrainedEncoder):
@@ -281,19 +281,22 @@ def _check_edges(forest: Forest, *, in_memory: bool) -> None:
         raise TreeError(f"expected trees with several nodes, got one node in each; {cure}")
 
 
-def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
-    """Warn of each absent column, and of categories that are new, once per model.
+def _units(raw: LabeledTrees, settings: CustomTreesData) -> NDArray[np.int64]:
+    """Return the group of each tree for a ranker, otherwise the tree itself, ``(T,)``."""
+    if isinstance(settings, RankData):
+        groups = target_values(raw, settings.group, nodes=False)
+        if groups is not None:
+            return np.asarray(np.unique(list(map(str, groups)), return_inverse=True)[1])
+    return np.arange(len(raw.forest))
 
-    Columns that training trees may lack are absent if as many trees would hardly all lack them.
-    """
+
+def _report(
+    raw: LabeledTrees, settings: CustomTreesData, schema: Schema, file: PathLike | None
+) -> None:
+    """Warn of absent columns, and of categories that are new, once per model."""
+    forest, units = raw.forest, _units(raw, settings)
     of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
-    absent = [
-        each.name
-        for each in schema.inputs
-        if f"absent {each.name}" not in schema.reported
-        and (1 - each.share) ** len(forest) < _HARDLY
-        and (each.name not in forest.columns or not has_value(forest, each.name).any())
-    ]
+    absent = [n for n in schema.absent(forest, units) if f"absent {n}" not in schema.reported]
     none = not {c.name for c in schema.inputs} & {*forest.columns}  # which the schema refuses
     if absent and not none:
         schema.reported.update(f"absent {name}" for name in absent)
@@ -304,7 +307,7 @@ def _report(forest: Forest, schema: Schema, file: PathLike | None) -> None:
         )
     if "unknown" in schema.reported:
         return
-    if unknown := schema.unknown_categories(forest):
+    if unknown := schema.unknown_categories(forest, units):
         schema.reported.add("unknown")
         warnings.warn(
             f"the nodes{of} have categories that training did not have, or fewer than "

@@ -293,16 +293,16 @@ def test_targets_of_further_files_are_checked_where_classes_are_listed(tmp_path:
 
 def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> None:
     path = write(tmp_path / "plans.jsonl", PLANS)
-    other = [{"plan": {"Node Type": "Bitmap Scan", "Plan Rows": 3, "Plan Width": 4}}]
+    other = [{"plan": {"Node Type": "Bitmap Scan", "Plan Rows": 3, "Plan Width": 4}}] * 2
     strange = write(tmp_path / "other.jsonl", other)
     for how in ("use_encoded_value", "error"):
         train(settings("regress", path, target="seconds", handle_unknown=how), tmp_path / how)
-    absent, unknown = "other.jsonl have no value of Table, which", "1 of 1 in column 'Node Type'"
+    absent, unknown = "other.jsonl have no value of Table, which", "2 of 2 in column 'Node Type'"
     with pytest.warns(UserWarning, match=absent), pytest.warns(UserWarning, match=unknown):
-        (line,) = load(tmp_path / "use_encoded_value").predict([strange])
-    assert np.isfinite(line["prediction"])
+        lines = [*load(tmp_path / "use_encoded_value").predict([strange])]
+    assert np.isfinite([line["prediction"] for line in lines]).all()
     result = {"Node Type": "Result", "Plan Rows": 1, "Plan Width": 4}
-    some = write(tmp_path / "some.jsonl", [*PLANS, {"plan": result, "seconds": 0.1}])
+    some = write(tmp_path / "some.jsonl", [*PLANS, *[{"plan": result, "seconds": 0.1}] * 8])
     train(settings("regress", some, target="seconds"), tmp_path / "some")
     with pytest.warns(UserWarning, match=unknown):  # Table is absent from training trees too
         assert [*load(tmp_path / "some").predict([strange])]
