@@ -1,13 +1,17 @@
 """Settings of all tests."""
 
+import random
 import sys
+import warnings
 from collections.abc import Generator
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
 from dgltrees._dgl import dgl
+from dgltrees.cells.compiled.kernels import storage
 from dgltrees.errors import ConfigError
 
 # One thread a process: the suite runs on every core, and sums come out the same.
@@ -28,6 +32,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     worlds = getattr(metafunc.module, "WORLDS", None)
     if worlds is not None and "world" in metafunc.fixturenames:
         metafunc.parametrize("world", worlds, ids=str)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Seed what draws without a seed: a test's numbers do not depend on the tests before it."""
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,6 +63,18 @@ def _no_compiling() -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dgltrees.training.run.LARGE_CELL", sys.maxsize)
         patch.setattr("dgltrees.cells.compiled.way.compiles", lambda like: False)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled_code_is_kept(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Where the user's folder of compiled code cannot be used, a temporary one is."""
+    with pytest.MonkeyPatch.context() as patch:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if storage.folder() is None:
+                patch.setenv("NUMBA_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+                storage.folder.cache_clear()
         yield
 
 

@@ -32,13 +32,16 @@ def papers() -> list[str]:
 def copy_without(deleted: Collection[str], folder: Path) -> Path:
     """A copy of the checkout without some papers, or without the folder of papers.
 
+    New files count in its folders; others at the root are the user's.
+
     Returns:
         the interpreter of a new environment in which the copy is installed; other packages are
         those of this interpreter.
     """
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in files.split("\0")[:-1]:
+    tracked = _files("--cached")
+    folders = {f"{name.split('/')[0]}/" for name in tracked if "/" in name}
+    new = [name for name in _files("--others") if name.startswith((*folders,))]
+    for name in [*tracked, *new]:
         if (ROOT / name).exists():  # not deleted since the last commit
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
@@ -51,6 +54,12 @@ def copy_without(deleted: Collection[str], folder: Path) -> Path:
         settings = re.sub(rf"^.*dgltrees\.papers\.{name}\b.*\n", "", settings, flags=re.MULTILINE)
     (folder / "setup.cfg").write_text(settings, encoding="utf-8")
     return install(folder)
+
+
+def _files(which: str) -> list[str]:
+    listed = ["git", "ls-files", "-z", "--exclude-standard", which]
+    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return files.split("\0")[:-1]
 
 
 def install(folder: Path) -> Path:

@@ -15,6 +15,12 @@ from tests.training.samples import CLASSIFY
 
 PACKAGE = Path(dgltrees.__file__).parent
 ROOT = PACKAGE.parent
+FOLDERS = ("dgltrees", "tests", "datasets", "notebooks", "docs")
+FILES = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"),
+    *("setup.cfg", "setup.py", "MANIFEST.in", "Makefile", "ruff.toml"),
+)
+"""Those at the root of a checkout; others in it are the user's."""
 
 
 def _python(
@@ -32,18 +38,25 @@ def _python(
 
 def test_the_source_distribution_has_all_that_the_tests_need(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    unwanted = shutil.ignore_patterns(".*", "build", "dist", "demo", "*.egg-info", "__pycache__")
-    shutil.copytree(ROOT, copy, ignore=unwanted)
+    for name in FOLDERS:
+        shutil.copytree(
+            ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".*")
+        )
+    for name in FILES:
+        shutil.copy(ROOT / name, copy)
     (copy / ".ci").mkdir()
     done = _python("setup.py", "-q", "sdist", cwd=copy)
     assert done.returncode == 0, done.stderr
     (archive,) = (copy / "dist").iterdir()
     with tarfile.open(archive) as file:
         packed = {name.partition("/")[2] for name in file.getnames()}
-    rooms = ("dgltrees", "tests", "datasets", "notebooks")
-    needed = [path for room in rooms for path in (copy / room).rglob("*") if path.is_file()]
-    needed += [path for path in copy.iterdir() if path.is_file()]
-    assert {str(path.relative_to(copy)) for path in needed} <= packed
+    needed = [
+        str(path.relative_to(copy))
+        for name in FOLDERS[:-1]
+        for path in (copy / name).rglob("*")
+        if path.is_file()
+    ]
+    assert {*needed, *FILES} <= packed
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,8 @@ def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
     unknown = []
     for name, vocab in _categories(run):
         ids = np.asarray(columns[name])
-        known = ids >= 0
-        unknown.append(alone(ids[known], *owners[:, known], least, _unknown_id(vocab)))
+        (trees, groups), ids = owners[:, ids >= 0], ids[ids >= 0]
+        unknown.append(alone(ids, trees, groups, least, _unknown_id(vocab)))
     statistics = {
         "count": np.array([units.max() + 1]),
         "unknown": np.array(unknown, np.int64),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,7 @@ def load_checkpoint(
             raise ConfigError(f"{error}; no epoch can be resumed") from None
         raise ConfigError(
             f"{error}; or resume after epoch {progress['epoch']}, step {progress['step']}, with "
-            f"the checkpoint before: mv {previous} {path}"
+            f"the checkpoint before: {shlex.join(['mv', str(previous), str(path)])}"
         ) from None
     with checking(path):
         about = json.loads(texts["state"])

@@ -91,7 +91,8 @@ class Schema(Mapping[str, Vocabulary]):
         """
         inputs = [
             Column(
-                *(str(c[key]) for key in ("name", "kind")),
+                str(c["name"]),
+                str(c["kind"]),
                 *(int(c[key]) for key in ("size", "trees", "missing", "alone")),
             )
             for c in values["inputs"]

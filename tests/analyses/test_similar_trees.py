@@ -20,7 +20,8 @@ QUICK = "--training.epochs 1 --model.hidden_size 4 --model.embedding 4 --data.ba
 def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = str(tmp_path_factory.mktemp("similar") / "run")
     layout = "--data.tree_path plan --data.children_key Plans --data.target seconds"
-    assert main(f"train regress --data.train {PLANS} {layout} {QUICK} --out {out}".split()) == 0
+    words = [*layout.split(), *QUICK.split(), "--data.train", PLANS, "--out", out]
+    assert main(["train", "regress", *words]) == 0
     return out
 
 

@@ -62,7 +62,7 @@ def test_a_point_for_each_number(figures: list[Figure], true: list[float], scale
         ("classify-nodes --data.target Table", ["confusion.png"]),
         ("regress --data.target seconds", ["predicted.png"]),
         ("regress --data.target seconds --seeds 0", ["predicted.png"]),
-        (f"regress --data.target seconds --data.test {PLANS}", ["predicted.png"]),
+        ("regress --data.target seconds --data.test PLANS", ["predicted.png"]),
         ("regress --data.target seconds --data.valid_fraction 0", []),
         ("rank --data.target seconds --data.group speed --data.valid_fraction 0", []),
         ("rank --data.target seconds --data.group speed --data.valid_fraction 0.1", ["ranks.png"]),
@@ -72,8 +72,8 @@ def test_a_training_draws_what_its_model_says(
     tmp_path: Path, command: str, pictures: list[str]
 ) -> None:
     out = str(tmp_path / "run")
-    words = f"train {command} --data.train {PLANS} {LAYOUT} {QUICK} --out {out}".split()
-    assert main(words) == 0
+    words = f"train {command} --data.train PLANS {LAYOUT} {QUICK}".split()
+    assert main([*(str(PLANS) if word == "PLANS" else word for word in words), "--out", out]) == 0
     folder = Path(out, "seed-0") if "--seeds" in command else Path(out)
     drawn = [path.name for path in folder.glob("*.png") if path.name != "curve.png"]
     assert drawn == pictures
@@ -97,7 +97,7 @@ def test_without_matplotlib_one_line_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(plots, "has_matplotlib", lambda: False)
-    words = f"train regress --data.target seconds --data.train {PLANS} {LAYOUT} {QUICK}".split()
-    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    words = f"train regress --data.target seconds {LAYOUT} {QUICK} --data.train".split()
+    assert main([*words, str(PLANS), "--out", str(tmp_path / "run")]) == 0
     assert capsys.readouterr().err.count("no picture") == 1
     assert not list((tmp_path / "run").glob("*.png"))

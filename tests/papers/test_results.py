@@ -41,7 +41,7 @@ def check_command(line: str) -> None:
 
 
 @needs_papers
-@pytest.mark.parametrize("file", sorted(path.stem for path in RESULTS.iterdir()))
+@pytest.mark.parametrize("file", sorted(path.stem for path in RESULTS.glob("*.yaml")))
 def test_commands_and_presets_of_tables_are_accepted(file: str) -> None:
     lines = "; ".join(each for table in load(file).values() for _, each in commands(table))
     for line in {*lines.split("; ")} - {""}:

@@ -1,10 +1,7 @@
 import json
 import os
+import shlex
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,22 +107,6 @@ def test_workers_change_nothing(whole: Path, tmp_path: Path) -> None:
     train_killed(_settings(num_workers=2), tmp_path / "run", after=3)
     train(_settings(num_workers=2), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")
-
-
-def test_killed_by_the_system(tmp_path: Path) -> None:
-    """A process that is killed without warning leaves a directory to go on from."""
-    settings = _settings(epochs=40, patience=None, save_every_n_steps=1)
-    (tmp_path / "settings.yaml").write_text(settings.to_yaml())
-    argv = [sys.executable, "-m", "dgltrees", "train", str(tmp_path / "settings.yaml")]
-    process = subprocess.Popen([*argv, "--out", str(tmp_path / "run")], stdout=subprocess.DEVNULL)
-    while not (tmp_path / "run" / "resume.json").exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    train(settings, tmp_path / "run")
-    train(settings, tmp_path / "whole")
-    assert_same_runs(tmp_path / "whole", tmp_path / "run")
 
 
 def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
@@ -361,14 +342,14 @@ def test_a_damaged_run_is_not_resumed(
 def test_the_checkpoint_before_is_named(whole: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(whole, tmp_path / "run"))
     _cut(run / "resume.safetensors")
-    message = r"; or resume after epoch 2, step 4, with the checkpoint before: mv (\S+) (\S+)$"
+    message = r"; or resume after epoch 2, step 4, with the checkpoint before: mv .+$"
     with pytest.raises(ConfigError, match=message) as caught:
         train(_settings(), run)
     damaged = Path(shutil.copytree(run, tmp_path / "damaged"))
     _cut(damaged / "resume.previous.safetensors")
     with pytest.raises(ConfigError, match=r"resume.safetensors is .*; no epoch can be resumed$"):
         train(_settings(), damaged)
-    shutil.move(*str(caught.value).split()[-2:])  # the command in the message
+    shutil.move(*shlex.split(str(caught.value).partition(": mv ")[2]))  # the command in it
     train(_settings(), run)
     shutil.copy(run / "resume.safetensors", run / "resume.previous.safetensors")
     assert_same_runs(whole, run)

@@ -40,7 +40,9 @@ def folder() -> Path | None:
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         path = Path(base).expanduser() / "dgltrees"
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for each in (*reversed(path.parents), path):  # mkdir gives parents the mode of the umask
+            if not each.is_dir():
+                each.mkdir(exist_ok=True, mode=0o700)
         path = path.resolve()
         reason = _danger(path) if os.access(path, os.W_OK) else f"{path} cannot be written"
     except (OSError, RuntimeError) as error:  # the second where there is no home
