@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,10 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
         axes.append([(setting, value) for value in values.split(",")])
     return [
         (
-            [f"{setting.rpartition('.')[2]}_{value}".replace("/", "_") for setting, value in point],
+            [
+                re.sub(r"[/\\]", "_", f"{setting.rpartition('.')[2]}_{value}")
+                for setting, value in point
+            ],
             {setting: [value] for setting, value in point},
         )
         for point in itertools.product(*axes)

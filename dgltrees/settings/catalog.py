@@ -113,7 +113,12 @@ def preset_values(name: str) -> dict[str, Any]:
             merged = layered(merged, layer)
         except ConfigError as error:
             raise ConfigError(f"preset {layer_name}: {error}") from None
-    merged["preset"] = merged.get("preset") or (Path(name).stem if _is_file(name) else name)
+    preset = merged.get("preset") or (Path(name).stem if _is_file(name) else name)
+    if not isinstance(preset, str) or Path(preset).name != preset or preset == "..":
+        raise ConfigError(
+            f"expected preset in {name} to be a name without folders, got {preset!r:.60}"
+        )
+    merged["preset"] = preset
     return merged
 
 

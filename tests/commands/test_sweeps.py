@@ -23,6 +23,8 @@ def test_a_grid_is_a_product() -> None:
         (["rank_3", "lr_0.1"], {"model.rank": ["3"], "training.lr": ["0.1"]}),
         (["rank_5", "lr_0.1"], {"model.rank": ["5"], "training.lr": ["0.1"]}),
     ]
+    ((name, _),) = combinations(["data.train=../a\\\\b"])
+    assert name == ["train_.._a__b"]
     assert combinations([]) == [([], {})]
     for wrong in ("model.rank", "model.rank=", "model.rank=3,,5"):
         with pytest.raises(ConfigError, match="SETTING=VALUE,VALUE"):

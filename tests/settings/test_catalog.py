@@ -85,6 +85,12 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("task: [a]\n", "expected task in .*wrong.yaml to be a string, got .'a'"),
         ("base: rank\nmodel: {cell: gru, cell: rnn}\n", "line 2: got the name 'cell' twice"),
         ("base: rank\ntraining: {lr: 1e-3}\n", "in YAML without .* and 1.0e-3 .* got '1e-3'"),
+        (
+            "base: rank\npreset: ../../up\n",
+            "preset in .*wrong.yaml to be a name without folders, got",
+        ),
+        ("base: rank\npreset: ..\n", "a name without folders, got '..'"),
+        ("base: rank\npreset: [a]\n", "a name without folders, got ..a"),
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
 )
