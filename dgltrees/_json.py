@@ -9,7 +9,7 @@ from typing import Any
 _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _PAIR_OR_HALF = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F])")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]|\d+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{\]}]|\d+')
 
 
 class JSONError(ValueError):

@@ -189,5 +189,5 @@ CONLLU = Format(
     partial(stream_sentences, conllu_sentences, CONLLU_COLUMNS),
     lambda examples, path: write_conllu(examples.forest, path),
     suffixes=(".conllu", ".conll"),
-    first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
+    first_line=r"# ?\w.* = |1(-\d+)?\t([^\t]+\t){8}",
 )

@@ -90,7 +90,7 @@ def stream_json_records(
 
 _FIRST_LINE = r"QUERY PLAN$|[\[{]( *\+)?$"
 """The first line of a document that is not on one line; psql may print a frame around it."""
-_FRAME = re.compile(r"^(\s*QUERY PLAN\s*|-+|\(\d+ rows?\))$|\s*\+$", re.MULTILINE)
+_FRAME = re.compile(r"QUERY PLAN|-+|\(\d+ rows?\)")
 _SPACE = re.compile(r"\s*")
 _BETWEEN = re.compile(r"[\s,\[\]]*")  # records
 
@@ -98,7 +98,12 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")  # records
 def _without_frame(text: str) -> str:
     """Return JSON text without the frame of psql, if it has one."""
     framed = re.match(r"\s*(QUERY PLAN|[\[{] *\+)\s*$", text, re.MULTILINE)
-    return _FRAME.sub("", text) if framed else text
+    if not framed:
+        return text
+    lines = (line.rstrip() for line in text.split("\n"))
+    return "\n".join(
+        "" if _FRAME.fullmatch(line.lstrip()) else line.removesuffix("+") for line in lines
+    )
 
 
 def _documents(text: str) -> list[Any]:

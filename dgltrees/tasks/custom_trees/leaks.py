@@ -24,8 +24,8 @@ _MEASURED = re.compile(
     actual\ | rows\ removed\ by | workers$ | workers\ launched
     | cache\ (?:hits|misses|evictions|overflows)
     | (?:original\ )?hash(?:agg)?\ (?:buckets|batches) | peak\ memory | disk\ usage
-    | sort\ (?:method|space) | (?:exact|lossy)\ heap\ blocks | heap\ fetches | wal\ | .*i/o\b
-    | (?:shared|local|temp)\ .*blocks | (?:full-sort|pre-sorted)\ groups
+    | sort\ (?:method|space) | (?:exact|lossy)\ heap\ blocks | heap\ fetches | wal\ | [^.]*i/o\b
+    | (?:shared|local|temp)\ [^.]*blocks | (?:full-sort|pre-sorted)\ groups
     | (?:operator_)?(?:timing|cardinality|rows_scanned)$ | row_groups_scanned | intermediate_
     | result_set_size | cpu_time | cumulative_ | blocked_thread
     )"""

@@ -109,7 +109,7 @@ JSON_KINDS = ("object", "array", "string", "number", "boolean", "null")
 """The kinds of JSON values, the vocabulary of the column ``kind`` of :func:`from_json`."""
 
 
-_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
+_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"?|NaN|-?Infinity')
 
 
 class _Object(list[tuple[str, Any]]):
