@@ -14,7 +14,7 @@ from typing import Any
 from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
+from dgltrees.formats.lines import check_chunk_size, empty_file, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
 from dgltrees.trees.builders.objects import nested_lists
@@ -336,6 +336,8 @@ def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
         if matches and (form.fits is None or form.fits(path, layout)):
             return name
     text = first_line(path)
+    if not text:
+        raise empty_file(path)
     for name, form in sorted(FORMATS.items(), key=lambda item: item[1].general):
         if form.first_line is not None and re.match(form.first_line, text):
             return name

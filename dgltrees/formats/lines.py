@@ -28,13 +28,15 @@ _CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
+def open_bytes(path: PathLike, *, ahead: bool = False) -> Iterator[io.BufferedReader]:
     """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed.
 
     Arguments:
         path: the file; :data:`~dgltrees._files.STANDARD_INPUT`; or lines in memory.
+        ahead: of standard input, open the bytes received so far, which can be read again.
 
     Raises:
+        ConfigError: it is standard input, which is closed.
         TreeError: the file is damaged gzip.
     """
     with ExitStack() as stack:
@@ -42,7 +44,11 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
         if isinstance(path, Lines):
             file = io.BufferedReader(io.BytesIO(path.data))
         elif os.fspath(path) == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise ConfigError("the standard input is closed; name a file instead of -")
             file = cast(io.BufferedReader, sys.stdin.buffer)
+            if ahead:
+                file = stack.enter_context(io.BufferedReader(io.BytesIO(file.peek(1))))
         else:
             file = stack.enter_context(open(path, "rb"))
         if file.peek(len(_GZIP)).startswith(_GZIP):
@@ -61,7 +67,7 @@ def first_line(path: PathLike) -> str:
 
     For standard input, only the bytes received so far are searched; they can be read again.
     """
-    with open_bytes(path) as file:
+    with open_bytes(path, ahead=True) as file:
         lines = islice(file, 100) if in_file(path) else file.peek(1).splitlines()
         line = next((line for line in lines if line.strip()), b"")
     return line.decode("utf-8", "replace").strip()

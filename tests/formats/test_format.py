@@ -1,6 +1,10 @@
 """What holds of every format in the table."""
 
+import gzip
+import io
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +107,83 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
         assert guess_format(tmp_path / f"file{suffix}") == name
     if form.first_line is not None:
         assert guess_format(write(tmp_path, text)) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "#",
+            "# a",
+            "1",
+            "1\t",
+            "(",
+            "((a ",
+            "[",
+            "[ ",
+            "{",
+            "[{ ",
+            "{}",
+            "0\t",
+            "10\t",
+            "1:1(",
+            "-",
+        ),
+        *(" ", "a = ", "QUERY PLAN", "<a ", "(0 (", "v\ta", ">\t"),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "\n", "x", '"', "=", " = "])
+def test_a_long_line_is_guessed_like_a_short_one(tmp_path: Path, text: str, end: str) -> None:
+    """What takes more than linear time does not end here."""
+
+    def guess(line: str) -> str:
+        try:
+            return guess_format(write(tmp_path, line))
+        except TreeError as error:
+            return str(error)[:80]
+
+    for unit in (text, text[-1]):
+        assert guess(text + unit * 200_000 + end) == guess(text + unit * 50 + end)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".json", "[ +\n" + " " * 200_000 + "x"),
+        (".json", "QUERY PLAN" + "\n" * 200_000 + "x"),
+        (".json", '["' + '\\"' * 200_000),
+        (".json", '["' + '\\"' * 200_000 + '", NaN, "' + '\\"' * 100_000 + '"]'),
+        (".jsonl", '{"a": "' + '\\"' * 200_000),
+        (".xml", "<a " + "b " * 100_000),
+        (".conllu", "# a" + "b" * 200_000),
+        (".csv", "tree,node,parent\n" + "0" * 200_000),
+    ],
+)
+def test_a_long_line_that_is_refused(tmp_path: Path, suffix: str, text: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_text(text)
+    with pytest.raises(TreeError) as caught:
+        read(path)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if FORMATS[name].first_line])
+def test_standard_input_is_guessed_and_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, packed: Callable[[bytes], bytes]
+) -> None:
+    text = SAMPLES[name].text
+
+    def receive(data: bytes) -> None:
+        stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(packed(data))))  # type: ignore[arg-type]
+        monkeypatch.setattr(sys, "stdin", stream)
+
+    receive(text.encode())
+    assert guess_format("-") == name
+    assert_same(FORMATS[name].read("-"), FORMATS[name].read(write(tmp_path, text)))
+    receive(b"")
+    with pytest.raises(TreeError, match="-:1: expected at least one tree, got an empty file"):
+        guess_format("-")
 
 
 def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
