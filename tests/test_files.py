@@ -1,5 +1,6 @@
 """Temporary files of killed processes go; those of living ones stay."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -74,6 +75,12 @@ def test_drafts_of_killed_processes_go(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_full_disk_is_named_by_the_folder_that_was_given(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as caught, draft_folder(tmp_path, "data"):
+        raise OSError(errno.EFBIG, "File too large")
+    assert caught.value.filename == str(tmp_path / "data")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -83,6 +90,7 @@ def test_drafts_of_killed_processes_go(tmp_path: Path) -> None:
         ("[" * 100_000, 1, "nested too deep"),
         ('["]",\n' * 100_000, 100_000, "nested too deep"),
         ('["' + "9" * 9000 + '",\n1,\n' + "9" * 5000 + "]", 3, "4300"),
+        ("[" * 100_000 + '"' + '\\"' * 100_000, 1, "nested too deep"),
         ('{"a"', 1, "expected JSON, got expecting ':' delimiter at column 5"),
     ],
 )

@@ -60,13 +60,15 @@ def draw_file(
         TreeError: the file is not of its format, a number or range selects no tree, or the trees
             have too many nodes for an SVG.
     """
-    if style is None:
-        style = "svg" if out is not None and str(out).endswith(".svg") else "text"
-    if style not in STYLES:
+    if style not in (None, *STYLES):
         raise ConfigError(f"expected style to be one of {', '.join(STYLES)}, got {style!r}")
-    ending = ".svg" if style == "svg" else ".txt"
-    if out is not None and not str(out).endswith(ending):
-        raise ConfigError(f"expected a path that ends in {ending} for {style}, got {str(out)!r}")
+    endings = (".svg",) if style == "svg" else (".txt",) if style else (".svg", ".txt")
+    if out is not None and not str(out).endswith(endings):
+        of_style = f" for {style}" if style else ""
+        raise ConfigError(
+            f"expected a path that ends in {' or '.join(endings)}{of_style}, got {str(out)!r}"
+        )
+    style = style or ("svg" if str(out).endswith(".svg") else "text")
     form = get_format(format or guess_format(path, layout))
     numbers, examples = _read(path, form, layout, _ranges(trees))
     drawing = draw_examples(examples, numbers, positions=positions, svg_limit=svg_limit)

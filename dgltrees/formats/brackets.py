@@ -60,7 +60,13 @@ class Grammar:
 
         With ``labeled``, every line must have its label; for errors see :meth:`lines`.
         """
-        items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
+        try:
+            items = scan(data, pair=self.pair, blank=self.blank, file=path, first_line=first_line)
+        except TreeError as error:  # a line before it may be of another form
+            before = data.split(b"\n")[: (error.line or first_line) - first_line]
+            if any(map(bytes.strip, before)):
+                self.items(b"\n".join(before), path, first_line, labeled=labeled)
+            raise
         outside = np.flatnonzero(items.depth == 0)
         line = np.searchsorted(items.ends, items.start[outside])
         count = np.bincount(line, minlength=len(items.ends))

@@ -149,6 +149,12 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
     train_files = data_files(settings, "train")
     train = load_examples(task, settings, train_files, None, max_children)
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
+
+    def read_valid(names: Schema) -> LabeledTrees:
+        return load_examples(task, settings, valid_files, names, max_children)
+
+    files = [*valid_files, *test_files]
+    splits = split_examples(task, settings, train, read_valid if valid_files else None, files)
     named = {path.resolve(): "train" for path in train_files}
     for role, others in (("valid", valid_files), ("test", test_files)):
         if twice := next((each for each in others if each.resolve() in named), None):
@@ -158,12 +164,7 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
                 stacklevel=2,
             )
         named |= {path.resolve(): role for path in others}
-
-    def read_valid(names: Schema) -> LabeledTrees:
-        return load_examples(task, settings, valid_files, names, max_children)
-
-    files = [*valid_files, *test_files]
-    return split_examples(task, settings, train, read_valid if valid_files else None, files)
+    return splits
 
 
 def split_examples(

@@ -141,7 +141,7 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"style": "png"}, "expected style to be one of text, ascii, svg, got 'png'"),
-        ({"out": "x.png"}, "expected a path that ends in .txt for text, got 'x.png'"),
+        ({"out": "x.png"}, "expected a path that ends in .svg or .txt, got 'x.png'"),
         ({"out": "x.txt", "style": "svg"}, "expected a path that ends in .svg for svg"),
         (
             {"format": "csv"},

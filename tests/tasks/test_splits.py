@@ -73,6 +73,9 @@ def test_nothing_is_held_out_for_what_has_files(tmp_path: Path) -> None:
     copy = _write(tmp_path / "copy.jsonl", *((i, i, f"c{3 * i % 10}") for i in range(10)))
     with pytest.warns(UserWarning, match="data.test names .*, which is a file of data.valid"):
         _split("classify", train=path, valid=copy, test=copy)
+    other = _write(tmp_path / "other.jsonl")
+    with pytest.raises(TreeError, match="empty file"):  # and no warning before it
+        _split("classify", train=path, valid=[path, other])
     whole = _split("classify", train=path, valid=copy)
     assert [len(part) for part in whole.all] == [10, 10]
 

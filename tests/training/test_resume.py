@@ -181,6 +181,8 @@ def test_other_settings_are_refused(whole: Path) -> None:
         train(with_model(_settings(), hidden_size=7), whole)
     with pytest.raises(ConfigError, match=r"training.epochs=3, on which .* now training.epochs=4"):
         train(_settings(epochs=4), whole)
+    with pytest.raises(ConfigError, match="was started with the task classify, now it is rank"):
+        train(quick("rank"), whole)
     for role in ("valid", "test"):  # not the fraction, which then has no effect
         with pytest.raises(ConfigError, match=f"with no files as data.{role}, now there are 1"):
             train(_settings({role: _TRAIN}), whole)

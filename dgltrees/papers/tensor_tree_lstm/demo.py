@@ -44,13 +44,13 @@ def run_demo(out: Path) -> dict[str, float]:
     Raises:
         ConfigError: the folder contains other ListOps data.
     """
-    print(f"ListOps: {TRAIN:,} training and {TEST:,} held-out trees, seed {SEED}", flush=True)
     data = out / "listops"
     if not data.exists():
         make_listops(data, train=TRAIN, valid=0, test=TEST, seed=SEED)
     sizes = [(data / name).read_bytes().count(b"\n") for name in ("train.tsv", "test.tsv")]
     if sizes != [TRAIN, TEST]:
         raise ConfigError(f"expected the demonstration's data in {data}, got others; change --out")
+    print(f"ListOps: {TRAIN:,} training and {TEST:,} held-out trees, seed {SEED}", flush=True)
     lines, results = [], {}
     for name, preset in PRESETS.items():
         settings = load_preset(preset).replace("data", dir=str(out), test=None)

@@ -152,9 +152,9 @@ def from_table(
     Raises:
         TreeError: an id, a depth or a tree is missing, or an id occurs twice; a parent is not an id
             of the tree, there is a cycle, or a tree does not have exactly one root; a depth is not
-            an integer, or more than one below the row before; there is no row or no such column;
-            columns differ in length; the values of a column have several kinds; or ``frame`` is a
-            path or a list. The error names the row, from 0.
+            an integer, or more than one below the row before; there is no row, no such column or
+            a second one; columns differ in length; the values of a column have several kinds; or
+            ``frame`` is a path or a list. The error names the row, from 0.
 
     Example:
         >>> from_table({"id": [1, 2, 3], "parent": [None, 1, 1], "cost": [3.0, 1.0, 2.0]})
@@ -176,6 +176,8 @@ def from_table(
             cure = "; for rows in preorder with their depths, give depth='depth'"
             cure = cure if depth is None and "depth" in available else ""
             raise TreeError(f"expected a column {name!r}, got {', '.join(available)}{cure}")
+        if available.count(name) > 1:
+            raise TreeError(f"expected every column once, got {name!r} twice; rename one of them")
     table = {name: _values(frame[name]) for name in dict.fromkeys((*used.values(), *chosen))}
     for name, values in table.items():
         if len(values) != len(table[first]):

@@ -99,7 +99,8 @@ def test_points_are_compared_by_one_count(tmp_path: Path, monkeypatch: pytest.Mo
         run_points(points[:2], [0], tmp_path / "all")
 
 
-def test_the_demonstration_takes_no_other_data(tmp_path: Path) -> None:
+def test_the_demonstration_takes_no_other_data(tmp_path: Path, capsys: Capture) -> None:
     make_listops(tmp_path / "listops", train=20, valid=0, test=5)
     with pytest.raises(ConfigError, match=re.escape(f"data in {tmp_path / 'listops'}, got others")):
         run_demo(tmp_path)
+    assert capsys.readouterr().out == ""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pandas import DataFrame
 
 from dgltrees import Forest, TreeError
 from dgltrees.trees.builders import from_table
@@ -104,6 +105,11 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
         (rows([], []), {}, "expected at least one row, got an empty table"),
         (rows([1], [None]), {"tree": "t"}, "expected a column 't', got id, parent"),
         (rows([1], [None]), {"columns": ["x"]}, "expected a column 'x', got id, parent"),
+        (
+            DataFrame([[1, None, 1, 2], [2, 1, 3, 4]], columns=["id", "parent", "a", "a"]),
+            {},
+            "expected every column once, got 'a' twice",
+        ),
         (rows([1, 2], [None]), {}, "expected columns of one length, got 2 values of 'id' and 1 of"),
         (rows([1, None], [None, 1]), {}, "row 1: missing value of 'id'"),
         (rows([1, 1], [None, 1]), {}, "row 1: expected every 'id' once, got 1 of row 0"),

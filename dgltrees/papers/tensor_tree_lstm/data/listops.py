@@ -58,8 +58,9 @@ def stream_listops(
             data = b"\n" + data.partition(b"\n")[2]
         if data.strip():
             empty = False
+            items, is_target = grammar.items(data, path, line, labeled=labeled)
             check_line_pairs(data, "()", file=path, first_line=line)
-            yield _examples(*grammar.items(data, path, line, labeled=labeled))
+            yield _examples(items, is_target)
     if empty:
         raise empty_file(path)
 

@@ -98,6 +98,8 @@ def test_header_says_that_the_value_comes_last(tmp_path: Path) -> None:
     [
         ("3\t[MAX 1 3 ]\n3\t[MAX 1 3\n", 2, "expected a ']' for every '[', got 1 left open"),
         ("3\t[MAX 1 3 ]\n3", 2, "expected a line of the form value TAB expression"),
+        ("# a = b c\n3\t[MAX 1 3\n", 1, "got 5; is it cut off, or of another format?"),
+        ("# a = b c\n3\t( [MAX 1 3 ]\n", 1, "got 5; is it cut off, or of another format?"),
         ("3\t[MAX 1 3 ] [MAX 1 3 ]", 1, "with 2 parts outside all brackets, got 3"),
         ("3\t[MAX 1 ] 3 ]", 1, "got a ']' that closes nothing"),
         ("3\t( [MAX 1 2 ]", 1, "expected a ')' for every '(', got 1 left open"),
