@@ -132,12 +132,7 @@ def draft_folder(parent: Path, name: str) -> Iterator[Path]:
         lock = stack.enter_context(open(draft / _LOCK, "wb"))
         with contextlib.suppress(OSError):
             lock_descriptor(lock.fileno(), blocking=False)
-        try:
-            yield draft
-        except OSError as error:
-            if error.errno in _FULL and error.filename is None:
-                error.filename = os.fspath(parent / name)
-            raise
+        yield draft
 
 
 def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:

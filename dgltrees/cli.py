@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import io
+import json
 import os
 import sys
 import warnings
@@ -47,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None:
         return _fail("the standard output is closed; to leave out what is printed, use > /dev/null")
+    if sys.stderr is None:  # print would take standard output instead
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="dgltrees.escape")
     usual = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
@@ -153,12 +160,26 @@ def _call(name: str, argv: Sequence[str]) -> None:
             settings_help.check_settings(values)
     command = COMMANDS[name][names[0]] if is_table else COMMANDS[name]
     values = arguments.arguments(command, words, full)
+    if "out" in values:
+        from dgltrees.commands.outputs import check_out
+
+        check_out(command, values)
     written = command(**values)
     if isinstance(written, Mapping):  # the files of make-data
         print(*written.values(), sep="\n")
     out = values.get("out")
     if isinstance(out, str) and os.path.isfile(out):  # in a folder, the command says what is where
         print(f"dgltrees: wrote {out}", file=sys.stderr)
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    r"""Escape characters that the encoding of standard output lacks as in JSON: ``\u00e4``."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error("dgltrees.escape", _escape)
 
 
 def _fail(message: str) -> int:

@@ -1,9 +1,13 @@
+import inspect
+import io
 import json
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +15,9 @@ import torch
 import dgltrees
 from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
+from dgltrees.settings import options_of
 from dgltrees.settings.catalog import preset_names
+from dgltrees.settings.values import expected
 from dgltrees.training import loop
 from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 
@@ -129,8 +135,138 @@ def test_train_evaluate_predict(capsys: Capture, run: Path, tmp_path: Path) -> N
     assert out.read_text().splitlines() == lines
     assert main(["predict", str(run), "--input", _PLANS, "--out", "-"]) == 0
     assert capsys.readouterr().out.splitlines() == lines
-    message = fails(capsys, "predict", str(run), "--input", str(out), "--out", str(out))
-    assert "expected --out with another file than --input" in message
+
+
+def _commands() -> Iterator[tuple[str, Any]]:
+    for name, command in COMMANDS.items():
+        table = command if isinstance(command, Mapping) else {"": command}
+        yield from ((f"{name} {each}".strip(), function) for each, function in table.items())
+
+
+def _argv(command: str, function: Any, given: Mapping[str, str]) -> list[str]:
+    """The words of a command with the arguments that it needs, and others that are given."""
+    needed = {"run": "none", "preset": "classify", "presets": "classify", "max_words": "3"}
+    words, flags = command.split(), []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in given or (parameter.default is parameter.empty and name != "layer"):
+            value = given.get(name, needed.get(name, "none"))
+            positional = parameter.kind is not parameter.KEYWORD_ONLY
+            words, flags = (
+                words + [value] * positional,
+                flags + [f"--{name}", value] * (not positional),
+            )
+    return [*words, *flags]
+
+
+WRITING = {name: each for name, each in _commands() if "out" in options_of(each)}
+READ = [
+    (name, option.name)
+    for name, each in WRITING.items()
+    for option in options_of(each).values()
+    if option.name not in ("out", "layer", "layout")
+    and not all(expected(option.type, value) for value in ("x.yaml", ["x.yaml"]))
+]
+"""Commands that write, and the arguments of each that may name a file."""
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_no_command_replaces_a_file_of_a_run(
+    capsys: Capture, run: Path, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "link").symlink_to(run)
+    (word,) = {each.name for each in (run / "vocabulary").iterdir() if "target" in each.name}
+    for name in ("weights.safetensors", "config.yaml", f"vocabulary/{word}", "resume.json"):
+        before = (run / name).read_bytes() if (run / name).exists() else None
+        for out in (run / name, tmp_path / "link" / name, run / "none" / ".." / name):
+            argv = _argv(command, WRITING[command], {"out": str(out)})
+            message = fails(capsys, *argv)
+            assert f"expected --out with another name than the files of a run, got {out}" in message
+        assert ((run / name).read_bytes() if before else None) == before
+    assert "expected --out to name a file or a folder, got ''" in fails(
+        capsys, *_argv(command, WRITING[command], {}), "--out="
+    )
+
+
+@pytest.mark.parametrize(("command", "option"), READ)
+def test_no_command_replaces_what_it_reads(
+    capsys: Capture, tmp_path: Path, command: str, option: str
+) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("base: classify\n")
+    argv = _argv(command, WRITING[command], {option: str(path), "out": str(path)})
+    message = fails(capsys, *argv)
+    assert re.search(
+        rf"expected --out with another file than (--{option}|{option.upper()}), got", message
+    )
+    assert path.read_text() == "base: classify\n"
+
+
+def test_files_that_are_read_by_another_name_are_not_replaced(
+    capsys: Capture, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a pattern, in a folder, in DGLTREES_DATA, or as the training file of the run."""
+    folder, data = tmp_path / "data", tmp_path / "data" / "a.jsonl"
+    folder.mkdir()
+    data.write_bytes(PLANS_FILE.read_bytes())
+    monkeypatch.setenv("DGLTREES_DATA", str(folder))
+    message = "expected --out with another file than"
+    for name in (str(folder / "*.jsonl"), str(folder), "a.jsonl"):
+        argv = ["predict", str(run), "--input", name, "--out", str(data)]
+        assert f"{message} --input" in fails(capsys, *argv)
+    argv = ["predict", str(run), "--input", str(data), "--out", _PLANS]
+    assert f"{message} data.train of the run" in fails(capsys, *argv)
+    assert data.read_bytes() == PLANS_FILE.read_bytes()
+    for _ in range(2):  # a drawing in the folder, and predictions in the run, may be replaced
+        assert main(["draw", str(folder), "--trees", "0", "--out", str(folder / "a.svg")]) == 0
+        out = str(run / "predictions.jsonl")
+        assert main(["predict", str(run), "--input", str(data), "--out", out]) == 0
+    (run / "predictions.jsonl").unlink()
+
+
+def test_every_file_that_a_flag_names_to_write_is_checked() -> None:
+    for name, command in _commands():
+        for option in options_of(command).values():
+            if re.search(r"\bto write|picture|write .* to\b", option.sentence):
+                assert option.name == "out", name
+
+
+def test_standard_streams_may_be_closed(
+    capsys: Capture, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    for argv in (["predict", str(run), "--input", "-"], ["draw", "-"], ["inspect", "-"]):
+        assert "the standard input is closed; name a file instead of -" in fails(capsys, *argv)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["trian"]) == 2
+    sys.stderr.close()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.filterwarnings("ignore:the nodes of .* have categories")
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_characters_that_the_output_lacks_are_escaped(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    def printed(*argv: str) -> str:
+        stream = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stream, encoding))
+        assert main(argv) == 0
+        return stream.getvalue().decode(encoding)
+
+    rows = [json.loads(line) for line in PLANS_FILE.read_text().splitlines()]
+    names = ["\u00e4", "\u2192", "\N{DECIDUOUS TREE}"]
+    lines = [{**row, "id": name} for row, name in zip(rows, names)]
+    path = tmp_path / "\N{DECIDUOUS TREE}.jsonl"
+    for line in lines:
+        line["plan"]["Node Type"] = line["id"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = printed("predict", str(run), "--input", str(path))
+    assert [json.loads(line)["id"] for line in text.splitlines()] == names
+    line, letter = ("\u2500", "\u00e4") if encoding == "utf-8" else ("-", "\\xe4")
+    for argv in (["explain", str(run), "--by", "subtrees", "--input"], ["inspect"], ["draw"]):
+        text = printed(*argv, str(path))
+        assert f"{line} " in text
+        assert letter in text or argv[0] == "explain"  # which has no such category
 
 
 def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
@@ -262,6 +398,9 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
     ("argv", "message"),
     [
         (["trian"], "no command 'trian'; did you mean train?"),
+        (["train", "classify", "--seeds", "--out", "x"], "missing the value of --seeds"),
+        (["draw", "x", "--trees"], "missing the value of --trees"),
+        (["train", "classify", "--training.lr", "--out", "x"], "the value of --training.lr"),
         (["train"], "missing PRESET of dgltrees train: name of a preset"),
         (["show", "regress-pear"], "mean regress-pairs or regress"),
         (["show", "foo"], "no preset 'foo'; a file of settings ends in .yaml"),

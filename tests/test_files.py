@@ -75,8 +75,8 @@ def test_drafts_of_killed_processes_go(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_named_by_the_folder_that_was_given(tmp_path: Path) -> None:
-    with pytest.raises(OSError) as caught, draft_folder(tmp_path, "data"):
+def test_an_error_of_a_full_disk_names_the_file_that_was_given(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "data"):
         raise OSError(errno.EFBIG, "File too large")
     assert caught.value.filename == str(tmp_path / "data")
 

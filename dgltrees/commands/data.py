@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any
 
-from dgltrees.commands.runs import check_other_file
+from dgltrees.commands.outputs import print_text, speaks_utf8
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
 from dgltrees.formats.format import RecordLayout
@@ -17,9 +16,8 @@ from dgltrees.tasks.custom_trees.inspect import inspect_trees
 @functools.wraps(draw_file)
 def draw(**arguments: Any) -> None:
     """Draw trees as text or SVG: draw FILE --trees 0:5."""
-    if arguments.get("style") is None and arguments.get("out") is None and not _speaks_utf8():
+    if arguments.get("style") is None and arguments.get("out") is None and not speaks_utf8():
         arguments["style"] = "ascii"
-    check_other_file([arguments["path"]], arguments.get("out"), "PATH")
     drawing = draw_file(**arguments)
     if arguments.get("out") is None:
         print(drawing)
@@ -65,9 +63,4 @@ def inspect(
         features=features,
         layout=layout,
     )
-    for line in found.lines(ascii_only=not _speaks_utf8()):
-        print(line)
-
-
-def _speaks_utf8() -> bool:
-    return (sys.stdout.encoding or "ascii").lower().startswith("utf")
+    print_text(found)

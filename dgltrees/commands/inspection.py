@@ -8,7 +8,8 @@ from typing import Literal
 from dgltrees.analyses.explain import explain as explain_prediction
 from dgltrees.analyses.require import require
 from dgltrees.analyses.similar_trees import similar_trees
-from dgltrees.commands.runs import check_other_file, write_lines
+from dgltrees.commands.outputs import print_text
+from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.settings.tasks import TASKS
@@ -46,11 +47,11 @@ def explain(
     explanation = explain_prediction(load(run), input, tree, target=target, node=node)
     if out is not None:
         explanation.save(out, by)
-        print(explanation.summary(by))
+        print_text(explanation.summary(by))
     elif by == "nodes":
-        print(explanation)
+        print_text(explanation)
     else:
-        print(f"{explanation.summary(by)}\n\n{explanation.draw(by)}")
+        print_text(f"{explanation.summary(by)}\n\n{explanation.draw(by)}")
 
 
 def similar(
@@ -77,7 +78,6 @@ def similar(
         of: search phrases (the default) or whole sentences; has no effect for custom trees.
         out: file to write; by default standard output.
     """
-    check_other_file(input, out)
     loaded = load(run)
     if not isinstance(loaded.task, CustomTreesTask):
         names = ", ".join(task.name for task in TASKS.values() if task.similar is not None)

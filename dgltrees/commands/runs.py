@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from glob import glob
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dgltrees._files import STANDARD_INPUT, PathLike, in_file, replacing
+from dgltrees._files import STANDARD_INPUT, PathLike, replacing
+from dgltrees.commands.outputs import check_other_file
 from dgltrees.errors import ConfigError
 from dgltrees.formats.vectors import writer_of_vectors
 from dgltrees.settings import Count
@@ -59,9 +58,7 @@ def predict(
         batch_size: number of examples to read at a time; with 1, each line is answered immediately.
     """
     loaded = _load(run)
-    files = loaded.files(input, flag="--input")
-    check_other_file(files, out)
-    files, out = _share(files, out)
+    files, out = _share(loaded.files(input, flag="--input"), out)
 
     def lines() -> Iterator[dict[str, Any]]:
         if process_count() == 1:
@@ -122,21 +119,10 @@ def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str 
             "the input, or start fewer processes"
         )
     name = Path(out)
-    return files[rank::count], str(name.with_name(f"{name.stem}-{rank}-of-{count}{name.suffix}"))
-
-
-def check_other_file(
-    inputs: Sequence[PathLike | None], out: PathLike | None, flag: str = "--input"
-) -> None:
-    """Raise ConfigError if the output would replace an input, a file or a pattern of files."""
-    named = [os.fspath(each) for each in inputs if each is not None and in_file(each)]
-    files = chain(named, *map(glob, named))
-    if out is not None and any(_same_file(file, out) for file in files):
-        raise ConfigError(f"expected --out with another file than {flag}, got {out} twice")
-
-
-def _same_file(one: PathLike, other: PathLike) -> bool:
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    part = str(name.with_name(f"{name.stem}-{rank}-of-{count}{name.suffix}"))
+    for file in files:
+        check_other_file(file, part, "--input")
+    return files[rank::count], part
 
 
 def write_lines(rows: Iterable[dict[str, Any]], out: str | None) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-_ASCII = str.maketrans({"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "·": ".", "…": "..."})
+_SIGNS = {"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "·": ".", "…": "...", "⋯": "..."}
+_ASCII = str.maketrans({**_SIGNS, "├": "|", "└": "`", "─": "-", "│": "|"})
 
 
 def printable(text: str, max_length: int = 40) -> str:
@@ -26,7 +27,7 @@ def printable(text: str, max_length: int = 40) -> str:
 
 
 def to_ascii(text: str) -> str:
-    """Convert text to ASCII: arrows and signs are spelled out, other characters are escaped."""
+    """Convert text to ASCII: signs and lines are spelled out, other characters are escaped."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 

@@ -46,7 +46,6 @@ Drawable = Union[Forest, TreeBatch, "DGLGraph"]
 MAX_INDENT = 16
 _SHOWN_NODES = 100  # of the first tree; a larger one is only counted
 
-_GUIDES = {False: ("├", "└", "─", "│", "⋯"), True: ("|", "`", "-", "|", "...")}
 _RADIUS = 12.5
 
 
@@ -116,7 +115,7 @@ class Drawing(Picture):
 
     def _lines(self, ascii_only: bool) -> Iterator[str]:
         layout, labels = self.layout, self.labels
-        tee, corner, bar, pipe, dots = _GUIDES[ascii_only]
+        tee, corner, bar, pipe, dots = "├└─│⋯"
         last_children = {children[-1] for children in layout.children if children}
         indent = [""] * len(layout)  # of a node's children
         titles = iter(labels.titles)

@@ -72,10 +72,12 @@ class Option:
             The value, of the type of the option where the words allow it.
 
         Raises:
-            ConfigError: there are several words for one value; types are not checked.
+            ConfigError: there are several words for one value, or none; types are not checked.
         """
+        if not words and not self.takes(bool):
+            raise ConfigError(f"missing the value of --{name}")
         if not words:
-            text = "true" if self.takes(bool) else ""
+            text = "true"
         elif len(words) == 1:
             text = words[0]
         elif not self.takes(list):

@@ -65,6 +65,8 @@ _STAYS = re.compile(
     rf"{_PRETRAINED}/[^/\\]+\.(json|txt|model|safetensors)"
 )
 """The names of files that do not change during a run."""
+IN_RUN = re.compile(rf"{_STAYS.pattern}|metrics\.jsonl|[^/]+\.(json|safetensors)")
+"""The names of all files of a run and of a saved estimator, and others that a paper may add."""
 
 
 class RunDirectory:
@@ -118,15 +120,21 @@ class RunDirectory:
             metadata = self.metadata()
             for name in metadata["sha256"]:
                 self._check_sum(name)
+            before, now = self.settings().task.name, settings.task.name
+            if before != now:  # then files and settings differ too
+                raise ConfigError(
+                    f"{self.path} was started with the task {before}, now it is {now}; use another "
+                    "directory"
+                )
             copied = _PRETRAINED in metadata["files"]
             roles = files if copied else ROLES
             for role in roles:  # before the settings that follow from it: fractions and seed
-                before, now = metadata["files"][role], len(files[role])
-                if len(before) != now:
-                    names = ", ".join(each["name"] or "trees in memory" for each in before)
+                old, count = metadata["files"][role], len(files[role])
+                if len(old) != count:
+                    names = ", ".join(each["name"] or "trees in memory" for each in old)
                     raise ConfigError(
                         f"{self.path} was started with {names or 'no files':.60} as data.{role}, "
-                        f"now there are {now} files; use the same files or another directory"
+                        f"now there are {count} files; use the same files or another directory"
                     )
             free = _FREE | {f"data.{_PRETRAINED}"} if copied else _FREE
             if settings.training.schedule == "linear":  # over these epochs

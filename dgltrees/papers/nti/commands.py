@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dgltrees.commands.outputs import print_text
 from dgltrees.commands.plots import NO_PICTURE, has_matplotlib, new_figure, save_figure
-from dgltrees.commands.runs import check_other_file
 from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.analyses import accuracy_by_padding as accuracy_rows
 from dgltrees.papers.nti.analyses import attention_map, pad_attention
@@ -35,10 +35,9 @@ def attention(
         phrases: phrases of the hypothesis to draw; default: those of all nodes.
         out: file to write, a picture (.svg) or text (.txt); by default the text is printed.
     """
-    check_other_file(input, out)
     drawing = attention_map(load(run), input, example).draw(phrases)
     if out is None:
-        print(drawing)
+        print_text(drawing)
     else:
         drawing.save(out)
 

@@ -119,7 +119,7 @@ class OperationsDrawing(Picture):
         return np.cumsum([svg.MARGIN, token_width + _COLUMN_GAP, name_width + _COLUMN_GAP, *widths])
 
     def _lines(self, ascii_only: bool) -> Iterator[str]:
-        bar, dots = ("|", "...") if ascii_only else ("│", "⋯")
+        bar, dots = "│⋯"
         rows = [
             _TEXT_HEADER,
             *(

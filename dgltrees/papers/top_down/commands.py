@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from dgltrees.commands.arguments import resumable
-from dgltrees.commands.runs import check_other_file, write_lines
+from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses import edge_classifier, scoring
 from dgltrees.papers.top_down.analyses import parse as parsing
@@ -56,7 +56,6 @@ def parse(
     """
     parser = load(run)
     for path, sources in _outputs(input, out):
-        check_other_file(sources, path)
         sentences = chain.from_iterable(
             parsing.read_sentences(source, format, encoding=encoding, after=after)
             for source in sources
@@ -106,7 +105,6 @@ def rerank(
         raise ConfigError("expected either --k or --tune, got both")
     if out is None and tune is None:
         raise ConfigError("expected --out FILE or --tune GOLD, got neither")
-    check_other_file([*input, tune], out, "--input or --tune")
     loaded = load(run)
     single_root = scoring.language_model_settings(loaded).single_root
     kbest = read_kbest(input, single_root=single_root, scored=weight != 0.0)
@@ -152,7 +150,6 @@ def cloze(
         raise ConfigError("expected --answers FILE or --out FILE, got neither")
     if ngram is not None and parser is not None:
         raise ConfigError("expected no --parser with --ngram, which reads only words; remove it")
-    check_other_file([questions, answers], out, "--questions or --answers")
     loaded, loaded_parser = load(run), None if parser is None else load(parser)
     scoring.check(loaded, loaded_parser, ngram is not None)
     asked = read_questions(questions)

@@ -89,12 +89,8 @@ class Inspection:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
-        """Yield the lines of the text, without line ends.
-
-        Arguments:
-            ascii_only: draw the tree in ASCII.
-        """
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the text, without line ends."""
         shapes = self.shapes
         what = FORMATS[self.form].description.split(",")[0].rstrip(".:") if self.form else "Forest"
         first = "" if self.complete else "the first "
@@ -124,7 +120,7 @@ class Inspection:
             yield ""
             yield f"warning: {warning}"
         yield ""
-        drawing = [*self.drawing.lines(ascii_only=ascii_only)]
+        drawing = [*self.drawing.lines()]
         yield from drawing[:_SHOWN_LINES]
         if len(drawing) > _SHOWN_LINES:
             yield f"... {len(drawing) - _SHOWN_LINES:,} more lines; `dgltrees draw` shows them"

@@ -1,7 +1,6 @@
 """The commands of parsers and of language models over trees."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,28 +44,6 @@ def test_parse_and_rerank(
     kbest = read_kbest(lists)
     own = kbest.forest.select(kbest.offsets[:-1])
     assert (read(out, "conllu").forest.parent == own.parent).all()
-
-
-@pytest.mark.parametrize(
-    ("command", "flags"),
-    [
-        ("parse", "--input IT"),
-        ("rerank", "--input other --tune IT"),
-        ("cloze", "--questions IT"),
-        ("similar", "--query film --input IT"),
-        ("similar", "--query film --input IT*"),
-        ("attention", "--input IT"),
-    ],
-)
-def test_no_command_replaces_its_input(
-    tmp_path: Path, capsys: Capture, parser_run: Path, command: str, flags: str
-) -> None:
-    path = write(tmp_path, "Ada slept .\n")
-    words = [word.replace("IT", str(path)) for word in flags.split()]
-    message = fails(capsys, command, str(parser_run), *words, "--out", str(path))
-    twice = f"got {re.escape(str(path))} twice"
-    assert re.search(f"expected --out with another file than --.*, {twice}", message)
-    assert path.read_text() == "Ada slept .\n"
 
 
 def test_sentences_are_not_read_from_files_of_other_formats(
