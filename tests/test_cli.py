@@ -76,9 +76,6 @@ def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -
     assert main(["train", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert re.search(r"--out The run directory[^(]*\(string; required\)", text)
-    for flags, said in (([], False), (["--data.pretrained", "x", "--data.fine_tune"], True)):
-        assert main(["train", "rank", *flags, "--help"]) == 0
-        assert ("--training.pretrained_lr" in capsys.readouterr().out) == said
     assert main(["make-data", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for name in GENERATORS:

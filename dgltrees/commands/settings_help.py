@@ -95,7 +95,4 @@ def settings_tables(argv: Sequence[str]) -> dict[str, tuple[dict[str, Option], d
         return {}
     layer = Layer({k: v for k, v in flags.items() if k.split(".")[0] in SECTIONS})
     sections = settings_of(presets[0], layer).sections
-    tables = {name: (dict(options.options), dict(options)) for name, options in sections.items()}
-    if not sections["data"].get("fine_tune"):  # the settings refuse it
-        tables["training"][0].pop("pretrained_lr", None)
-    return tables
+    return {name: (dict(options.options), dict(options)) for name, options in sections.items()}

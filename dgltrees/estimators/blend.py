@@ -31,7 +31,6 @@ from dgltrees.training.files import checking, read_tensors, write_tensors
 from dgltrees.training.rundir import BLEND
 from dgltrees.training.trained import TrainedModel
 from dgltrees.trees import LabeledTrees
-from dgltrees.trees.columns import SUBWORDS
 
 MODELS = ("networks", "boosting", "extra_trees")
 """The models of a blend, in the order of their weights."""
@@ -277,8 +276,7 @@ def blend_members(
 def _kinds(trees: LabeledTrees, data: LabeledTrees) -> dict[str, str]:
     """Return the kinds of the columns that the networks read, and ``none`` for the others."""
     kinds = {each.name: each.kind for each in data.inputs}
-    others = dict.fromkeys(trees.forest.columns.keys() - kinds.keys(), "none")
-    return {**others, **{n: "text" if kind == SUBWORDS else kind for n, kind in kinds.items()}}
+    return {**dict.fromkeys(trees.forest.columns.keys() - kinds.keys(), "none"), **kinds}
 
 
 def _answers(columns: Columns, y: NDArray[Any]) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder, Encoder, Encoding, TreeEncoder
-from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder
 from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
 from dgltrees.models.inputs import (
     Concat,
@@ -40,7 +39,6 @@ __all__ = [
     "Encoder",
     "Encoding",
     "EveryNode",
-    "FineTunedWords",
     "FlagTargets",
     "GivenVectors",
     "Head",
@@ -56,7 +54,6 @@ __all__ = [
     "RootAndMax",
     "SequenceEncoder",
     "SiblingPositions",
-    "SubwordEncoder",
     "TargetHead",
     "Thermometer",
     "TransformerEncoder",

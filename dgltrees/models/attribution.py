@@ -14,7 +14,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder
-from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import ClassHead, wide
 from dgltrees.models.inputs import Concat, GivenVectors, Input, NodeInput
 from dgltrees.models.targets import TargetHead
@@ -87,7 +86,7 @@ def _columns_of(inputs: nn.Module) -> list[str]:
     """Return the node columns that an input uses."""
     if isinstance(inputs, ColumnsInput):
         return inputs.columns
-    if isinstance(inputs, (NodeInput, GivenVectors, FineTunedWords)):
+    if isinstance(inputs, (NodeInput, GivenVectors)):
         return [inputs.column]
     if isinstance(inputs, Concat):
         return [name for each in inputs.inputs for name in _columns_of(each)]

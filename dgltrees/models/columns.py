@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.models.fine_tuned import SubwordEncoder
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import SiblingPositions
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.columns import SUBWORDS, Column
+from dgltrees.trees.columns import Column
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import blocks
 
@@ -138,8 +137,6 @@ class NumberVectors(nn.Module):
 class ColumnsInput(Input):
     """The input vectors of nodes: the sum of one encoder per column, plus a bias.
 
-    Text columns that are encoded by a fine-tuned pretrained encoder share this encoder.
-
     Arguments:
         schema: the columns, and the vocabularies of categorical and text columns.
         size: m, the size of a vector.
@@ -164,9 +161,6 @@ class ColumnsInput(Input):
         columns = [each for each in schema.inputs if not each.numeric]
         self.named = [each.name for each in columns]
         self.names = nn.ModuleList(_of_names(each, schema, size) for each in columns)
-        self.tuned = {each.name for each in columns if each.kind == SUBWORDS}
-        sizes = {each.size for each in columns if each.kind == SUBWORDS}
-        self.encoder = SubwordEncoder(sizes.pop()) if sizes else None
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
         self.sibling_positions = SiblingPositions(size) if sibling_positions else None
@@ -217,13 +211,7 @@ class ColumnsInput(Input):
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
                 "encode the trees with the schema of the run"
             )
-        vectors: dict[str, Tensor] = {}
-        for name, encode in zip(self.named, self.names):
-            values = batch.ndata[name]
-            if self.encoder is not None and name in self.tuned:
-                values = self.encoder.texts(batch.on_host(values))
-            vectors[name] = encode(values)
-        return vectors
+        return {name: encode(batch.ndata[name]) for name, encode in zip(self.named, self.names)}
 
     def extra_repr(self) -> str:
         """Return the columns and the size, for ``repr``."""
@@ -232,7 +220,7 @@ class ColumnsInput(Input):
 
 def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
     """Return the encoder of a category or text column; pretrained vectors are mapped."""
-    if not column.named or column.kind == SUBWORDS:
+    if not column.named:
         return nn.Linear(column.size, size, bias=False)
     vocab = schema[column.name]
     unknown = None if vocab.unknown is None else vocab.names.index(vocab.unknown)

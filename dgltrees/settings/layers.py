@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import yaml
 
 from dgltrees.errors import ConfigError
-from dgltrees.settings.options import options_of
 from dgltrees.settings.resolve import Options, nearest, overlay, schema
 from dgltrees.settings.tasks import TASKS, get_task
 from dgltrees.settings.values import Count, NonNegative, NonNegativeInt, Positive, Seed, plain
@@ -26,14 +25,10 @@ _MAPPINGS = ("optimizer_options", "features")  # settings that are mappings them
 class TrainingSettings:
     """Settings of the training loop."""
 
-    hidden: ClassVar[tuple[str, ...]] = ("pretrained_lr",)
-
     optimizer: str = "adadelta"
     """Name of an optimizer of torch.optim, such as adam or sgd, in upper or lower case."""
     lr: Positive | None = None
     """Learning rate; default: torch's, which is 1.0 for AdaDelta."""
-    pretrained_lr: Positive | None = None
-    """Learning rate of the pretrained encoder with ``data.fine_tune``; default: 3e-5."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
     loss_reduction: Literal["mean", "sum"] = "mean"
@@ -108,7 +103,6 @@ class StatefulTraining(TrainingSettings):
 
     hidden: ClassVar[tuple[str, ...]] = (
         *("max_nodes", "bucket_batches", "bucket_by", "save_every_n_steps"),
-        *TrainingSettings.hidden,
     )
 
     batch_size: Count = 25
@@ -116,14 +110,7 @@ class StatefulTraining(TrainingSettings):
 
 
 @dataclass(frozen=True)
-class PretrainedTraining(TrainingSettings):
-    """Settings of the training loop of tasks that support a pretrained encoder."""
-
-    hidden: ClassVar[tuple[str, ...]] = ()
-
-
-@dataclass(frozen=True)
-class GroupedTraining(PretrainedTraining):
+class GroupedTraining(TrainingSettings):
     """Settings of the training loop over groups of examples."""
 
     batch_size: Count | None = 25
@@ -189,11 +176,6 @@ class Settings:
                 f"expected training.monitor to be one of {', '.join(names)}, which the task "
                 f"{self.task.name} reports, got {self.monitor!r}"
             )
-        fine_tuned = self.sections["data"].get("fine_tune")
-        if self.training.pretrained_lr is not None and not fine_tuned:
-            raise ConfigError(
-                "training.pretrained_lr has no effect without data.fine_tune; leave it out"
-            )
         if self.training.schedule == "halve" and not self.monitor.endswith("loss"):
             losses = [name for name in names if name.endswith("loss")]
             raise ConfigError(
@@ -252,11 +234,10 @@ class Settings:
 
 def section_sources(task: Task) -> dict[str, Any]:
     """Return the class of each section's settings in a task."""
-    data: Any = task.data
     training = StatefulTraining if task.stateful else TrainingSettings
-    if "fine_tune" in options_of(data):
-        training = GroupedTraining if task.whole_groups else PretrainedTraining
-    return {"data": data, "model": task.model, "training": training}
+    if task.whole_groups:
+        training = GroupedTraining
+    return {"data": task.data, "model": task.model, "training": training}
 
 
 def nearest_setting(name: str, task: str, otherwise: str, start: str = "") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError
-from dgltrees.settings import Count, Fraction, NonNegativeInt, Seed
+from dgltrees.settings import Count, Fraction, Seed
 from dgltrees.trees.labeled import LabeledTrees
 
 Files = str | list[str] | None
@@ -100,25 +100,5 @@ class PretrainedSettings(WordSettings):
     """Settings of data whose words may have the vectors of a pretrained encoder."""
 
     pretrained: str | None = None
-    """Folder of a Hugging Face encoder for the vectors of words in their sentence."""
-    fine_tune: bool = False
-    """Fine-tune the pretrained encoder, with the learning rate ``training.pretrained_lr``; default:
-    its vectors are computed once and do not change."""
-    frozen_layers: NonNegativeInt = 0
-    """Number of lower layers of the pretrained encoder that are not fine-tuned, with its
-    embeddings; 0: all of it is fine-tuned."""
-
-    @staticmethod
-    def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the settings without effect: those of a pretrained encoder, if there is none."""
-        reasons = WordSettings.unread(values)
-        if not values["pretrained"]:
-            reasons["fine_tune"] = "without data.pretrained"
-        if "fine_tune" in reasons or not values["fine_tune"]:
-            reasons["frozen_layers"] = "without data.fine_tune"
-        return reasons
-
-
-def is_fine_tuned(settings: DataSettings) -> bool:
-    """Return whether a pretrained encoder is trained with the model."""
-    return isinstance(settings, PretrainedSettings) and settings.fine_tune
+    """Folder of a Hugging Face encoder for the vectors of words in their sentence, which are
+    computed once and are not trained."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -18,7 +17,6 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import format_by_suffix, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.metrics.classes import accuracy
-from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import LabeledTrees, TreeBatch, Vocabulary
@@ -345,17 +343,11 @@ class Task:
         Word vectors count only for the model. A model without an aggregator has None for it.
         """
         total = sum(p.numel() for p in model.parameters())
-        words = {
-            id(p): p.numel()
-            for p in chain(self.word_parameters(model), fine_tuned_parameters(model))
-        }
+        words = {id(p): p.numel() for p in self.word_parameters(model)}
         return {"aggregator": None, "cell": total - sum(words.values()), "model": total}
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """Return word vectors and output layers, which ``cell`` of :meth:`parameters` excludes.
-
-        They include the parameters of a pretrained encoder.
-        """
+        """Return word vectors and output layers, which ``cell`` of :meth:`parameters` excludes."""
         return ()
 
     def predictions(self, data: LabeledTrees, outputs: Columns) -> Iterator[dict[str, Any]]:

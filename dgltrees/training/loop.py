@@ -32,7 +32,7 @@ from dgltrees.training.device import deterministic, total
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.loading import Loader, part_of_batch, training_sampler, whole_groups
 from dgltrees.training.loggers import log_epoch, log_past
-from dgltrees.training.optimizers import make_optimizer, parameter_groups
+from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import LabeledTrees, TreeBatch
 
@@ -124,11 +124,12 @@ class Trainer:
         self.on_epoch = on_epoch or print_epoch
         self.majority = self.task.majority(splits.train)
         self.plain = model
-        groups, on_processor = parameter_groups(self.settings, model), fabric.device.type == "cpu"
-        self.plain_optimizer = make_optimizer(self.settings, groups, on_processor=on_processor)
+        self.parameters = list(model.parameters())  # a walk over all modules
+        self.plain_optimizer = make_optimizer(
+            self.settings, self.parameters, on_processor=fabric.device.type == "cpu"
+        )
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
-        self.parameters = list(model.parameters())  # a walk over all modules
         self.sampler = training_sampler(settings, splits.train)
         self.loader = Loader(self.task, splits.train, self.settings.num_workers)
         if self.settings.schedule == "halve" and splits.valid is None:

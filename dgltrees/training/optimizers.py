@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any, Union, get_args
 
@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.settings.layers import TrainingSettings
 from dgltrees.settings.values import expected, from_text
 
@@ -20,11 +19,6 @@ _UNSUITED = {"LBFGS", "SparseAdam"}
 # Torch has a step of all parameters in one call for these on processors, a third of the time.
 _FUSED = {"adam", "adamw"} if torch.__version__ >= (2, 4) else set()  # type: ignore[operator]
 _KINDS_OF_STEP = {"fused", "foreach", "capturable", "differentiable"}
-
-# Devlin et al., "BERT" (NAACL 2019), appendix A.3, train with 2e-5, 3e-5 or 5e-5.
-_PRETRAINED_LR = 3e-5
-
-Parameters = Sequence[nn.Parameter | dict[str, Any]]
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
@@ -41,19 +35,9 @@ def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
     }
 
 
-def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters:
-    """Return the parameters of a model, in a separate group those of a pretrained encoder."""
-    tuned = list(fine_tuned_parameters(model))
-    if not tuned:
-        return list(model.parameters())
-    ids = {id(parameter) for parameter in tuned}
-    others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
-    return [{"params": others}, {"params": tuned, "lr": settings.pretrained_lr or _PRETRAINED_LR}]
-
-
 def make_optimizer(
     settings: TrainingSettings,
-    parameters: Iterable[nn.Parameter | dict[str, Any]],
+    parameters: Iterable[nn.Parameter],
     *,
     on_processor: bool = False,
 ) -> torch.optim.Optimizer:
@@ -61,7 +45,7 @@ def make_optimizer(
 
     Arguments:
         settings: the settings of the training loop.
-        parameters: the parameters, or groups of them.
+        parameters: the parameters.
         on_processor: whether they remain on the CPU.
 
     Raises:

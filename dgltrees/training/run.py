@@ -21,7 +21,6 @@ from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.settings.layers import Settings, TrainingSettings, flat
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import Splits, load_examples, load_splits, most_children
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.device import (
@@ -121,7 +120,6 @@ def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -
         raise ConfigError(
             f"expected a model that fits into memory, got a larger one: {what}"
         ) from None
-    attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
     if start is not None:
         model.load_state_dict(start)

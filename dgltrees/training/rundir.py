@@ -24,12 +24,12 @@ from dgltrees._files import (
     with_checksum,
 )
 from dgltrees.errors import ConfigError, called
-from dgltrees.models.subwords import encoder_files
+from dgltrees.models.pretrained import encoder_files
 from dgltrees.settings.layers import Settings, flat
 from dgltrees.settings.values import load_yaml
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
-from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
+from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.training.files import (
     checking,
     json_text,
@@ -77,7 +77,7 @@ class RunDirectory:
     - ``config.yaml``: the settings.
     - ``vocabulary/*.txt``: the vocabularies.
     - ``schema.json``: the columns of custom trees.
-    - ``pretrained/*``: a copy of the pretrained encoder, without its weights if it is fine-tuned.
+    - ``pretrained/*``: a copy of the pretrained encoder.
     - ``weights.safetensors``: the parameters of the epoch that is kept.
     - ``metrics.jsonl``: one line per epoch.
     - ``resume.safetensors``: the checkpoint, with a readable part in ``resume.json``;
@@ -432,5 +432,4 @@ def pretrained_files(settings: Settings) -> dict[str, Path]:
     folder = pretrained_folder(settings.data)
     if folder is None:
         return {}
-    files = encoder_files(folder, weights=not is_fine_tuned(settings.data))
-    return {f"{_PRETRAINED}/{path.name}": path for path in files}
+    return {f"{_PRETRAINED}/{path.name}": path for path in encoder_files(folder)}

@@ -29,7 +29,6 @@ from dgltrees.settings.layers import Settings
 from dgltrees.settings.values import load_yaml
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.files import data_files, find_files
-from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import check_children, load_examples, load_splits, named_task
 from dgltrees.tasks.task import Columns, Task
@@ -605,7 +604,6 @@ def load_network(directory: RunDirectory) -> TrainedModel:
 
 def _set_up(model: nn.Module, settings: Settings) -> OneDevice:
     """Move a new model, whose weights are loaded afterwards, to its device."""
-    attach_pretrained(model, settings.data, weights=False)
     device = one_device(settings.training)
     device.setup_module(model)
     return device

@@ -16,9 +16,6 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dgltrees.trees.forest import Forest
 
-SUBWORDS = "subwords"
-"""The kind of a text column whose pretrained encoder is fine-tuned."""
-
 
 @dataclass(frozen=True)
 class Column:
@@ -26,7 +23,7 @@ class Column:
 
     Attributes:
         name: its name in the data.
-        kind: one of :data:`KINDS`, or :data:`SUBWORDS` for a text whose encoder is fine-tuned.
+        kind: one of :data:`KINDS`.
         size: the number of entries of a vector, or of the vector that a pretrained encoder gives
             for a text; otherwise 1.
         trees: the number of training trees; of groups for a ranker.
@@ -48,8 +45,8 @@ class Column:
 
     @property
     def named(self) -> bool:
-        """Whether the column becomes ids: of categories, of words or of subwords."""
-        return self.kind in ("category", SUBWORDS) or (self.kind == "text" and self.size == 1)
+        """Whether the column becomes ids: of categories or of words."""
+        return self.kind == "category" or (self.kind == "text" and self.size == 1)
 
 
 EXACT = 2**53

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError, TreeError, called
-from dgltrees.trees.columns import SUBWORDS, Column, has_value, names_of, words_of
+from dgltrees.trees.columns import Column, has_value, names_of, words_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
@@ -19,7 +19,7 @@ NUMBERS = "(numbers)"
 """The node column of an encoded forest that holds all numbers and vectors, concatenated."""
 
 TextReader = Callable[[Sequence[str]], NDArray[Any]]
-"""Function from T texts to their ``(T, size)`` vectors, or to the ``(T, P)`` ids of subwords."""
+"""Function from T texts to their ``(T, size)`` vectors."""
 
 _TEXT_WORDS = 32
 """The number of words after which a string is cut off."""
@@ -105,9 +105,9 @@ class Schema(Mapping[str, Vocabulary]):
 
         A category becomes ids of this schema's vocabulary, -1 where it is missing. A text column
         becomes ``(N, 32)`` ids of words, padded with -1. With a size it becomes ``(N, size)``
-        vectors, zeros where it is missing. If its encoder is fine-tuned, it becomes ``(N, P)`` ids
-        of subwords, padded with -1. Numbers and vectors become one float64 matrix :data:`NUMBERS`,
-        NaN where they are missing. A column that the forest does not have is missing everywhere.
+        vectors, zeros where it is missing. Numbers and vectors become one float64 matrix
+        :data:`NUMBERS`, NaN where they are missing. A column that the forest does not have is
+        missing everywhere.
 
         Arguments:
             forest: the trees.
@@ -191,7 +191,7 @@ class Schema(Mapping[str, Vocabulary]):
         self, texts: Sequence[str | None], column: Column, read_texts: TextReader | None
     ) -> NDArray[Any]:
         """Encode the texts of a column as rows, see :meth:`read`."""
-        if column.kind == SUBWORDS or not column.named:
+        if not column.named:
             return _read_by_encoder(texts, column, read_texts)
         vocab = self.vocabs[column.name]
         try:
@@ -315,24 +315,16 @@ def _distinct_names(
 def _read_by_encoder(
     texts: Sequence[str | None], column: Column, read_texts: TextReader | None
 ) -> NDArray[Any]:
-    """Encode texts as ids of subwords, padded with -1; or as vectors, zeros for None."""
+    """Encode texts as vectors, zeros for None."""
     named = [text for text in texts if text is not None]
     rows = None if read_texts is None else read_texts(named)
-    if column.kind == SUBWORDS:
-        if rows is None:
-            raise ConfigError(
-                f"missing the pretrained encoder for column {column.name!r}; name it with "
-                f"{called('data.pretrained')}"
-            )
-        table = np.full((len(texts), rows.shape[1]), -1, np.int32)
-    else:
-        if rows is None or rows.shape != (len(named), column.size):
-            raise ConfigError(
-                f"expected an encoder with vectors of size {column.size}, as in training, got "
-                f"{'none' if rows is None else f'size {rows.shape[1]}'}; name it with "
-                f"{called('data.pretrained')}"
-            )
-        table = np.zeros((len(texts), column.size), np.float32)
+    if rows is None or rows.shape != (len(named), column.size):
+        raise ConfigError(
+            f"expected an encoder with vectors of size {column.size}, as in training, got "
+            f"{'none' if rows is None else f'size {rows.shape[1]}'}; name it with "
+            f"{called('data.pretrained')}"
+        )
+    table = np.zeros((len(texts), column.size), np.float32)
     table[[text is not None for text in texts]] = rows
     return table
 

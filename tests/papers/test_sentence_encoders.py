@@ -1,7 +1,5 @@
 """Sentences of the paper nti under the encoder of the paper rrnet."""
 
-# ruff: noqa: F811  (fixtures)
-
 from pathlib import Path
 
 import pytest
@@ -14,11 +12,8 @@ from dgltrees.training.trained import load
 pytest.importorskip("dgltrees.papers.nti", reason="needs the paper nti")
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 
-from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
-from tests.papers.nti.tasks.test_fine_tuning import pairs
 from tests.papers.rrnet.tasks.test_symbols import FILES, POLICIES, built, settings
 from tests.papers.rrnet.test_analyses import assert_compared
-from tests.tasks.test_fine_tuning import encoder  # noqa: F401  (a fixture)
 from tests.training.samples import SAMPLES
 
 
@@ -53,12 +48,6 @@ def test_gold_operations_must_be_in_the_data(tmp_path: Path) -> None:
 def test_fixed_operations_are_of_words_in_a_table() -> None:
     with pytest.raises(ConfigError, match="model.words table with random operations"):
         built(settings("nli", POLICIES["random"], model={"words": "pretrained"}))
-
-
-def test_it_is_not_trained_with_a_pretrained_encoder(encoder: Path, tmp_path: Path) -> None:
-    _, tuned = pairs(tmp_path, encoder)
-    with pytest.raises(ConfigError, match="no data.fine_tune with model.encoder rrnet"):
-        train(tuned.replace("model", encoder="rrnet"), tmp_path / "rrnet")
 
 
 def test_trees_over_the_words_of_sentences(

@@ -27,10 +27,6 @@ def assert_refused(task: str, section: str, values: dict[str, Any], message: str
             "handle_unknown to be one of use_encoded_value, error, got 'drop'",
         ),
         (
-            *("classify-nodes", "data", {"frozen_layers": 1}),
-            r"frozen_layers has no effect without data\.fine_tune",
-        ),
-        (
             *("regress", "training", {"monitor": "accuracy"}),
             "monitor to be .*one of loss, r2_log, .* got 'accuracy'",
         ),

@@ -131,8 +131,6 @@ def without_difference(preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     without: list[str] = []
     before: dict[str, list[Any]] = {}
     for name in settings_of(preset).sections["training"]:
-        if name == "pretrained_lr":  # test_fine_tuning.py has a pretrained model
-            continue
         other, context = OTHERS[name]
         if str(context) not in before:
             settings = settings_of(preset, **context)

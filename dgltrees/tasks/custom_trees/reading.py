@@ -19,13 +19,12 @@ from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import with_roots
 from dgltrees.formats.values import of_user
-from dgltrees.models.fine_tuned import PretrainedEncoder
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
-from dgltrees.tasks.pretrained import pretrained_reader
+from dgltrees.tasks.pretrained import pretrained_encoder
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
-from dgltrees.trees.columns import SUBWORDS, Column, choose_columns, name_of
+from dgltrees.trees.columns import Column, choose_columns, name_of
 from dgltrees.trees.schema import Schema, counted
 from dgltrees.trees.words import UNKNOWN
 
@@ -90,7 +89,7 @@ def _texts(schema: Schema, settings: CustomTreesData) -> list[str]:
     targets = target_names(settings)
     if len(targets) == 1:
         of_column[targets[0]] = "target"
-    texts = [each.name for each in schema.inputs if each.kind in ("text", SUBWORDS)]
+    texts = [each.name for each in schema.inputs if each.kind == "text"]
     return texts + [
         column
         for column, key in of_column.items()
@@ -188,7 +187,7 @@ def input_examples(
         ConfigError: there is a pretrained encoder, but no column of kind text.
     """
     targets = target_names(settings)
-    reader = pretrained_reader(settings)
+    encoder = pretrained_encoder(settings)
     try:
         if isinstance(names, Schema) and names.inputs:
             schema = names
@@ -217,20 +216,16 @@ def input_examples(
             inputs = choose_columns(raw.forest, settings.features, inside)
             inputs = counted(inputs, raw.forest, _units(raw, settings), settings.min_freq)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
+            if encoder is not None:
+                inputs = _encoded(inputs, encoder.size)
             vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
-            if isinstance(reader, PretrainedEncoder):
-                inputs = _read_as(inputs, "text", reader.size)
-                vocabs = {c.name: vocabs[c.name] for c in inputs if c.named}
-            elif reader is not None:
-                inputs = _read_as(inputs, SUBWORDS, reader.size)
-                vocabs.update({c.name: reader.names for c in inputs if c.kind == SUBWORDS})
             if "target" in vocabs:
                 raise TreeError(
                     "expected input columns with other names than 'target', which is the name of "
                     f"the targets; rename it, or name it as {called('data.target')}"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets, of_nodes)
-        forest = schema.read(raw.forest, None if reader is None else reader.texts)
+        forest = schema.read(raw.forest, None if encoder is None else encoder.texts)
     except TreeError as error:
         if error.tree is None:
             raise TreeError(str(error), file=file) from None
@@ -253,17 +248,15 @@ def error_at(
     return TreeError(message, file=file, line=line, tree=tree, node=node)
 
 
-def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
-    """Return the columns with another kind and size in place of kind text."""
+def _encoded(inputs: tuple[Column, ...], size: int) -> tuple[Column, ...]:
+    """Return the columns with vectors of a size for texts."""
     if all(each.kind != "text" for each in inputs):
         raise ConfigError(
             "expected a column of kind text with data.pretrained, got "
             f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; set the kind of a "
             "column with --data.features.NAME text"
         )
-    return tuple(
-        replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
-    )
+    return tuple(replace(each, size=size) if each.kind == "text" else each for each in inputs)
 
 
 def _check_edges(forest: Forest, *, in_memory: bool) -> None:

@@ -51,12 +51,6 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
         """The setting ``cache_dir``."""
         return self.cache_dir
 
-    @staticmethod
-    def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the settings without effect: a fine-tuned encoder needs all trees in memory."""
-        reasons = PretrainedSettings.unread(values)
-        return {**reasons, "cache_dir": "with data.fine_tune"} if values["fine_tune"] else reasons
-
 
 @dataclass(frozen=True)
 class NumbersData(CustomTreesData):

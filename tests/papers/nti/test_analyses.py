@@ -29,7 +29,7 @@ from dgltrees.papers.nti.analyses import (
 )
 from dgltrees.training.run import train
 from dgltrees.training.trained import TrainedModel, load
-from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
+from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import SAMPLES, quick, with_model
 
 DEV = SAMPLES / "sick" / "SICK_trial_parsed.txt"

@@ -13,12 +13,10 @@ from torch import nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoder import Encoder
-from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
 from dgltrees.models.sequence_encoder import SequenceEncoder
-from dgltrees.models.subwords import SubwordTokenizer
 from dgltrees.settings import Count, Fraction
-from dgltrees.tasks.pretrained import pretrained_reader
+from dgltrees.tasks.pretrained import pretrained_encoder
 from dgltrees.tasks.sequences import (
     SENTENCE_ENCODERS,
     SEQUENCES,
@@ -30,38 +28,30 @@ from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of
 
-Words = FineTunedWords | GivenVectors | WordEmbedding
+Words = GivenVectors | WordEmbedding
 
 VECTOR = "vector"
 """The node column ``(N, size)`` of the vectors of words."""
-SUBWORDS = "subword"
-"""The node column ``(N, P)`` of the ids of the sub-words of words, padded with -1."""
 
 
 def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
-    """Add the vectors or sub-words of a pretrained encoder, if the settings name one.
+    """Add the vectors of a pretrained encoder, if the settings name one.
 
     Arguments:
         sentences: trees with every word in its form for the encoder, in the order of the sentence;
-            nodes without a word (-1) get zeros, or no sub-words.
+            nodes without a word (-1) get zeros.
         settings: the data settings.
     """
-    reader = pretrained_reader(settings)
-    if reader is None:
+    encoder = pretrained_encoder(settings)
+    if encoder is None:
         return sentences
     ids = np.asarray(sentences.columns["word"])
     has_word = ids >= 0
     words = sentences.vocabs["word"].decode(ids[has_word])
     bounds = offsets_of(has_word)[sentences.offsets].tolist()
     texts = [words[i:j] for i, j in itertools.pairwise(bounds)]
-    if isinstance(reader, SubwordTokenizer):
-        rows = reader.words(texts)
-        table = np.full((len(ids), rows.shape[1]), -1, np.int32)
-        table[has_word] = rows
-        vocabs = {**sentences.vocabs, SUBWORDS: reader.names}
-        return replace(sentences, columns={**sentences.columns, SUBWORDS: table}, vocabs=vocabs)
-    vectors = np.zeros((len(ids), reader.size), np.float32)
-    vectors[has_word] = reader(texts).numpy()
+    vectors = np.zeros((len(ids), encoder.size), np.float32)
+    vectors[has_word] = encoder(texts).numpy()
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
@@ -71,13 +61,13 @@ def make_words(
     """Return the word vectors of a model: a lookup table, or those of a pretrained encoder.
 
     Arguments:
-        vocabs: the vocabularies of the words, or of the sub-words of the pretrained encoder.
+        vocabs: the vocabularies of the words.
         size: size of a vector.
         pretrained: use the vectors of a pretrained encoder.
         frozen: do not train the lookup table.
     """
     if pretrained:
-        return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
+        return GivenVectors(VECTOR, size)
     return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
 
 
@@ -89,7 +79,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
     """
     reader: Any = model.encoder
     vectors: Input | None = reader.input if reader.input.ids is None else None
-    encoder = pretrained_reader(settings)
+    encoder = pretrained_encoder(settings)
     if (vectors is None) != (encoder is None):
         raise ConfigError(
             "expected model.words pretrained and data.pretrained together, got only "

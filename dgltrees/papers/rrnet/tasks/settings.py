@@ -16,7 +16,6 @@ from dgltrees.cells.rrnet import Memory, Merge, MergeInit
 from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import Encoder
-from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
@@ -146,14 +145,8 @@ class RRNetSettings(EncoderSettings):
         """Construct the encoder.
 
         Raises:
-            ConfigError: the vectors are those of a pretrained encoder that is trained; or the
-                operations are random per token id, and tokens have no ids.
+            ConfigError: the operations are random per token id, and tokens have no ids.
         """
-        if isinstance(inputs, FineTunedWords):
-            raise ConfigError(
-                "expected no data.fine_tune with model.encoder rrnet, which decides word by word, "
-                "got data.fine_tune; remove it"
-            )
         operations = self.policy.operations
         fixed = self._fixed(inputs)
         cell = RRNetCell(

@@ -12,7 +12,7 @@ import torch
 
 from dgltrees import ConfigError, Forest, TreeError, load
 from dgltrees.models import GivenVectors
-from dgltrees.models.fine_tuned import PretrainedEncoder
+from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.papers.nti.tasks.pairs import NLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.papers.nti.tasks.sst import SST, SST_PHRASES
@@ -20,8 +20,12 @@ from dgltrees.papers.nti.tasks.words import VECTOR
 from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
-from tests.models.test_fine_tuned import folder  # noqa: F401  (a fixture)
+from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.tasks.build import build
+from tests.tasks.test_pretrained import (
+    assert_kept_with_the_run,
+    encoder,  # noqa: F401  (a fixture)
+)
 from tests.training.samples import quick
 
 LINES = "entailment\t( a ( Abc d ) )\t( a d )\nneutral\t( e d )\t( ( a b ) e )\n"
@@ -149,3 +153,7 @@ def test_trees_are_learned_and_predicted_with_them(
 def test_settings_of_trees_that_do_not_fit(sst: Path, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected model.embedding 8.*got 7"):
         train(tree_settings(sst, folder, model={"embedding": 7}), tmp_path / "run")
+
+
+def test_an_encoder_is_kept_with_the_run(sst: Path, encoder: Path, tmp_path: Path) -> None:
+    assert_kept_with_the_run(tree_settings(sst, encoder), sst, encoder, tmp_path)
