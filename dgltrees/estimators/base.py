@@ -67,14 +67,6 @@ _OTHER_NAMES = {
 _TRAINING = threading.RLock()
 """Held by the thread that trains: torch has one generator for all threads."""
 
-_ONE_PASS = {
-    "training.epochs": 1,
-    "training.schedule": "constant",
-    "data.valid_fraction": 0.0,
-    "data.baselines": False,
-}
-"""The settings of :meth:`TreeEstimator.partial_fit`."""
-
 
 def parameters_by_name(init: Callable[..., None]) -> Callable[..., None]:
     """Decorate the constructor of an estimator, so that a wrong name is answered by the right one.
@@ -302,53 +294,6 @@ class TreeEstimator(SavedEstimator):
             if not columns["group"].any():
                 raise ConfigError(f"expected at least two groups, got only {names.tolist()[0]!r}")
         return columns
-
-    def partial_fit(self, X: Trees, y: ArrayLike, **options: Any) -> Any:
-        """Take one pass over trees, from the current weights.
-
-        The first call learns columns, categories and scales from its trees. Later calls, and those
-        after :meth:`fit` or :meth:`load`, keep them. The learning rate is constant, no trees are
-        held out, and the optimizer starts anew in each call. Weights are relative to their mean in
-        the call.
-
-        Arguments:
-            X: the trees.
-            y: their targets.
-            options: those of :meth:`fit`, such as ``sample_weight``, or ``groups`` for a ranker.
-
-        Returns:
-            the estimator itself.
-
-        Raises:
-            TreeError: see :meth:`fit`.
-            ConfigError: there is an ``ensemble``; or see :meth:`fit`.
-
-        Example:
-            >>> from dgltrees import TreeRegressor
-            >>> trees = [{"cost": 1.0, "children": [{"cost": c}]} for c in range(20)]
-            >>> y = [float(c) for c in range(20)]
-            >>> model = TreeRegressor().partial_fit(trees[:10], y[:10])
-            >>> len(model.partial_fit(trees[10:], y[10:]).history_)
-            1
-        """
-        return self._one_pass(X, y, {}, **options)
-
-    def _one_pass(self, X: Trees, y: ArrayLike, more: Mapping[str, Any], **options: Any) -> Any:
-        """Call :meth:`fit` for one epoch with the settings ``more``, from the current weights."""
-        if self.ensemble is not None or self.blend:
-            raise ConfigError(
-                f"expected one network for partial_fit, got ensemble={self.ensemble!r} and "
-                f"blend={self.blend!r}: members would continue on trees of other folds; leave both "
-                "out"
-            )
-        given = self.get_params(deep=False)
-        settings = {**self._more_settings(), **_ONE_PASS, **more}
-        once: dict[str, Any] = dict.fromkeys(["epochs", "validation_fraction", "patience"])
-        once["warm_start"] = True
-        try:
-            return self.set_params(**once, settings=settings).fit(X, y, **options)
-        finally:
-            self.set_params(**given)
 
     def _weights(self, y: ArrayLike, sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
         """Return the weights of trees; None if all are equal."""

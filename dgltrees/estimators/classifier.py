@@ -91,50 +91,6 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         labels = np.shape(y)[1] if np.ndim(y) == 2 else 1
         return np.tile([False, True], (labels, 1)) if labels > 1 else _unique(y)
 
-    def partial_fit(  # type: ignore[override]
-        self,
-        X: Trees,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Any:
-        """Take one pass over trees, from the current weights.
-
-        The first call learns columns, categories and scales from its trees, and later calls keep
-        them; see :meth:`TreeRegressor.partial_fit <dgltrees.TreeRegressor.partial_fit>`.
-
-        Arguments:
-            X: the trees.
-            y: their classes; or ``(n_trees, n_labels)`` of 0 and 1.
-            classes: all classes, also those of later calls; needed in the first call, unless there
-                are several labels.
-            sample_weight: weights of the trees in the loss.
-
-        Returns:
-            the estimator itself.
-
-        Raises:
-            ConfigError: the first call lacks ``classes``, or a later one has other classes.
-        """
-        more: dict[str, Any] = {}
-        values = None if classes is None else _unique(classes)
-        if hasattr(self, "run_"):
-            before: list[Any] = np.unique(self.classes_).tolist()
-            if values is not None and values.tolist() != before:
-                raise ConfigError(
-                    f"expected the classes of the first call, {before!r:.60}, got classes "
-                    f"{values.tolist()!r:.60}; leave them out"
-                )
-        elif values is not None:
-            self.classes_ = values
-            more["data.classes"] = [name_of(value) for value in values.tolist()]
-        elif np.ndim(y) == 1:
-            raise ConfigError(
-                "missing classes in the first call of partial_fit; give all classes, also those "
-                "of later trees"
-            )
-        return self._one_pass(X, y, more, sample_weight=sample_weight)
-
     def _of_targets(self, raw: LabeledTrees, targets: list[str]) -> Mapping[str, Any]:
         """Return the classes in the order of ``numpy.unique``, if they are strings.
 
@@ -152,9 +108,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        before = self.classes_.ravel().tolist() if hasattr(self, "classes_") else []
-        # the last value of a name counts: of the first call, or of this one if training starts anew
-        known = [*values.tolist(), *before] if self.warm_start else [*before, *values.tolist()]
+        known = values.tolist()
+        if self.warm_start and hasattr(self, "classes_"):  # those of the first fit count
+            known += self.classes_.ravel().tolist()
         by_name = {name_of(value): value for value in known}
         self.classes_ = np.array([by_name.get(name, name) for name in names])
 

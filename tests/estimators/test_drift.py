@@ -71,10 +71,10 @@ def test_other_trees_raise_an_alarm_with_the_reason(
 
 
 def test_a_model_that_trained_on_is_compared_with_all_its_trees() -> None:
-    model = TreeRegressor(**QUICK)
+    model = TreeRegressor(warm_start=True, **QUICK)
     low, high, higher = (_trees(100, 0, op="a", cost=cost) for cost in (1.0, 9.0, 10.0))
     for trees in (low, high, low):
-        model.partial_fit(trees, np.arange(100.0))
+        model.fit(trees, np.arange(100.0))
     assert not _warned(model, low)
     assert not _warned(model, high)
     assert "above its range" in _warned(model, higher)

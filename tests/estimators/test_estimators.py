@@ -404,10 +404,10 @@ def test_a_folder_of_a_run_takes_no_other_trees_or_targets(tmp_path: Path) -> No
             TreeRegressor(**QUICK).fit(trees, targets, out=out)
     with pytest.raises(ConfigError, match=r"started with epochs=2, on .*, now epochs=3; use the"):
         TreeRegressor(**{**QUICK, "epochs": 3}).fit(X, SECONDS, out=out)
-    model = TreeRegressor(**QUICK)
+    model = TreeRegressor(warm_start=True, **QUICK)
     with pytest.raises(ConfigError, match="or the first weights have changed since the run"):
         for _ in range(3):  # the first has no weights to start from
-            model.partial_fit(X, SECONDS, out=tmp_path / "passes")
+            model.fit(X, SECONDS, out=tmp_path / "passes")
 
 
 def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:

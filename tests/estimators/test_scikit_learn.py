@@ -331,46 +331,6 @@ def test_a_warm_start_continues_with_new_trees(tmp_path: Path) -> None:
         model.fit(PLANS[:40], np.c_[SECONDS, SECONDS][:40])
 
 
-def test_partial_fits_take_one_pass_each(tmp_path: Path) -> None:
-    """The first call is an epoch of fit, and later calls are those of a warm start."""
-    whole = {"training.schedule": "constant", "data.valid_fraction": 0.0, "training.epochs": 1}
-    one = {**TINY, "epochs": None, "settings": {**TINY["settings"], **whole}, "warm_start": True}
-    fitted, partial = TreeRegressor(**one), TreeRegressor(validation_fraction=0.5, **TINY)
-    parameters = repr(partial.get_params())
-    for rows in (slice(0, 30), slice(30, 60)):
-        fitted.fit(PLANS[rows], SECONDS[rows])
-        partial.partial_fit(PLANS[rows], SECONDS[rows])
-        np.testing.assert_array_equal(partial.predict(PLANS), fitted.predict(PLANS))
-        assert partial.run_.metadata["examples"]["train"] == 30
-    assert repr(partial.get_params()) == parameters
-    with pytest.raises(ConfigError, match="partial_fit, got ensemble=None and blend=True: .* both"):
-        TreeRegressor(blend=True).partial_fit(PLANS, SECONDS)
-    with pytest.raises(ConfigError, match="one network for partial_fit, got ensemble=2 and blend"):
-        TreeRegressor(ensemble=2).partial_fit(PLANS, SECONDS)
-    partial.save(tmp_path / "model")
-    before = partial.predict(PLANS)
-    loaded = TreeRegressor.load(tmp_path / "model").partial_fit(PLANS[:9], SECONDS[:9])
-    assert not np.array_equal(loaded.predict(PLANS), before)
-
-
-def test_the_first_partial_fit_of_a_classifier_names_all_classes() -> None:
-    model = TreeClassifier(**{**TINY, "lr": 0.05})
-    with pytest.raises(ConfigError, match="missing classes in the first call of partial_fit"):
-        model.partial_fit(PLANS, SLOW)
-    model.partial_fit(PLANS[:9], [True] * 9, classes=[True, False])
-    assert model.classes_.tolist() == [False, True]
-    for _ in range(9):
-        model.partial_fit(PLANS, SLOW, sample_weight=np.ones(60))
-    assert model.score(PLANS, SLOW) > 0.8
-    with pytest.raises(ConfigError, match="first call, .False, True., got classes .0, 1, 2.;"):
-        model.partial_fit(PLANS, SLOW, classes=[0, 1, 2])
-    labels = np.c_[SLOW, ~SLOW]
-    assert TreeClassifier(**TINY).partial_fit(PLANS, labels).predict(PLANS).shape == (60, 2)
-    numbers = TreeClassifier(features=["Plan Rows"], **TINY)
-    _, scores, _ = learning_curve(numbers, PLANS, SLOW, cv=2, exploit_incremental_learning=True)
-    assert scores.shape == (5, 2)
-
-
 @pytest.mark.parametrize("ensemble", [None, 2])
 @pytest.mark.parametrize("kind", [int, str])
 def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> None:
@@ -384,6 +344,7 @@ def test_classes_have_the_order_of_numpy(kind: type, ensemble: int | None) -> No
     assert model.explain(PLANS, 0, target=kind(10)).target == "10"
     if ensemble is None:
         other = y.astype({int: str, str: int}[kind])
-        model.partial_fit(PLANS[: len(y)], other)
+        model.set_params(warm_start=True).fit(PLANS[: len(y)], other)
         np.testing.assert_array_equal(model.classes_, np.unique(y))
-        np.testing.assert_array_equal(model.fit(PLANS[: len(y)], other).classes_, np.unique(other))
+        model.set_params(warm_start=False).fit(PLANS[: len(y)], other)
+        np.testing.assert_array_equal(model.classes_, np.unique(other))
