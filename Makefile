@@ -154,4 +154,4 @@ custom-trees: install
 # the CPU. Without one the laws say that they are skipped, and the table stops in a line.
 gpu: install
 	$(BIN)/python -m pytest tests/gpu $(wildcard tests/papers/*/test_gpu.py) -rs
-	$(BIN)/dgltrees bench --device cuda
+	$(BIN)/python -m tests.benchmarks.device

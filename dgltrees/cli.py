@@ -30,7 +30,6 @@ COMMANDS: Registry[Any] = Registry(
         "inspect": "dgltrees.commands.data:inspect",
         "presets": "dgltrees.commands.presets:presets",
         "show": "dgltrees.commands.presets:show",
-        "bench": "dgltrees.bench.command:bench",
     },
 )
 """The commands by name: functions, or tables of functions that the next word selects."""

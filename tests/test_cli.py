@@ -561,11 +561,6 @@ def test_a_base_that_is_no_name(capsys: Capture, tmp_path: Path) -> None:
     assert "base in" in fails(capsys, "show", str(tmp_path / "mine.yaml"))
 
 
-@pytest.mark.parametrize("flag", ["hidden", "rounds", "threads"])
-def test_wrong_bench(capsys: Capture, flag: str) -> None:
-    assert f"--{flag} to be an integer of at least 1" in fails(capsys, "bench", f"--{flag}", "0")
-
-
 def test_a_bad_test_file_is_found_before_training(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text('{"plan": 3\n')
     argv = ["train", *CLASSIFY, *_QUICK]

@@ -21,7 +21,7 @@ ROOMS = [
     *("trees", "trees.builders"),
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),
-    *("models", "metrics", "tasks", "training", "estimators", "analyses", "bench"),
+    *("models", "metrics", "tasks", "training", "estimators", "analyses"),
     *("commands", "cli", "papers"),
 ]
 """Every room imports from those before it, and from itself."""

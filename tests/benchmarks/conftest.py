@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from dgltrees.bench import Row, table
-from dgltrees.bench.timing import machine
 from dgltrees.cells.compiled import kernels, way
+from tests.benchmarks.tables import Row, machine, table
 
 THREADS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 

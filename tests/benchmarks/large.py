@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dgltrees.bench.cases import random_binary
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.models.encoder import TreeEncoder
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.streaming import encode_roots
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of
+from tests.benchmarks.cases import random_binary
 from tests.benchmarks.memory import peak_of_process
 
 VOCABULARY = 10_000

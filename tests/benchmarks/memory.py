@@ -13,9 +13,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dgltrees.bench.cases import CASES
-from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model, root_states
 from dgltrees.trees import TreeBatch
+from tests.benchmarks.cases import CASES
+from tests.benchmarks.contenders import CONTENDERS, VOCABULARY, Contender, Model, root_states
 
 
 def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
@@ -58,7 +58,7 @@ def peak(contender: str, case: str, trees: int, *, hidden: int = 128) -> int:
 
     Arguments:
         contender: a name of :data:`MEASURED`.
-        case: a name of :data:`dgltrees.bench.cases.CASES`.
+        case: a name of :data:`tests.benchmarks.cases.CASES`.
         trees: the number of trees of this case.
         hidden: the size of a state.
     """

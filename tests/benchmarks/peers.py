@@ -1,6 +1,6 @@
 """Other ways to run the same model on torch, and dyNET: those that are installed take part.
 
-Every contender starts from the weights of :class:`dgltrees.bench.contenders.Model`.
+Every contender starts from the weights of :class:`tests.benchmarks.contenders.Model`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dgltrees import Forest, TreeBatch
-from dgltrees.bench.contenders import CLASSES, Contender, Model
+from tests.benchmarks.contenders import CLASSES, Contender, Model
 
 try:
     with warnings.catch_warnings():

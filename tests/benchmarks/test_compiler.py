@@ -8,9 +8,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
 from dgltrees import Forest, run_cell
-from dgltrees.bench.cases import Case
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled import way
+from tests.benchmarks.cases import Case
 from tests.benchmarks.peers import pyg
 from tests.benchmarks.test_speed import by_case, measure
 from tests.cells.compiled.user_cells import CELLS

@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dgltrees.bench import CASES, CONTENDERS
-from dgltrees.bench.cases import Case, chain
-from dgltrees.bench.contenders import VOCABULARY, Contender, Model
-from tests.benchmarks.cases import caterpillars
+from tests.benchmarks.cases import CASES, Case, caterpillars, chain
+from tests.benchmarks.contenders import CONTENDERS, VOCABULARY, Contender, Model
 from tests.benchmarks.memory import MEASURED, peak
 
 OURS = [CONTENDERS[name] for name in ("levels, compile=False", "levels, no numba", "levels")]

@@ -15,10 +15,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from dgltrees import Forest, prop_nodes_topo
 from dgltrees._dgl import dgl
-from dgltrees.bench import CASES, CONTENDERS
-from dgltrees.bench.cases import Case
-from dgltrees.bench.contenders import VOCABULARY, Contender, Model
-from tests.benchmarks.cases import SENTENCES
+from tests.benchmarks.cases import CASES, SENTENCES, Case
+from tests.benchmarks.contenders import CONTENDERS, VOCABULARY, Contender, Model
 from tests.benchmarks.peers import PRODUCTS, installed
 from tests.traversal.cells import BinaryTreeLSTM
 

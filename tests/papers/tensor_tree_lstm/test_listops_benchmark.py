@@ -10,8 +10,6 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor
 
-from dgltrees.bench import CASES, CONTENDERS
-from dgltrees.bench.contenders import VOCABULARY, Model
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.papers.tensor_tree_lstm.tasks import LISTOPS
 from dgltrees.settings.catalog import preset_values
@@ -19,7 +17,9 @@ from dgltrees.settings.layers import Settings
 from dgltrees.training.loading import Loader
 from dgltrees.trees import LabeledTrees, TreeBatch
 from tests.backends import by_backend
+from tests.benchmarks.cases import CASES
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
+from tests.benchmarks.contenders import CONTENDERS, VOCABULARY, Model
 from tests.benchmarks.test_speed import measure
 
 

@@ -1,26 +1,26 @@
+"""The tools of the benchmarks, on small trees."""
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from dgltrees._dgl import dgl
-from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
-from dgltrees.bench.cases import balanced, chain, random_binary
-from dgltrees.bench.contenders import Model
-from dgltrees.bench.device import Rates, device_table
-from dgltrees.cli import main
 from dgltrees.trees import TreeBatch
+from tests.benchmarks import device
+from tests.benchmarks.cases import CASES, Case, balanced, chain, random_binary
+from tests.benchmarks.contenders import CONTENDERS, VOCABULARY, Contender, Model
 from tests.benchmarks.memory import peak
+from tests.benchmarks.tables import Row, table
+from tests.benchmarks.test_speed import check
 
 needs_dgl = pytest.mark.skipif(dgl is None, reason="needs DGL")
 SMALL = Case("small", 3, lambda rng: random_binary(rng, 2, 5))
 
 
-def test_contenders_agree_and_are_all_timed() -> None:
-    row = time_steps(SMALL, list(CONTENDERS.values()), hidden=4, rounds=1)
-    assert list(row.seconds) == list(CONTENDERS)
-    assert all(seconds > 0 for seconds in row.seconds.values())
-    assert row.nodes == SMALL.forest(500).num_nodes
+@pytest.mark.parametrize("name", CONTENDERS)
+def test_contenders_agree(name: str) -> None:
+    check(CONTENDERS[name], SMALL.forest(VOCABULARY), 4)
 
 
 def test_a_contender_that_computes_something_else_is_found() -> None:
@@ -28,9 +28,8 @@ def test_a_contender_that_computes_something_else_is_found() -> None:
         embedded: Tensor = model.embed(batch.ndata["token"])
         return embedded[batch.roots]
 
-    contenders = [CONTENDERS["levels"], Contender("wrong", wrong)]
-    with pytest.raises(RuntimeError, match="small: expected equal losses, got"):
-        time_steps(SMALL, contenders, hidden=4, rounds=1)
+    with pytest.raises(AssertionError):
+        check(Contender("wrong", wrong), SMALL.forest(VOCABULARY), 4)
 
 
 def test_shapes_of_the_cases() -> None:
@@ -54,33 +53,24 @@ def test_the_table() -> None:
     ]
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dgltrees.bench.command.CASES", {"small": SMALL})
-    threads = torch.get_num_threads()
-    assert main(["bench", "--hidden", "4", "--rounds", "1", "--threads", "1"]) == 0
-    torch.set_num_threads(threads)
-    printed = capsys.readouterr().out
-    assert "hidden size 4" in printed
-    assert "| small |" in printed
-
-
 @needs_dgl
-def test_the_command_on_a_device(
+def test_the_table_of_a_device(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dgltrees.bench.command.SIZES", (2,))
-    assert main(["bench", "--hidden", "4", "--rounds", "1", "--device", "cpu"]) == 0
+    monkeypatch.setattr(device, "SIZES", (2,))
+    monkeypatch.setattr(torch, "set_flush_denormal", lambda mode: None)  # of the whole process
+    device.main(["--hidden", "4", "--rounds", "1", "--device", "cpu"])
     *_, head, _, row = capsys.readouterr().out.splitlines()
     assert head == "| device | trees | torch.nn.LSTM | child-sum | HOSVD, c = 20 | child-sum, dgl |"
     assert row.startswith("| cpu | 2 | ")
-    assert main(["bench", "--device", "nowhere"]) == 2
-    assert "expected a device that torch can use on this machine" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="expected a device that torch can use here, got 'nowhe"):
+        device.main(["--device", "nowhere"])
 
 
 @needs_dgl
 def test_what_does_not_run_on_a_device_has_no_rate_there() -> None:
-    rows: list[Rates] = [("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
-    assert device_table(rows).splitlines()[2] == "| cpu | 64 | - | 5 | - | 1 |"
+    rows: list[device.Rates] = [("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
+    assert device.device_table(rows).splitlines()[2] == "| cpu | 64 | - | 5 | - | 1 |"
 
 
 def test_memory_is_that_of_one_step_in_a_process_of_its_own() -> None:

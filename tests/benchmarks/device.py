@@ -1,8 +1,14 @@
-"""Training steps on a device: nodes per second of two Tree-LSTMs and of torch's LSTM."""
+"""Training steps on a device and the CPU: nodes a second of two Tree-LSTMs and torch's LSTM.
+
+``python -m tests.benchmarks.device --threads 1 --rounds 3`` prints the table for CUDA.
+"""
 
 from __future__ import annotations
 
+import argparse
+import itertools
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees._dgl import dgl
-from dgltrees.bench.cases import Case, operations, random_binary
-from dgltrees.bench.contenders import (
+from dgltrees.cells import TreeLSTM
+from dgltrees.trees import Forest, TreeBatch
+from tests.benchmarks.cases import Case, operations, random_binary
+from tests.benchmarks.contenders import (
     VOCABULARY,
     Contender,
     Model,
@@ -22,10 +30,7 @@ from dgltrees.bench.contenders import (
     fused_way,
     root_states,
 )
-from dgltrees.bench.timing import markdown
-from dgltrees.cells import TreeLSTM
-from dgltrees.errors import ConfigError
-from dgltrees.trees import Forest, TreeBatch
+from tests.benchmarks.tables import machine, markdown
 
 SIZES = (64, 256, 1024, 4096)
 """The numbers of trees in a batch."""
@@ -86,17 +91,6 @@ DEVICE_CONTENDERS = (
 )
 
 
-def usable(name: str) -> torch.device:
-    """Return the device with this name; raise ConfigError if torch cannot use it here."""
-    try:
-        torch.empty(1, device=name)
-    except (AssertionError, NotImplementedError, RuntimeError) as error:
-        raise ConfigError(
-            f"expected a device that torch can use on this machine, got {name!r}: {error}"
-        ) from None
-    return torch.device(name)
-
-
 def device_rows(
     device: torch.device, sizes: Sequence[int], hidden: int = 128, rounds: int = 7
 ) -> list[Rates]:
@@ -137,3 +131,28 @@ def device_table(rows: Sequence[Rates]) -> str:
         for device, trees, rates in rows
     )
     return markdown(["device", "trees", *names], cells)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table for a device and the CPU."""
+    parser = argparse.ArgumentParser(description="nodes per second of training steps")
+    parser.add_argument("--device", default="cuda", help="the device to compare with the CPU")
+    parser.add_argument("--hidden", type=int, default=128, help="size of a state")
+    parser.add_argument("--rounds", type=int, default=7, help="timed steps of each contender")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="CPU threads")
+    values = parser.parse_args(argv)
+    try:
+        torch.empty(1, device=values.device)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        sys.exit(f"expected a device that torch can use here, got {values.device!r}: {error}")
+    torch.set_num_threads(values.threads)
+    torch.set_flush_denormal(True)  # as training does
+    print(f"Thousands of nodes per second, hidden size {values.hidden}; {machine()}")
+    print("(torch.nn.LSTM over as many tokens; the dgl of PyPI runs only on the CPU)\n")
+    devices = dict.fromkeys([torch.device(values.device), torch.device("cpu")])
+    rates = [device_rows(each, SIZES, values.hidden, values.rounds) for each in devices]
+    print(device_table([*itertools.chain(*rates)]))
+
+
+if __name__ == "__main__":
+    main()
