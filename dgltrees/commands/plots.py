@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
@@ -79,49 +79,24 @@ def learning_curve(
     save_figure(figure, path)
 
 
-Lines = Literal["model", "rank", "hidden_size"]
-"""The points that a line of a plot connects: those of a model, or also of one rank or size."""
-
-
-def line_of(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], lines: Lines) -> str:
-    """Return the name of the line of a row; models without a rank have one line.
-
-    Ranks are numbered for each model and hidden size, since each size has other ranks: 1 is the
-    smallest one.
-    """
-    group, rank = row["group"], row.get("rank")
-    if lines == "model" or rank is None:
-        return str(group)
-    size = row["hidden_size"]
-    if lines == "hidden_size":
-        return f"{group}, hidden_size {size}"
-    ranks = {r["rank"] for r in rows if (r["group"], r.get("hidden_size")) == (group, size)}
-    return f"{group}, rank {sorted(ranks).index(rank) + 1} of {len(ranks)}"
-
-
 def metric_against_parameters(
-    rows: Sequence[dict[str, Any]], metric: Metric, path: Path, lines: Lines = "model"
+    rows: Sequence[dict[str, Any]], metric: Metric, path: Path, of: str = "the cell"
 ) -> None:
     """Plot a metric against the number of parameters, on a logarithmic axis.
 
-    Figures 4 and 5 of Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor
-    Decomposition" (2020), are those with ``lines`` rank and hidden_size.
-
     Arguments:
-        rows: the rows of a sweep, each with ``group``, ``hidden_size`` and ``rank`` (None without
-            one), ``parameters``, ``parameters_of`` (the parts that are counted, the same in all
-            rows), and under the name of the metric its ``mean`` and ``deviation``.
+        rows: the points, each with ``group`` (its line), ``parameters``, and under the name of the
+            metric its ``mean`` and ``deviation``.
         metric: the metric.
         path: the plot, written atomically; its suffix determines the format.
-        lines: see :func:`line_of`.
+        of: the parts whose parameters are counted, for the label of the axis.
     """
     figure = new_figure(figsize=(6, 4))
     if figure is None:
         return
     axes = figure.subplots()
-    names = [line_of(row, rows, lines) for row in rows]
-    for name in dict.fromkeys(names):
-        line = [row for row, its_name in zip(rows, names) if its_name == name]
+    for group in dict.fromkeys(row["group"] for row in rows):
+        line = [row for row in rows if row["group"] == group]
         points = sorted(line, key=lambda row: row["parameters"])
         axes.errorbar(
             [row["parameters"] for row in points],
@@ -129,10 +104,9 @@ def metric_against_parameters(
             [row[metric.name]["deviation"] for row in points],
             marker="o",
             capsize=3,
-            label=name,
+            label=group,
         )
-    part = rows[0]["parameters_of"]
-    axes.set(xscale="log", xlabel=f"parameters of {part}", ylabel=f"validation {metric.title}")
+    axes.set(xscale="log", xlabel=f"parameters of {of}", ylabel=f"validation {metric.title}")
     axes.legend()
     save_figure(figure, path)
 

@@ -18,9 +18,6 @@ from dgltrees.training.files import checking, write_json
 from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import check_folder_of_runs
 
-ONE_AGGREGATION, THE_CELL = "one aggregation", "the cell"
-"""The parts whose parameters a row counts: one aggregation, as in the paper, or the cell."""
-
 Point = tuple[str, Settings]
 """One point of the grid: the name of its folder, and its settings."""
 
@@ -57,8 +54,8 @@ def run_points(
 ) -> list[dict[str, Any]]:
     """Train every point with every seed in ``out/POINT/seed-N``.
 
-    Points are compared by :attr:`~dgltrees.settings.layers.Settings.compared`. Their parameters are
-    counted as in the paper's tables if these count every point, else those of the cell are counted.
+    Points are compared by :attr:`~dgltrees.settings.layers.Settings.compared`. Parameters are those
+    of the cell.
 
     The rows are also written to ``out/table.json`` and, formatted by :func:`table`, to
     ``out/table.txt``, after every point, following those of earlier sweeps into this folder. All
@@ -68,9 +65,8 @@ def run_points(
         The rows of the table, one per point.
 
     Raises:
-        ConfigError: ``out`` contains something else, or points with another metric or count of
-            parameters; two points have the same name, their tasks have different metrics, or a
-            setting cannot be used.
+        ConfigError: ``out`` contains something else, or points with another metric; two points have
+            the same name, their tasks have different metrics, or a setting cannot be used.
     """
     check_folder_of_runs(out)
     names = [name for name, _ in points]
@@ -88,10 +84,8 @@ def run_points(
         ready = prepare(settings)
         if ready.splits.valid is None:
             raise ConfigError("missing validation examples; set data.valid_fraction or data.valid")
-        counts.append(ready.settings.task.parameters(ready.model))
-    one_aggregation = all(count["aggregator"] is not None for count in counts)
-    rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if one_aggregation else THE_CELL)
-    rows = [row for row in rows if row["name"] not in names]
+        counts.append(ready.settings.task.parameters(ready.model)["cell"])
+    rows = [row for row in _earlier_rows(out, metrics[0]) if row["name"] not in names]
     for (folder, settings), count in zip(points, counts):
         summary = train_seeds(settings, out / folder, seeds or [settings.training.seed])
         name, valid = metrics[0].name, summary["valid"]
@@ -99,11 +93,7 @@ def run_points(
             {
                 "name": folder,
                 "group": settings.task.display_name(settings.model),
-                "hidden_size": settings.model.get("hidden_size"),
-                "rank": settings.model.get("rank"),
-                "parameters": count["aggregator" if one_aggregation else "cell"],
-                "parameters_of": ONE_AGGREGATION if one_aggregation else THE_CELL,
-                "cell_parameters": count["cell"],
+                "parameters": count,
                 **{key: valid[key] for key in (name, metrics[0].baseline) if key in valid},
                 **({"test": summary["test"][name]} if name in summary.get("test", {}) else {}),
             }
@@ -115,17 +105,17 @@ def run_points(
     return rows
 
 
-def _earlier_rows(out: Path, metric: Metric, counted: str) -> list[dict[str, Any]]:
+def _earlier_rows(out: Path, metric: Metric) -> list[dict[str, Any]]:
     path = out / "table.json"
     if not path.exists():
         return []
     with checking(path):
         rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        same = all(metric.name in row and row["parameters_of"] == counted for row in rows)
+        same = all(metric.name in row for row in rows)
     if not same:
         raise ConfigError(
-            f"expected the points in {path} to be compared by {metric.name} and the parameters of "
-            f"{counted}, got others; use another --out"
+            f"expected the points in {path} to be compared by {metric.name}, got others; use "
+            "another --out"
         )
     return rows
 
@@ -133,19 +123,12 @@ def _earlier_rows(out: Path, metric: Metric, counted: str) -> list[dict[str, Any
 def table(rows: Sequence[dict[str, Any]], metric: Metric) -> str:
     """Return the rows as text: name, parameters, metric ± deviation.
 
-    If every row has the count of the paper's tables, it precedes that of the cell.
-
     Arguments:
         rows: the result of :func:`run_points`.
         metric: the metric of the rows; values are multiplied by its ``scale``.
     """
     width = max(len(row["name"]) for row in rows) + 2
-    counts = {"cell_parameters": "(cell)"}
-    if rows[0]["parameters_of"] == ONE_AGGREGATION:
-        counts = {"parameters": "parameters", **counts}
-    else:
-        counts["cell_parameters"] = "of the cell"
-    title = f"{'':{width}}{''.join(f'{head:>12}' for head in counts.values())}  {metric.title:17}"
+    title = f"{'':{width}}  parameters  {metric.title:17}"
     lines = [title + (metric.baseline if metric.baseline in rows[0] else "")]
     for row in rows:
         mean, deviation = (metric.scale * row[metric.name][key] for key in ("mean", "deviation"))
@@ -153,6 +136,5 @@ def table(rows: Sequence[dict[str, Any]], metric: Metric) -> str:
         for name, label in ((metric.baseline, ""), ("test", "test ")):
             if name in row:
                 cells.append(f"{label}{metric.scale * row[name]['mean']:6.2f}")
-        numbers = "".join(f"{row[count]:>12,}" for count in counts)
-        lines.append(f"{row['name']:{width}}{numbers}  " + "   ".join(cells))
+        lines.append(f"{row['name']:{width}}{row['parameters']:>12,}  " + "   ".join(cells))
     return "\n".join(line.rstrip() for line in lines)

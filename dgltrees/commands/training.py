@@ -62,23 +62,19 @@ def sweep(
     out: str,
     grid: list[str] | None = None,
     seeds: list[Seed] | None = None,
-    lines: plots.Lines = "model",
     layer: Layer,
 ) -> None:
     """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.
 
     Prints a table of means and standard deviations of the metric training.monitor, and plots it
-    against the number of parameters: those of the aggregator as counted in the paper if all points
-    have them, otherwise those of the cell. The same command resumes a stopped sweep. With other
-    presets or settings in --grid, it adds their points to the table.
+    against the number of parameters of the cell. The same command resumes a stopped sweep. With
+    other presets or settings in --grid, it adds their points to the table.
 
     Arguments:
         presets: one or several presets, or .yaml files of settings.
         out: folder of the runs, the table and the plot.
         grid: settings and their values, SETTING=VALUE,VALUE ...; every combination is trained.
         seeds: seeds of every point of the grid; by default 0.
-        lines: lines of the plot: one for each model, or for models with a rank also one for each
-            rank (from the smallest to the largest of a hidden size) or hidden_size.
         layer: settings that override those of the presets.
     """
     points = []
@@ -93,7 +89,7 @@ def sweep(
         metric = points[0][1].compared
         print(sweeps.table(rows, metric))
         picture = folder / f"{metric.name}.png"
-        plots.metric_against_parameters(rows, metric, picture, lines)
+        plots.metric_against_parameters(rows, metric, picture)
         files = [
             folder / "table.txt",
             folder / "table.json",

@@ -8,7 +8,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from dgltrees.commands import plots
-from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import ROLES
 from dgltrees.tasks.task import ACCURACY, Metric
@@ -93,41 +92,13 @@ def test_learning_curves_of_runs_with_and_without_validation(
 
 
 def test_a_metric_against_parameters(tmp_path: Path, figures: list[Figure]) -> None:
-    row = {"group": "sum", "parameters": 10, "f1": {"mean": 0.5, "deviation": 0.1}}
-    for part in (THE_CELL, ONE_AGGREGATION):
-        rows = [{**row, "parameters_of": part}]
-        plots.metric_against_parameters(rows, Metric("f1", label="F1"), tmp_path / "f1.png")
-    labels = [(axes.get_xlabel(), axes.get_ylabel()) for figure in figures for axes in figure.axes]
-    assert labels == [
-        ("parameters of the cell", "validation F1"),
-        ("parameters of one aggregation", "validation F1"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("lines", "names"),
-    [
-        ("model", ["sum", "hosvd"]),
-        ("rank", ["sum", "hosvd, rank 1 of 2", "hosvd, rank 2 of 2"]),
-        ("hidden_size", ["sum", "hosvd, hidden_size 10", "hosvd, hidden_size 20"]),
-    ],
-)
-def test_a_line_for_each_rank_or_size(
-    tmp_path: Path, figures: list[Figure], lines: plots.Lines, names: list[str]
-) -> None:
-    """Figures 4 and 5 of the tensor paper: each hidden size has other ranks."""
-    grid = [("sum", 10, None), ("sum", 20, None)]
-    grid += [("hosvd", c, r) for c, rs in {10: (3, 5), 20: (5, 10)}.items() for r in rs]
-    rows = [
-        {"group": group, "hidden_size": c, "rank": r, "parameters": c * (r or 1)}
-        | {"parameters_of": THE_CELL, "f1": {"mean": 0.5, "deviation": 0.1}}
-        for group, c, r in grid
-    ]
-    plots.metric_against_parameters(rows, Metric("f1"), tmp_path / "f1.png", lines)
-    containers = figures[0].axes[0].containers
-    assert [each.get_label() for each in containers] == names
-    sizes = [len(each[0].get_xdata()) for each in containers]
-    assert sizes == ([2, 4] if lines == "model" else [2, 2, 2])
+    f1 = {"f1": {"mean": 0.5, "deviation": 0.1}}
+    rows = [{"group": name, "parameters": n, **f1} for name, n in zip("aba", (30, 20, 10))]
+    plots.metric_against_parameters(rows, Metric("f1", label="F1"), tmp_path / "f1.png")
+    (axes,) = figures[0].axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("parameters of the cell", "validation F1")
+    lines: Any = {each.get_label(): each[0].get_xdata().tolist() for each in axes.containers}
+    assert lines == {"a": [10, 30], "b": [20]}
 
 
 @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])

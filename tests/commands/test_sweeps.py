@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 
 from dgltrees.commands import sweeps
-from dgltrees.commands.sweeps import (
-    ONE_AGGREGATION,
-    THE_CELL,
-    combinations,
-    run_points,
-    table,
-)
+from dgltrees.commands.sweeps import combinations, run_points, table
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import ACCURACY, PERPLEXITY, Metric
 from tests.training.samples import quick, with_model
@@ -52,12 +46,8 @@ def test_a_grid_is_a_product() -> None:
 def test_the_table_shows_mean_and_deviation(
     metric: Metric, values: dict[str, Any], words: list[str]
 ) -> None:
-    row = {"name": "run", "parameters": 18, "cell_parameters": 1234, **values}
-    head, line = table([{**row, "parameters_of": ONE_AGGREGATION}], metric).splitlines()
-    assert head.split()[:3] == ["parameters", "(cell)", metric.name]
-    assert line.split() == ["run", "18", "1,234", *words]
-    head, line = table([{**row, "parameters_of": THE_CELL}], metric).splitlines()
-    assert head.split()[:4] == ["of", "the", "cell", metric.name]
+    head, line = table([{"name": "run", "parameters": 1234, **values}], metric).splitlines()
+    assert head.split()[:2] == ["parameters", metric.name]
     assert line.split() == ["run", "1,234", *words]
 
 
@@ -71,8 +61,7 @@ def test_points_are_compared_by_the_monitored_metric(
     summary = {"valid": {"macro_f1": {"mean": 0.015, "deviation": 0.005}, "accuracy": {}}}
     monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
     rows = run_points(points, [0], tmp_path / "all")
-    assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
-    assert {row["parameters_of"] for row in rows} == {THE_CELL}
+    assert all(row["parameters"] > 0 for row in rows)
     assert all("accuracy" not in row and "majority_accuracy" not in row for row in rows)
     assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
     (tmp_path / "all" / "child_sum").mkdir()
@@ -88,6 +77,8 @@ def test_points_are_compared_by_the_monitored_metric(
     assert seeds == [[7]] * 3
     assert all("test" not in row for row in rows)  # its examples lack the metric
     points[0] = ("child_sum", quick("classify", monitor="accuracy"))
+    with pytest.raises(ConfigError, match="table.json to be compared by accuracy, got others; use"):
+        run_points(points[:1], [0], tmp_path / "all")
     with pytest.raises(
         ConfigError,
         match=r"one metric to compare by, got accuracy and macro_f1; set training.monit",

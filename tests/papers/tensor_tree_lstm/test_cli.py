@@ -1,19 +1,20 @@
 """Commands on the runs and presets of the paper."""
 
-import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from dgltrees.cli import main
-from dgltrees.commands import sweeps
-from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL, run_points
+from dgltrees.commands import plots
 from dgltrees.errors import ConfigError
+from dgltrees.papers.tensor_tree_lstm.commands import Lines, line_of
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.papers.tensor_tree_lstm.demo import run_demo
 from tests.test_cli import Capture, fails
-from tests.training.samples import SAMPLES, quick, with_model
+from tests.training.samples import SAMPLES
 
 _DATA = SAMPLES / "listops"
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
@@ -50,14 +51,41 @@ def test_a_run_of_another_task_is_told_before_its_files(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_sweep_counts_the_parameters_of_one_aggregation(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ("model", ["sum", "hosvd"]),
+        ("rank", ["sum", "hosvd, rank 1 of 2", "hosvd, rank 2 of 2"]),
+        ("hidden_size", ["sum", "hosvd, hidden_size 10", "hosvd, hidden_size 20"]),
+    ],
+)
+def test_a_line_for_each_rank_or_size(lines: Lines, names: list[str]) -> None:
+    """Each hidden size has other ranks."""
+    grid = [("sum", 10, None), ("sum", 20, None)]
+    grid += [("hosvd", c, r) for c, rs in {10: (3, 5), 20: (5, 10)}.items() for r in rs]
+    rows = [{"group": group, "hidden_size": c, "rank": r} for group, c, r in grid]
+    assert [*dict.fromkeys(line_of(row, rows, lines) for row in rows)] == names
+
+
+def test_a_sweep_is_plotted_against_the_parameters_of_one_aggregation(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[Figure] = []
+    monkeypatch.setattr(plots, "save_figure", lambda figure, path: saved.append(figure))
     argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.dir", str(SAMPLES)]
     quick = ["--training.epochs=1", "--data.max_train_examples=30"]
-    grid = ["--grid", "model.hidden_size=3,5", "--out", str(tmp_path)]
+    grid = ["--grid", "model.hidden_size=3,5", "--out", str(tmp_path / "sweep")]
     assert main([*argv, *quick, *grid]) == 0
-    rows = json.loads((tmp_path / "table.json").read_text())
-    assert len(rows) == 4
-    assert [row["parameters"] for row in rows[:2]] == [5 * 3**2, 5 * 5**2]
+    assert main(["plot-aggregators", str(tmp_path / "sweep"), "--lines", "hidden_size"]) == 0
+    axes = saved[-1].axes[0]
+    assert axes.get_xlabel() == "parameters of one aggregation"
+    lines: Any = [each[0].get_xdata().tolist() for each in axes.containers]
+    assert lines[0] == [5 * 3**2, 5 * 5**2]
+    assert len(lines) == 3
+    capsys.readouterr()
+    assert "expected a folder that dgltrees sweep wrote" in fails(
+        capsys, "plot-aggregators", str(tmp_path)
+    )
 
 
 def test_settings_of_other_aggregators_and_tasks_are_refused(
@@ -72,31 +100,6 @@ def test_settings_of_other_aggregators_and_tasks_are_refused(
     ):
         assert message in fails(capsys, *argv, f"--{flag}", *out)
     assert not (tmp_path / "run").exists()
-
-
-def test_points_are_compared_by_one_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the cells of both points the paper counts one."""
-    cells = [{"cell": "lstm"}, {"cell": "child_sum"}, {"cell": "nti_lstm"}]
-    small = {"hidden_size": 3, "operator_labels": "one_hot"}
-    points = [
-        (
-            each["cell"],
-            with_model(quick("listops-shared-sum-c25", monitor="loss"), **{**each, **small}),
-        )
-        for each in cells
-    ]
-    summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}}}
-    monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
-    rows = run_points(points[:2], [0], tmp_path)
-    assert [row["parameters"] for row in rows] == [3**2, 3**2]
-    assert {row["parameters_of"] for row in rows} == {ONE_AGGREGATION}
-    rows = run_points(points, [0], tmp_path / "all")
-    assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
-    assert {row["parameters_of"] for row in rows} == {THE_CELL}
-    (tmp_path / "all" / "lstm").mkdir()
-    (tmp_path / "all" / "lstm" / "run.json").touch()
-    with pytest.raises(ConfigError, match=r"table.json to be compared by loss and"):
-        run_points(points[:2], [0], tmp_path / "all")
 
 
 def test_the_demonstration_takes_no_other_data(tmp_path: Path, capsys: Capture) -> None:
