@@ -28,8 +28,8 @@ def train(preset: str, *, out: str, seeds: list[Seed] | None = None, layer: Laye
     the epoch whose weights are kept (``best_epoch``; with training.keep last, the last one), its
     metrics and the numbers of parameters; unless standard output is a terminal, it is printed there
     too. If matplotlib is installed, OUT also has plots: the learning curve, and for custom trees a
-    confusion matrix, a plot of predicted against true numbers, or a plot of ranks. The same command
-    resumes a stopped run. ``dgltrees train PRESET --help`` lists the settings of a preset.
+    confusion matrix, or a plot of predicted against true numbers. The same command resumes a
+    stopped run. ``dgltrees train PRESET --help`` lists the settings of a preset.
 
     Arguments:
         preset: name of a preset (``dgltrees presets`` lists them), or a .yaml file of settings.
