@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 from dgltrees.traversal.functions import name_of
 from dgltrees.traversal.reference import call_arranged, with_positions
 from dgltrees.traversal.topo import Graph, as_batch, run_cell
@@ -61,7 +61,6 @@ def _arranged(function: Function) -> Function:
     return arranged
 
 
-@checked
 class BaseCell(nn.Module, ABC):
     """The base class of cells: recurrent units that map inputs to the states of all nodes.
 
@@ -77,9 +76,6 @@ class BaseCell(nn.Module, ABC):
 
     Shapes:
         ``x`` (N, m) in; the fields of :attr:`state_fields`, each (N, c), out.
-
-    Raises:
-        ConfigError: an argument is out of range.
 
     Example:
         >>> import torch

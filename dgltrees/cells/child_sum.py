@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell, GateNorm
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.lstm_state import lstm_state
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 from dgltrees.traversal.views import Nodes
 
 
@@ -41,7 +41,6 @@ class TaiTreeLSTM(BaseCell):
         return lstm_state(a, nodes.data.get("k"), self.dropout, self.norm_c)
 
 
-@checked
 class ChildSumTreeLSTM(TaiTreeLSTM):
     r"""The child-sum Tree-LSTM, for any number of children, whose order has no effect.
 

@@ -8,11 +8,10 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators.base import check_entries
 from dgltrees.cells.child_sum import TaiTreeLSTM
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 from dgltrees.traversal.views import Nodes
 
 
-@checked
 class NaryTreeLSTM(TaiTreeLSTM):
     r"""The N-ary Tree-LSTM, for at most L children with positions.
 

@@ -37,7 +37,7 @@ class NodeFunction(BaseCell):
             biases are zero.
 
     Raises:
-        ConfigError: an argument is out of range.
+        ConfigError: an argument is none of its choices.
     """
 
     def __init__(

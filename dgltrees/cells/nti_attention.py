@@ -43,7 +43,7 @@ class Score(nn.Module):
             for a second derivative; this needs memory for all hidden units.
 
     Raises:
-        ConfigError: an argument is out of range.
+        ConfigError: an argument is none of its choices.
 
     Example:
         >>> import torch
@@ -127,7 +127,7 @@ class NTIAttention(NodeFunction):
         ``x`` (N, m), ``q`` (N, c) in; ``h`` (N, c) out.
 
     Raises:
-        ConfigError: an argument is out of range.
+        ConfigError: an argument is none of its choices.
 
     Example:
         >>> import torch

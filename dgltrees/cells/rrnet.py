@@ -103,7 +103,7 @@ class RRNetCell(BaseCell):
         mask that multiplies the state h of the previous step.
 
     Raises:
-        ConfigError: an argument is out of range.
+        ConfigError: an argument is none of its choices.
 
     Example:
         >>> import torch

@@ -15,7 +15,7 @@ from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.errors import TreeError
-from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
+from dgltrees.settings import Count, Fraction, NonNegativeInt
 from dgltrees.traversal.functions import integer_field
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
@@ -130,7 +130,6 @@ class _SourceLSTM(BaseCell):
         return f"m={self.input_size}, d={self.hidden_size}, layers={self.layers}"
 
 
-@checked
 class TopDownLSTM(_SourceLSTM):
     r"""The top-down TreeLSTM: an LSTM per edge type (GEN-L, GEN-R, GEN-NX-L and GEN-NX-R).
 
@@ -242,7 +241,6 @@ class TopDownLSTM(_SourceLSTM):
         return None if self.types == 1 else self._types(ndata)
 
 
-@checked
 class LeftDependentLSTM(_SourceLSTM):
     r"""The LD LSTM over the left dependents of a node, from the farthest to the nearest.
 

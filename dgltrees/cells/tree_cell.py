@@ -57,7 +57,8 @@ class TreeCell(BaseCell):
         aggregator_options: the arguments of the aggregator, such as ``rank``, by name.
 
     Raises:
-        ConfigError: an argument is out of range or has no effect, or the tensor is too large.
+        ConfigError: an argument is none of its choices or has no effect, or the tensor is too
+            large.
     """
 
     parts: ClassVar[Mapping[str, Any]] = {"aggregator": AGGREGATORS}
@@ -99,26 +100,22 @@ class TreeCell(BaseCell):
         self.group_by = "op" if operators else None
         self.input_fields = ("x", "op") if operators else ("x",)
         self.aggregator, self.ordered = aggregator, AGGREGATORS[aggregator].ordered
-        self.aggregator_options = self._checked_options(aggregator_options)
+        self._check_options(aggregator_options)
+        self.aggregator_options = aggregator_options
         self.activation = ACTIVATIONS[activation]
         self.leaf: nn.Linear | None = None
         self.child_gate: ChildGate | None = None
 
-    def _checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the aggregator's options with defaults; raise ConfigError for an unknown one."""
-        accepted = {
-            name: option.default
-            for name, option in options_of(AGGREGATORS[self.aggregator]).items()
-            if name not in (*self.hidden, "init")
-        }
+    def _check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise ConfigError for an unknown option of the aggregator."""
+        accepted = options_of(AGGREGATORS[self.aggregator]).keys() - {*self.hidden, "init"}
         for name in options:
             if name not in accepted:
-                names = [*options_of(type(self)), *accepted]
+                names = [*options_of(type(self)), *sorted(accepted)]
                 raise ConfigError(
                     f"{type(self).__name__} with aggregator {self.aggregator!r} has no argument "
                     f"{name!r}; {nearest(name, names)}"
                 )
-        return {**accepted, **options}
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import SiblingPositions
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.columns import Column
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -133,7 +133,6 @@ class NumberVectors(nn.Module):
         return torch.where(self.logs.to(device), logarithms, values)
 
 
-@checked
 class ColumnsInput(Input):
     """The input vectors of nodes: the sum of one encoder per column, plus a bias.
 

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Input
-from dgltrees.settings import checked
 from dgltrees.traversal import IndexedRows, run_cell
 from dgltrees.trees.batch import TreeBatch
 
@@ -75,7 +74,6 @@ class Encoder(nn.Module, ABC):
         """Return the encoding of a batch."""
 
 
-@checked
 class TreeEncoder(Encoder):
     """An encoder that runs a cell from the leaves to the root.
 

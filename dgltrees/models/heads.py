@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 
 
 def wide(x: Tensor) -> Tensor:
@@ -85,7 +85,6 @@ class ClassHead(Head):
         return prediction, probability
 
 
-@checked
 class MLP(ClassHead):
     """Linear layers with ReLU between them.
 
@@ -148,7 +147,6 @@ def pair_features(p: Tensor, h: Tensor) -> Tensor:
     return torch.cat([p, h, (p - h).abs(), p * h], 1)
 
 
-@checked
 class PairHead(ClassHead):
     """A classifier of pairs of vectors: an MLP over :func:`pair_features`.
 
@@ -195,7 +193,6 @@ class PairHead(ClassHead):
         return self.mlp(features)
 
 
-@checked
 class Comparison(nn.Module):
     r"""The comparison layer of Bowman et al.
 
@@ -230,7 +227,6 @@ class Comparison(nn.Module):
         return F.leaky_relu(bilinear + linear, 0.01)
 
 
-@checked
 class ComparisonHead(ClassHead):
     """A classifier of pairs of vectors: a comparison layer.
 

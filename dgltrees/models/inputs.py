@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.settings import Count, checked
+from dgltrees.settings import Count
 from dgltrees.traversal.order import node_error
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
@@ -49,7 +49,6 @@ def node_column(batch: TreeBatch, name: str) -> Tensor:
     return batch.ndata[name]
 
 
-@checked
 class NodeInput(Input):
     """A lookup table: the vector of a node is the row of its id, or zeros if its id is -1.
 
@@ -57,9 +56,6 @@ class NodeInput(Input):
         column: the node column of ids, 0 to ``rows - 1`` or -1.
         rows: number of ids.
         size: m, the size of a vector.
-
-    Raises:
-        ConfigError: a size is not positive.
     """
 
     def __init__(self, column: str, rows: Count, size: Count) -> None:
@@ -150,7 +146,6 @@ class Thermometer(_Fixed):
         super().__init__(column, torch.ones(size, size).tril())
 
 
-@checked
 class WordEmbedding(NodeInput):
     """A learned vector for each id.
 
@@ -197,7 +192,6 @@ class WordEmbedding(NodeInput):
         return vectors.masked_fill((ids < 0).unsqueeze(1), 0.0)
 
 
-@checked
 class GivenVectors(Input):
     """Input vectors that are stored in a node column.
 

@@ -19,7 +19,7 @@ from dgltrees.errors import TreeError, called
 from dgltrees.models.encoder import Encoding
 from dgltrees.models.readout import sum_by_tree
 from dgltrees.models.targets import NumberTargets
-from dgltrees.settings import Count, Positive, checked
+from dgltrees.settings import Count, Positive
 from dgltrees.trees.batch import TreeBatch
 
 NODE_TARGET = "(node target)"
@@ -57,7 +57,6 @@ class WithNodes(nn.Module):
         return VectorsAndNodes(self.readout(encoding), encoding.tokens, encoding.batch)
 
 
-@checked
 class NodeNumberTargets(NumberTargets):
     r"""Numbers of trees, with a number of each node.
 

@@ -14,12 +14,11 @@ from dgltrees.errors import ConfigError, called
 from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
-from dgltrees.settings import Count, Fraction, Options, checked
+from dgltrees.settings import Count, Fraction, Options
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, mask_of, owner, starts, within
 
 
-@checked
 class SequenceEncoder(Encoder):
     """A unidirectional or bidirectional LSTM over the words of a sentence.
 
@@ -107,7 +106,6 @@ _WIDEN = 4  # the paper's feed-forward layer is 2048 wide, its model 512
 _BASE = 10_000.0
 
 
-@checked
 class TransformerEncoder(Encoder):
     """A transformer over the words of a sentence.
 

@@ -9,11 +9,10 @@ from dgltrees.cells.initial import initialize
 from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import sibling_ranks
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 
 
-@checked
 class TreeConvolution(nn.Module):
     r"""Filters over windows of a node and its children.
 
@@ -60,7 +59,6 @@ def _sides(batch: TreeBatch) -> tuple[Tensor, Tensor]:
     return 1 - right, right
 
 
-@checked
 class ConvolutionEncoder(Encoder):
     """Layers of tree-based convolution.
 

@@ -46,6 +46,7 @@ class Option:
         default: its default; None if the constructor has none and code provides the value.
         sentence: its description in the docstring of the class.
         choices: the classes by name, if the value selects a part.
+        required: whether the constructor needs a value, which is not None.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Option:
     default: Any
     sentence: str
     choices: Choices | None = None
+    required: bool = False
 
     @property
     def words(self) -> str:
@@ -109,11 +111,10 @@ class Option:
 
 
 def checked(source: C) -> C:
-    """Make a constructor reject values that its annotations exclude, as a class decorator.
+    """Make a constructor refuse values that its ``Literal`` annotations exclude: a class decorator.
 
-    It checks ranges (:data:`Count` and others), ``Literal`` choices and plain types. The
-    constructor then raises ConfigError: ``expected dropout to be a number of at least 0 and below
-    1, got 1.5``.
+    The constructor then raises ConfigError: ``expected kind to be one of mlp, dot, got 'map'``.
+    Numbers are not checked: settings are (:class:`Options`), and torch checks sizes.
 
     Returns:
         The class with the checking constructor.
@@ -123,16 +124,11 @@ def checked(source: C) -> C:
 
     @wraps(init)
     def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
-        import numpy as np  # helps and lists of settings need no numbers
-
-        bound = inspect.signature(init).bind(self, *args, **kwargs)
-        for name, value in bound.arguments.items():
-            if bound.signature.parameters[name].kind in _COLLECTED:  # for another constructor
-                continue
-            value = value.item() if isinstance(value, np.generic) else value
-            wrong = expected(_annotations(hashable, init).get(name), value)
+        given = inspect.signature(init).bind(self, *args, **kwargs).arguments
+        for name, kind in _annotations(hashable, init).items():
+            wrong = expected(kind, given[name]) if name in given and choices_of(kind) else None
             if wrong is not None:
-                raise ConfigError(f"expected {name} to be {wrong}, got {value!r}")
+                raise ConfigError(f"expected {name} to be {wrong}, got {given[name]!r}")
         init(self, *args, **kwargs)
 
     setattr(source, "__init__", check_and_init)  # noqa: B010
@@ -200,14 +196,15 @@ def options_of(source: Source) -> Mapping[str, Option]:
                 continue
             default = defaults.get(name, parameter.default)
             default = list(default) if isinstance(default, tuple) else default  # as YAML has it
-            required = default is parameter.empty
+            without = default is parameter.empty
             kind = str if name in parts else hints.get(name, Any)
             found[name] = Option(
                 name,
-                kind | None if required else kind,
-                None if required else default,
+                kind | None if without else kind,
+                None if without else default,
                 sentences.get(name, ""),
                 parts.get(name),
+                without and expected(kind, None) is not None,
             )
     return found
 

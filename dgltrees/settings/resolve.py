@@ -66,7 +66,7 @@ class Options(Mapping[str, Any]):
             arguments: further arguments; they override options of the same name.
 
         Raises:
-            ConfigError: the class needs other arguments.
+            ConfigError: an option lacks a value, or the class needs other arguments.
         """
         start = f"{prefix}." if prefix else ""
         below = {
@@ -80,6 +80,10 @@ class Options(Mapping[str, Any]):
             for name, option in names.items()
             if name in below and name not in arguments
         }
+        for name, value in named.items():
+            if value is None and names[name].required:
+                full = called(f"{self.section}.{start}{name}")
+                raise ConfigError(f"missing {full} ({names[name].words})")
         for name, part in fixed_parts(source).items():
             named.setdefault(name, self.of(part, prefix=start + name))
         try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeBatch, TreeError, compile_report, run_cell
+from dgltrees import TreeBatch, TreeError, compile_report, run_cell
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.cells.initial import uniform
@@ -452,10 +452,3 @@ def test_fields_that_the_cell_does_not_take(
     if "one per node" not in message:  # prepare knows no graph
         with pytest.raises(TreeError, match=message):
             make().prepare(ndata)
-
-
-def test_settings_that_the_cell_does_not_take() -> None:
-    with pytest.raises(ConfigError, match="merge to be one of one_layer, .*, got 'sum'"):
-        make(merge="sum")
-    with pytest.raises(ConfigError, match="hidden_size to be an integer of .* 1, got 0"):
-        RRNetCell(M, 0)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, Forest, TreeBatch, TreeError, run_cell
+from dgltrees import Forest, TreeBatch, TreeError, run_cell
 from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
 from tests.worlds import random_forest
 
@@ -111,7 +111,3 @@ def test_errors() -> None:
         run_cell(cell, batch, {**ndata, "left": left, "etype": wrong})
     with pytest.raises(TreeError, match=r"one edge into a node, .* batch\.reversed\(\)"):
         run_cell(top_down(), FOREST.batch(), ndata)
-    with pytest.raises(ConfigError, match="layers to be an integer of at least 1, got 0"):
-        top_down(layers=0)
-    with pytest.raises(ConfigError, match="left_size to be an integer of .* 0, got -1"):
-        top_down(left_size=-1)

@@ -54,7 +54,6 @@ Label = Literal["mode", "add"]
 """How the label is used; see :class:`TensorAggregator`."""
 
 
-@checked
 class Aggregator(nn.Module, ABC):
     r"""The base class of aggregators: maps from label and states of children to pre-activations.
 
@@ -78,8 +77,8 @@ class Aggregator(nn.Module, ABC):
         ``h`` (n, L, c) and, with labels, ``x`` (n, m) in; (n, G, c) out.
 
     Raises:
-        ConfigError: an argument is out of range, the tensor is too large, or there are both types
-            and labels.
+        ConfigError: an argument is none of its choices, the tensor is too large, or there are both
+            types and labels.
 
     Example:
         >>> import torch
@@ -236,7 +235,6 @@ class TensorAggregator(Aggregator):
             self.label, self.W = "mode", None
 
 
-@checked
 class FactorisedAggregator(TensorAggregator):
     """The base class of aggregators whose tensor is factorised with some rank.
 

@@ -154,7 +154,8 @@ class NTIEncoder(Encoder):
         make_trees: the function from lengths of sentences to the trees over them.
 
     Raises:
-        ConfigError: the sizes of leaf function and cell differ, or a setting is out of range.
+        ConfigError: the sizes of leaf function and cell differ, or a setting is none of its
+            choices.
     """
 
     input: Input

@@ -12,7 +12,6 @@ from dgltrees.cells.base import autocasts
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.models.fused_steps import FusedSteps, lstm_steps
-from dgltrees.settings import checked
 from dgltrees.trees.segments import lasts, starts
 
 State = tuple[Tensor, Tensor]
@@ -79,7 +78,6 @@ class IdentityLeaves(LeafFunction):
         return Leaves(x)
 
 
-@checked
 class LSTMLeaves(LeafFunction):
     r"""LSTM over the leaves from left to right, whose memories are those of the tree's leaves.
 
@@ -131,7 +129,6 @@ class LSTMLeaves(LeafFunction):
         return [h, c, h.index_select(0, ends), c.index_select(0, ends)]
 
 
-@checked
 class BidirectionalLSTMLeaves(LeafFunction):
     """Two LSTMs of half the size, left to right and right to left, with concatenated states.
 

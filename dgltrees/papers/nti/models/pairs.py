@@ -19,7 +19,7 @@ from dgltrees.models.heads import ClassHead, wide
 from dgltrees.models.inputs import Input, node_column
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
-from dgltrees.settings import Fraction, checked
+from dgltrees.settings import Fraction
 from dgltrees.traversal import Edges, Nodes, run_cell
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
@@ -200,7 +200,6 @@ class SharedWordCount(nn.Module):
         return torch.log1p(count).unsqueeze(1)
 
 
-@checked
 class NodeByNode(SentencePairEncoder):
     """Encoder of pairs with node-by-node attention of the second sentence over the first.
 
@@ -311,7 +310,6 @@ def _places(groups: Groups) -> tuple[Tensor, int]:
     return torch.from_numpy(ranges(tree * queries, count)), queries
 
 
-@checked
 class TreeMatching(ClassHead):
     """Head that classifies two sentences by tree matching or full tree matching.
 

@@ -102,7 +102,6 @@ class StateAndMemory(nn.Module):
 BASE = 10
 
 
-@checked
 class NumberDecoder(Head):
     r"""An LSTM that generates a number digit by digit, the highest first.
 

@@ -29,7 +29,6 @@ class LSTMWindow(NamedTuple):
     start: State
 
 
-@checked
 class LSTMStream(Encoder):
     """An LSTM with the interface of :class:`~dgltrees.papers.rrnet.models.encoder.RRNetEncoder`.
 

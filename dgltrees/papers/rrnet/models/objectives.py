@@ -14,11 +14,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from dgltrees.papers.rrnet.models.policy import Decisions
-from dgltrees.settings import NonNegative, Share, checked
+from dgltrees.settings import NonNegative, Share
 from dgltrees.trees.segments import mask_of
 
 
-@checked
 @dataclass(frozen=True)
 class Reinforce:
     r"""REINFORCE with a learned value as its baseline.

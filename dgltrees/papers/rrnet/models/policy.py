@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.models.heads import MLP, wide
 from dgltrees.papers.rrnet.graphs import each_step
-from dgltrees.settings import Seed, checked
+from dgltrees.settings import Seed
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import Operation
 
@@ -55,7 +55,6 @@ ILLEGAL = -1e9
 """The score of an illegal operation: its probability is 0 in single precision."""
 
 
-@checked
 class Policy(nn.Module):
     r"""A network that scores the three operations, and estimates the value of the state.
 
@@ -152,7 +151,6 @@ class OnlyRecur(nn.Module):
         return recurs.to(batch.device)
 
 
-@checked
 class RandomOperations(nn.Module):
     """One random operation for each token id, drawn once; illegal ones become RECUR.
 

@@ -14,7 +14,7 @@ from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
 from dgltrees.models.sequence_encoder import packed
 from dgltrees.papers.top_down.models.kbest_trees import kbest_projective
-from dgltrees.settings import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
 
@@ -57,7 +57,6 @@ class ArcScores(NamedTuple):
         return kbest_projective(self.arcs.detach(), self.sizes, k)
 
 
-@checked
 class Biaffine(nn.Module):
     r"""A score of each pair of a dependent and a head, for each of L labels.
 
@@ -103,7 +102,6 @@ def _with_one(x: Tensor) -> Tensor:
     return torch.cat([x, x.new_ones(*x.shape[:-1], 1)], -1)
 
 
-@checked
 class BiaffineParser(nn.Module):
     """The probability of each word's head and label, from a bidirectional LSTM over the words.
 
@@ -119,9 +117,6 @@ class BiaffineParser(nn.Module):
         arc_size: the size of the vectors from which arcs are scored.
         label_size: the size of the vectors from which labels are scored.
         dropout: the probability of dropout of inputs, between layers and before the scores.
-
-    Raises:
-        ConfigError: a size is not positive, or the probability is not in [0, 1).
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.sequence_encoder import packed
 from dgltrees.models.softmax import softmax_nll
-from dgltrees.settings import Count, Fraction, Positive, checked
+from dgltrees.settings import Count, Fraction, Positive
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
 
@@ -35,7 +35,6 @@ class Predictions(NamedTuple):
     node: Tensor
 
 
-@checked
 class LanguageModel(nn.Module, ABC):
     """A model of the words of trees, with word vectors and an output layer without bias.
 
@@ -50,7 +49,7 @@ class LanguageModel(nn.Module, ABC):
         vectors: ``(V, s)`` the initial word vectors; by default they are drawn.
 
     Raises:
-        ConfigError: sizes do not fit, or the probability is not in [0, 1).
+        ConfigError: sizes do not fit.
     """
 
     start: int | None = None
@@ -115,7 +114,6 @@ def half(hidden_size: int, embedding: int | None) -> int:
     return max(1, hidden_size // 2) if embedding is None else embedding
 
 
-@checked
 class _SequenceModel(LanguageModel):
     """The base of models that run LSTMs over the nodes of each tree in order, ROOT first."""
 
@@ -145,7 +143,6 @@ class _SequenceModel(LanguageModel):
         return states.index_select(0, row)
 
 
-@checked
 class SequenceLM(_SequenceModel):
     r"""An LSTM language model, the baseline of Table 1 in Zhang, Lu and Lapata (2016).
 
@@ -217,7 +214,6 @@ class BidirectionalLM(_SequenceModel):
         return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
 
 
-@checked
 class NCE(nn.Module):
     r"""The objective of Zhang, Lu and Lapata (2016, section 2.5) for large vocabularies.
 
@@ -241,7 +237,7 @@ class NCE(nn.Module):
         log_z: the initial :math:`\ln \hat Z`.
 
     Raises:
-        ConfigError: all counts are 0, or there is no noise.
+        ConfigError: all counts are 0.
     """
 
     log_noise: Tensor

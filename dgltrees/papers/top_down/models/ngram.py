@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.settings import Count, checked
+from dgltrees.settings import Count
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import Ints, owner, within
 
@@ -30,7 +30,6 @@ class _Order(NamedTuple):
     rest: Floats
 
 
-@checked
 class NGram:
     r"""An n-gram model with interpolated modified Kneser-Ney smoothing.
 
@@ -48,9 +47,6 @@ class NGram:
     Arguments:
         forest: the training sentences: words in order after ROOT, with a node column ``word``.
         order: n.
-
-    Raises:
-        ConfigError: the order is not positive.
     """
 
     def __init__(self, forest: Forest, order: Count) -> None:

@@ -16,14 +16,13 @@ from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.graphs import edge_decisions
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM, decision_nll
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.settings import Count, NonNegative, PositiveShare, checked
+from dgltrees.settings import Count, NonNegative, PositiveShare
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 
-@checked
 @dataclass(frozen=True)
 class Sampling:
     """The parameters of drawing words from a distribution.
@@ -32,9 +31,6 @@ class Sampling:
         temperature: divisor of the scores; at 0 the most probable word is chosen.
         top_k: draw from the K most probable words; by default from all.
         top_p: draw from the fewest words whose probabilities sum to at least this.
-
-    Raises:
-        ConfigError: a value is out of range.
     """
 
     temperature: NonNegative = 1.0

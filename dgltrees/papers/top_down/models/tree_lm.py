@@ -12,14 +12,13 @@ from dgltrees.cells.initial import uniform
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, source_nodes
 from dgltrees.papers.top_down.models.language_model import LanguageModel, Predictions, half
-from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
+from dgltrees.settings import Count, Fraction, NonNegativeInt
 from dgltrees.traversal import run_cell
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
 
 
-@checked
 class TreeLM(LanguageModel):
     r"""The probability of a sentence given its dependency tree.
 
@@ -53,7 +52,7 @@ class TreeLM(LanguageModel):
         compile: run the cells as compiled code where possible; use False for second derivatives.
 
     Raises:
-        ConfigError: a size is not positive or sizes do not fit.
+        ConfigError: sizes do not fit.
     """
 
     decisions: None = None

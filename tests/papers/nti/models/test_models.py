@@ -1,8 +1,5 @@
 """All models: they learn, batch as they should, read only the words, and have the paper's sizes."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
 from torch import nn
@@ -11,11 +8,9 @@ from torch.testing import assert_close
 from dgltrees.errors import TreeError
 from dgltrees.models import MLP, Classifier, PairHead, Root
 from dgltrees.papers.nti.models.attention import GlobalAttention
-from dgltrees.papers.nti.models.leaves import LSTMLeaves
 from dgltrees.papers.nti.models.pairs import NodeByNode, SentencePairEncoder, TreeMatching
 from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from tests.models.test_precision import EXACT, assert_loss_is_exact
-from tests.models.test_ranges import assert_refused
 from tests.papers.nti.models.worlds import MODELS, make, nti, texts
 
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -120,23 +115,6 @@ def test_the_differences_of_the_table() -> None:
     plain, leaf, node_by_node = (count(row, "nti_lstm") for row in list(TABLE)[:3])
     assert (leaf - plain) / 1e6 == pytest.approx(4.0 - 3.3, abs=0.05)
     assert (node_by_node - plain) / 1e6 == pytest.approx(3.5 - 3.3, abs=0.05)
-
-
-REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (nti, {"trees": "right"}, "one of full, left"),
-    (nti, {"pad": "none"}, "one of fixed, learned, zero"),
-    (nti, {"padding": "both"}, "one of left, right"),
-    (lambda **o: LSTMLeaves(4, 4, **o), {"init": "ones"}, "one of kaiming, xavier, uniform"),
-    (lambda **o: GlobalAttention(4, **o), {"mask_pads": 1}, "true or false"),
-    (lambda **o: TreeAttention(4, **o), {"variant": "tree"}, "one of paper, code"),
-]
-
-
-@pytest.mark.parametrize(("build", "options", "words"), REFUSED)
-def test_values_out_of_range_are_refused(
-    build: Callable[..., Any], options: dict[str, Any], words: str
-) -> None:
-    assert_refused(build, options, words)
 
 
 @pytest.mark.parametrize("name", ["classifier", "pairs", "matching"])
