@@ -28,6 +28,9 @@ _LOCK = ".lock"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of a full disk, for which the system does not name the file."""
 
+_LONGEST = 150
+"""Bytes of a file name that is not cut off, with room for temporary endings."""
+
 STANDARD_INPUT = "-"
 """The name of standard input in place of a file."""
 
@@ -163,14 +166,23 @@ def file_names(strings: Iterable[str]) -> dict[str, str]:
     """Convert strings to file names that are valid and different on every machine.
 
     If a string differs from an earlier one by upper and lower case only, all its bytes are escaped:
-    on some disks these names are equal. ``unquote`` is the inverse.
+    on some disks these names are equal. ``unquote`` is the inverse for all but the empty string,
+    halves of characters, and long strings, which end in a checksum.
     """
+
+    def escaped(text: str) -> str:
+        return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass"))
+
     names: dict[str, str] = {}
     taken: set[str] = set()
     for text in strings:
-        name = re.sub(r'[%/\\:*?"<>|\x00-\x1f\x7f]', lambda match: f"%{ord(match[0]):02X}", text)
+        special = r'[%/\\:*?"<>|\x00-\x1f\x7f\ud800-\udfff]'
+        name = re.sub(special, lambda match: escaped(match[0]), text) or "%"
         if name.casefold() in taken:
-            name = "".join(f"%{byte:02X}" for byte in text.encode("utf-8"))
+            name = escaped(text)
+        if len(name.encode()) > _LONGEST:
+            start = name.encode()[:_LONGEST].decode(errors="ignore")
+            name = f"{start}%{checksum([escaped(text).encode()])[:16]}"
         taken.add(name.casefold())
         names[text] = name
     return names

@@ -210,6 +210,7 @@ class Explanation:
         return self.text
 
 
+@torch.inference_mode(False)  # a caller may have switched gradients off
 def explain(
     run: TrainedModel,
     source: Source,

@@ -26,8 +26,11 @@ from dgltrees.estimators.inputs import (
     Trees,
     as_examples,
     group_names,
+    has_no_trees,
     inferred_layout,
     named_targets,
+    no_trees,
+    one_example,
     target_columns,
     with_targets,
 )
@@ -262,6 +265,7 @@ class TreeEstimator(SavedEstimator):
             >>> model.predict(trees[:2]).shape
             (2,)
         """
+        y = self._targets(y)
         classes, layout = self._classes(y), self._layout(X)
         raw = self._labeled(X, y, layout=layout)
         valid = self._validation(validation, layout, "(trees, targets)", [*raw.columns])
@@ -274,6 +278,10 @@ class TreeEstimator(SavedEstimator):
             self._train(raw, targets, valid, on_epoch, out, layout, columns)
         self._set_classes(classes)
         return self
+
+    def _targets(self, y: ArrayLike) -> ArrayLike:
+        """Return targets as the model learns them."""
+        return y
 
     def _classes(self, y: ArrayLike) -> Any:
         """Return the classes of targets in order; None for numbers."""
@@ -341,13 +349,13 @@ class TreeEstimator(SavedEstimator):
         names: Sequence[str] | None = None,
     ) -> LabeledTrees:
         """Return trees with their targets, under the ``names`` of training if they are given."""
-        targets = target_columns(y)
+        targets = target_columns(self._targets(y))
         named = targets if names is None else named_targets(targets, names)
         return with_targets(self._trees(X, layout), named)
 
     def _in_order(self, y: ArrayLike) -> ArrayLike:
         """Return several targets in the order of training, by the names of a table's columns."""
-        names = self._fitted().vocabularies.targets
+        names, y = self._fitted().vocabularies.targets, self._targets(y)
         if len(names) < 2 or not hasattr(y, "columns"):
             return y
         named = named_targets(target_columns(y), names)
@@ -534,16 +542,32 @@ class TreeEstimator(SavedEstimator):
         with self._names_of_settings():
             return self._fitted().examples(self._trees(X), labeled=False)
 
+    def _predicted(self, X: Trees, predict: Callable[[Any], T], *, compare: bool = True) -> T:
+        """Return the result of a function of encoded trees; that of no trees has no rows.
+
+        Arguments:
+            X: the trees.
+            predict: the function, which returns an array, a list, or columns of the trees.
+            compare: warn if the trees differ from those of training.
+        """
+        run = self._fitted()
+        if not has_no_trees(X):
+            data = self._encoded(X)
+            return self._compared(data, predict) if compare else predict(data)
+        data = run.examples(no_trees(run.vocabularies.inputs, run.task.arity), labeled=False)
+        one = one_example(data) if isinstance(data, LabeledTrees) else [*map(one_example, data)]
+        return cast(T, _no_rows(predict(one)))
+
     def _outputs(self, X: Trees) -> Columns:
         """Return the output columns of the model by name."""
-        return self._compared(self._encoded(X), self.run_.outputs)
+        return self._predicted(X, lambda data: self.run_.outputs(data))
 
     def _outputs_of_folds(self, X: Trees, method: str) -> list[Columns]:
         """Return the output columns of the model without each fold."""
         run = self._fitted()
         if not isinstance(run, Ensemble):
             raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
-        return self._compared(self._encoded(X), run.outputs_of_folds)
+        return self._predicted(X, run.outputs_of_folds)
 
     def _compared(self, data: Any, predict: Callable[[Any], T]) -> T:
         """Return the result of a function of encoded trees; warn if they differ from training."""
@@ -592,7 +616,7 @@ class TreeEstimator(SavedEstimator):
         Raises:
             ConfigError: there is an ``ensemble``; use a member, ``members_[0].encode(X)``.
         """
-        return np.asarray(self._fitted().encode(self._encoded(X)))
+        return np.asarray(self._predicted(X, self._fitted().encode, compare=False))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
         """Explain a prediction by the contributions of nodes and columns.
@@ -660,6 +684,14 @@ class TreeEstimator(SavedEstimator):
         return Bunch(
             importances=losses, importances_mean=losses.mean(1), importances_std=losses.std(1)
         )
+
+
+def _no_rows(result: Any) -> Any:
+    """Return the result for a tree without its row: an array, a list, columns or several."""
+    if isinstance(result, Mapping):
+        return {name: values[:0] for name, values in result.items()}
+    several = isinstance(result, list) and isinstance(result[0], Mapping)
+    return [*map(_no_rows, result)] if several else result[:0]
 
 
 def _continued(settings: Settings, start: TrainedModel) -> Settings:

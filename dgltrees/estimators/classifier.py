@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.estimators.base import TreeEstimator, parameters_by_name
 from dgltrees.estimators.conformal import class_sets
-from dgltrees.estimators.inputs import Trees
+from dgltrees.estimators.inputs import Trees, labels
 from dgltrees.models.encoder import Encoder
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.trees import LabeledTrees
@@ -59,9 +59,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         weights = super()._weights(y, sample_weight)
         if self.class_weight is None:
             return weights
-        given, labels = self.class_weight, y
+        given, of_trees = self.class_weight, y
         if np.ndim(y) == 1:  # the index of each class: scikit-learn takes "10" for a number
-            classes, labels = np.unique(np.asarray(y), return_inverse=True)
+            classes, of_trees = np.unique(np.asarray(y), return_inverse=True)
             names = classes.tolist()
             if isinstance(given, Mapping):
                 others = [name for name in given if name not in names]
@@ -72,7 +72,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
                         f"{others[0]!r}"
                     )
         try:
-            of_classes = compute_sample_weight(given, labels)
+            of_classes = compute_sample_weight(given, of_trees)
         except ValueError as error:
             raise ConfigError(f"cannot use class_weight {self.class_weight!r}: {error}") from None
         wrong = of_classes[~(np.isfinite(of_classes) & (of_classes >= 0))]
@@ -83,13 +83,16 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             )
         return np.asarray(of_classes if weights is None else weights * of_classes)
 
+    def _targets(self, y: ArrayLike) -> ArrayLike:
+        return y if y is None or hasattr(y, "columns") else labels(y)
+
     def _classes(self, y: ArrayLike) -> NDArray[Any]:
         """Return the classes of targets in order; for several labels False and True for each.
 
         By this shape scikit-learn's scorers tell several labels from classes.
         """
-        labels = np.shape(y)[1] if np.ndim(y) == 2 else 1
-        return np.tile([False, True], (labels, 1)) if labels > 1 else _unique(y)
+        count = np.shape(y)[1] if np.ndim(y) == 2 else 1
+        return np.tile([False, True], (count, 1)) if count > 1 else _unique(y)
 
     def _of_targets(self, raw: LabeledTrees, targets: list[str]) -> Mapping[str, Any]:
         """Return the classes in the order of ``numpy.unique``, if they are strings.
@@ -128,9 +131,13 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
             the accuracy, from 0 to 1; :meth:`evaluate` returns other metrics too.
         """
         expected, predicted = self._in_order(y), self.predict(X)
-        if predicted.dtype.kind == "f":  # scikit-learn takes classes such as 0.5 for measurements
-            both = np.stack([np.asarray(expected, np.float64), predicted])
-            expected, predicted = np.unique(both, return_inverse=True)[1].reshape(2, -1)
+        if predicted.ndim == 1:  # scikit-learn takes classes such as 0.5 for measurements
+            index = {each: k for k, each in enumerate(self.classes_.tolist())}
+            names = labels(expected).ravel().tolist()
+            if missing := [row for row, each in enumerate(names) if name_of(each) is None]:
+                raise TreeError("missing class in y; add it, or leave it out", tree=missing[0])
+            expected = np.array([index.get(each, -1) for each in names])
+            predicted = np.array([index[each] for each in predicted.tolist()], np.int64)
         return float(accuracy_score(expected, predicted, sample_weight=sample_weight))
 
     def predict(self, X: Trees) -> NDArray[Any]:
@@ -223,17 +230,8 @@ def _with_keys(weights: Any, key: Callable[[Any], Any]) -> Any:
 
 def _unique(classes: ArrayLike) -> NDArray[Any]:
     """Return the different classes in order, without missing ones."""
-    values = np.asarray(classes, object if isinstance(classes, (list, tuple)) else None)
-    if values.dtype == object:
-        known = [value for value in values.ravel().tolist() if name_of(value) is not None]
-        kinds = {isinstance(value, str): value for value in known}
-        if len(kinds) > 1:
-            raise TreeError(
-                f"expected classes of one type, got {kinds[False]!r} and {kinds[True]!r}; write "
-                "[str(each) for each in y]"
-            )
-        values = np.asarray(known)
-    return np.unique(values)
+    values = labels(classes).ravel()
+    return np.unique([each for each in values.tolist() if name_of(each) is not None])
 
 
 class TreeEncoder(

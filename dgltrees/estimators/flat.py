@@ -15,6 +15,7 @@ from dgltrees.errors import ConfigError, settings_called
 from dgltrees.estimators.inputs import (
     Trees,
     as_examples,
+    has_no_trees,
     inferred_layout,
     target_columns,
     with_targets,
@@ -115,6 +116,8 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TreeError: the trees cannot be read, or have none of the columns.
         """
         check_is_fitted(self)
+        if has_no_trees(X):
+            return np.zeros((0, len(self.varying_)))
         raw = as_examples(X, self.layout_, self.share, self.schema_.inputs)
         data = self._examples(raw, self.schema_)
         _, table = flat_features(data, self.frequent_)

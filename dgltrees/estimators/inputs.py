@@ -93,6 +93,34 @@ def as_examples(
     return examples
 
 
+def has_no_trees(X: Trees) -> bool:
+    """Return whether trees are an empty container."""
+    X = listed(X)
+    kinds = (Forest, LabeledTrees, TreePairs, list, tuple, np.ndarray)
+    return isinstance(X, kinds) and not len(X)
+
+
+def no_trees(inputs: Sequence[Column], arity: int) -> LabeledTrees:
+    """Return no trees, with the columns that a model reads."""
+    columns = {each.name: np.zeros((0, each.size)[: 1 + each.numeric]) for each in inputs}
+    return LabeledTrees(Forest.build([], offsets=[0], columns=columns), arity=arity)
+
+
+def one_example(data: LabeledTrees) -> LabeledTrees:
+    """Return an example of single nodes without values, with the columns of encoded examples."""
+
+    def filled(columns: Mapping[str, NDArray[Any]], rows: int) -> dict[str, NDArray[Any]]:
+        return {
+            name: np.full((rows, *each.shape[1:]), -1 if each.dtype.kind == "i" else 0, each.dtype)
+            for name, each in columns.items()
+        }
+
+    parent, offsets = [-1] * data.arity, range(data.arity + 1)
+    columns, vocabs = filled(data.forest.columns, data.arity), data.forest.vocabs
+    forest = Forest.build(parent, offsets=offsets, columns=columns, vocabs=vocabs)
+    return replace(data, forest=forest, columns=filled(data.columns, 1))
+
+
 def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
     """Return trees without example columns."""
     if isinstance(trees, LabeledTrees):
@@ -122,6 +150,43 @@ def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
         raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
     names = names or [f"target_{k}" for k in range(values.shape[1])]
     return {name: values[:, k] for k, name in enumerate(names)}
+
+
+def labels(classes: ArrayLike) -> NDArray[Any]:
+    """Return classes as an array of strings, numbers or booleans; missing ones are None in it.
+
+    Members of enumerations that are strings or integers are these.
+
+    Raises:
+        TreeError: there are other classes, or strings among others.
+    """
+    values = np.asarray(classes, object if isinstance(classes, (list, tuple)) else None)
+    if values.dtype.kind in "biufUmM" or not values.ndim:
+        return values
+    plain = np.frompyfunc(_label, 1, 1)(values)
+    known = [each for each in plain.ravel().tolist() if each is not None]
+    kinds = {isinstance(each, str): each for each in known}
+    if len(kinds) > 1:
+        raise TreeError(
+            f"expected classes of one type, got {kinds[False]!r} and {kinds[True]!r}; write "
+            "[str(each) for each in y]"
+        )
+    return np.asarray(plain if len(known) < plain.size else plain.tolist())
+
+
+def _label(value: Any) -> Any:
+    """Return a class without the type that it has in addition to that of a string or number."""
+    if name_of(value) is None:
+        return None
+    value = value.item() if hasattr(value, "item") else value  # of NumPy or torch
+    if type(value) in (bool, float):
+        return value
+    if isinstance(value, (str, int)):
+        return str.__str__(value) if isinstance(value, str) else int(value)
+    raise TreeError(
+        f"expected classes as strings, numbers or booleans in y, got {value!r:.60}; write "
+        "[str(each) for each in y]"
+    )
 
 
 def named_targets(

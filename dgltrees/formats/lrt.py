@@ -52,7 +52,8 @@ def stream_lrt(
     Arguments:
         path: the file.
         trees: lines per chunk.
-        labeled: whether every line must have a relation; otherwise ``target`` is -1 without one.
+        labeled: whether every line must have a relation; otherwise ``target`` is -1 without a known
+            one.
 
     Raises:
         TreeError: the file is empty or not UTF-8, a line is cut off, a bracket is unbalanced or of
@@ -60,19 +61,20 @@ def stream_lrt(
             line.
     """
     for items, is_relation in LRT_GRAMMAR.lines(path, trees, labeled=labeled):
-        yield parse_lrt(items, is_relation)
+        yield parse_lrt(items, is_relation, labeled=labeled)
 
 
-def parse_lrt(items: Brackets, is_relation: Bools) -> LabeledTrees:
+def parse_lrt(items: Brackets, is_relation: Bools, *, labeled: bool) -> LabeledTrees:
     """Parse the pairs of some lines, see :func:`stream_lrt`.
 
     Arguments:
         items: the ``M`` brackets and words of the lines.
         is_relation: ``(M,)`` mask of the relations.
+        labeled: whether all relations must be known.
     """
     is_open, up, place = items.is_open, items.parent, items.place
     relations = {name: i for i, name in enumerate(LRT_RELATIONS)}
-    relation = items.look_up(is_relation, relations, "a relation")
+    relation = items.look_up(is_relation, relations, "a relation", known=labeled)
     target = labels_of_lines(items, is_relation, relation)
     word = items.look_up(~is_open & ~is_relation, LRT_WORDS, "a variable or an operator")
     is_op = word >= len(LRT_VARIABLES)

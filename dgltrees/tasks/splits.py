@@ -48,7 +48,7 @@ class Splits:
                 for name, values in {**fields, **forest.columns, **examples.columns}.items():
                     array = np.asarray(values)
                     text = array.dtype == object
-                    yield f"{name} {array.dtype} {array.shape}".encode()
+                    yield f"{name} {array.dtype} {array.shape}".encode("utf-8", "surrogatepass")
                     yield repr(array.tolist()).encode() if text else array.tobytes()
                 for vocabulary in (examples.targets, *forest.vocabs.values()):
                     yield repr(list(vocabulary.names)).encode()
@@ -204,6 +204,12 @@ def split_examples(
     tested = _whole(groups[order], num_valid + tested) - num_valid if tested else 0
     learned = np.sort(order[num_valid + tested :])
     learned = learned[settings.learnable(train, learned)]
+    if len(order) and groups[order].min() == groups[order].max() and not len(learned):
+        raise ConfigError(
+            f"expected several groups, to learn from some and hold out others, got one of "
+            f"{len(order)} trees; set {called('data.valid_fraction')} to 0, or correct "
+            f"{called('data.group')}"
+        )
     if not len(learned):
         raise ConfigError(
             f"missing training examples: none of {len(train)} are left; see data.binary, "

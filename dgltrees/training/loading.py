@@ -146,7 +146,15 @@ class Loader:
         if not self.num_workers:
             return (self.task.batch(self.data, ids) for ids in order)
         self.chunks[:] = [order[at : at + CHUNK] for at in range(0, len(order), CHUNK)]
-        return ((batch, torch.from_numpy(rows)) for chunk in self.ahead for batch, rows in chunk)
+        try:
+            chunks = iter(self.ahead)
+        except (EOFError, OSError) as error:  # from here, or from the server of the workers
+            raise ConfigError(
+                f"cannot start {self.num_workers} processes for training.num_workers "
+                f"({str(error) or type(error).__name__}); lower it, or raise the limits of open "
+                "files and processes"
+            ) from None
+        return ((batch, torch.from_numpy(rows)) for chunk in chunks for batch, rows in chunk)
 
 
 class _Chunks(Dataset[list[tuple[TreeBatch, Tensor]]]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import sys
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from dgltrees.errors import ConfigError, called
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.settings import nearest
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
@@ -238,19 +239,26 @@ class Trainer:
         for (batch, targets), ids, (mine, counts) in bar:
             if self.settings.schedule == "linear":
                 self._decay(state.epoch + state.step / len(batches))
-            step_loss, rows = self._step(ids, mine, batch, targets, counts)
+            try:
+                step_loss, rows = self._step(ids, mine, batch, targets, counts)
+            except TreeError:  # such as operations that weights which are not finite have chosen
+                self._check(loss, finite)
+                raise
             loss += step_loss
             finite += loss.isfinite()
             state.step, state.rows = state.step + 1, state.rows + rows
             if self._announces:
                 self._announce(len(batches))
             if every and state.step % every == 0 and state.step < len(batches):
-                state.loss = float(loss)
-                check_finite(self.plain, state, int(finite))
+                self._check(loss, finite)
                 self._save()
-        state.loss = float(loss)
-        check_finite(self.plain, state, int(finite))
+        self._check(loss, finite)
         self._finish_epoch(started)
+
+    def _check(self, loss: Tensor, finite: Tensor) -> None:
+        """Raise ConfigError if the training has diverged; see :func:`check_finite`."""
+        self.progress.loss = float(loss)
+        check_finite(self.plain, self.progress, int(finite))
 
     def _announce(self, batches: int) -> None:
         """Print the estimated duration of a long training once, after its first steps.
@@ -336,7 +344,7 @@ class Trainer:
         if self.fabric.is_global_zero:
             log_epoch(self.fabric, line)
             seconds = time.perf_counter() - started
-            self.on_epoch(line, self.ready.settings, seconds, is_better)
+            self.on_epoch(copy.deepcopy(line), self.ready.settings, seconds, is_better)
 
     def _monitored(self, report: dict[str, Any]) -> float:
         """Return the value in a report that determines the best epoch."""

@@ -117,13 +117,22 @@ def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -
         what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.200}"
         if not any(word in what.lower() for word in ("memory", "overflow")):
             raise
+        sizes = {name: value for name, value in settings.model.items() if _largest(value)}
+        name = max(sizes, key=lambda each: _largest(sizes[each]))
         raise ConfigError(
-            f"expected a model that fits into memory, got a larger one: {what}"
+            f"expected a model that fits into memory, got a larger one with "
+            f"{called(f'model.{name}')} {sizes[name]!r}: {what}"
         ) from None
     task.init_from_data(model, settings.data, splits.train)
     if start is not None:
         model.load_state_dict(start)
     return Prepared(settings, splits, test, model)
+
+
+def _largest(value: Any) -> int:
+    """Return the largest integer of a setting; 0 without one."""
+    members = value if isinstance(value, (list, tuple)) else [value]
+    return max((each for each in members if isinstance(each, int)), default=0)
 
 
 def train(
@@ -284,7 +293,7 @@ def _threads(
     return threads
 
 
-@torch.enable_grad()  # a caller may have switched gradients off
+@torch.inference_mode(False)  # a caller may have switched gradients off
 def _train(
     settings: Settings,
     splits: Splits | None,
@@ -346,7 +355,7 @@ def _train(
 def _last_line(settings: Settings, result: dict[str, Any], run: RunDirectory | None) -> str:
     """Return the epoch that is kept, its metrics on test or validation examples, and the files."""
     part = "test" if "test" in result else "valid"
-    metrics = ", ".join(shown_metrics(result[part], settings, 3))
+    metrics = ", ".join(shown_metrics(result.get(part, {}), settings, 3))
     kept = "kept, the last" if settings.training.keep == "last" else "the best"
     text = f"dgltrees: epoch {result['best_epoch']} is {kept}"
     text += f": {part} {metrics}" if metrics else ""
@@ -363,7 +372,9 @@ def _result(
     best = progress.history[progress.best_epoch - 1] if progress.history else {}
     of_epoch = {k.removeprefix("valid_"): v for k, v in best.items() if k.startswith("valid_")}
     valid = trainer.valid_report or of_epoch
-    result = {"best_epoch": progress.best_epoch, "parameters": parameters, "valid": valid}
+    result = {"best_epoch": progress.best_epoch, "parameters": parameters}
+    if valid:
+        result["valid"] = valid
     if trainer.interrupted:
         result["interrupted"] = True
     last = splits.valid if test is None else test

@@ -268,14 +268,17 @@ class RunDirectory:
 
     def schema(self) -> Schema:
         """Return the schema that encodes further examples; its vocabularies are frozen."""
-        files = self._checked_files("vocabulary")
-        vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
-        path = self / "schema.json"
+        files, path = self._checked_files("vocabulary"), self / "schema.json"
         if path.name not in self.metadata()["sha256"]:
-            return Schema(vocabs)
+            return Schema({unquote(each.stem): Vocabulary.load(each) for each in files})
         self._check_sum(path.name)
         with checking(path):
-            return Schema.from_dict(vocabs, read_json(path))
+            values = read_json(path)
+            columns = Schema.from_dict({}, values).inputs
+            names = file_names([*(each.name for each in columns if each.named), "target"])
+            paths = {name: self / f"vocabulary/{stem}.txt" for name, stem in names.items()}
+            vocabs = {name: Vocabulary.load(each) for name, each in paths.items()}
+            return Schema.from_dict(vocabs, values)
 
     def pretrained(self) -> Path | None:
         """Return the folder of the run's copy of its pretrained encoder; None if it has none.

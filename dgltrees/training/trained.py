@@ -147,6 +147,7 @@ class TrainedModel:
             "pretrained": {path.name: path.read_bytes() for path in files},
         }
 
+    @torch.inference_mode(False)
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         settings = Settings(load_yaml(state["settings"]))
         if state["pretrained"]:
@@ -375,7 +376,14 @@ class TrainedModel:
 
     def report(self, data: LabeledTrees) -> dict[str, Any]:
         """Return the metrics of the task on examples, by name."""
-        return self.task.report(data, self.outputs(data), self.metadata["majority"])
+        outputs, majority = self.outputs(data), self.metadata["majority"]
+        try:
+            return self.task.report(data, outputs, majority)
+        except KeyError as error:
+            raise ConfigError(
+                f"run.json{self.place} is damaged: its majority has no {error}; train it again or "
+                "restore it"
+            ) from None
 
     def predict(
         self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
@@ -586,6 +594,7 @@ def load(path: PathLike) -> TrainedModel:
     return load_network(directory)
 
 
+@torch.inference_mode(False)  # explanations and further training need gradients
 def load_network(directory: RunDirectory) -> TrainedModel:
     """Load the network of a run directory; see :func:`load`."""
     metadata, settings = directory.metadata(), directory.settings()

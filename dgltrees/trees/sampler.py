@@ -94,7 +94,7 @@ class BatchSampler:
             return self._cut(ids)
         rng = np.random.Generator(np.random.PCG64([self.seed, self.epoch]))
         ids = rng.permutation(ids)
-        bucket_of = np.arange(len(ids)) // self._bucket_size()
+        bucket_of = np.arange(len(ids)) // min(self._bucket_size(), len(ids) or 1)
         if self.bucket_batches > 1:
             ids = ids[np.lexsort((self.sizes[ids], self.depths[ids], bucket_of))]
         batches = self._cut(ids)
@@ -103,7 +103,7 @@ class BatchSampler:
     def _bucket_size(self) -> int:
         """Return the number of examples in a bucket."""
         if self.batch_size is not None:
-            return max(1, int(self.batch_size * self.bucket_batches / _mean(self.weights)))
+            return max(1, int(self.batch_size / _mean(self.weights) * self.bucket_batches))
         return max(1, int((self.max_nodes or 1) / _mean(self.sizes))) * self.bucket_batches
 
     def _cut(self, ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -113,7 +113,7 @@ class BatchSampler:
             return [ids[start : start + step] for start in range(0, len(ids), step)]
         weights = np.ones_like(self.sizes) if self.weights is None else self.weights
         limits = [
-            (offsets_of(amounts[ids]), most)
+            (offsets_of(amounts[ids]), min(most, int(amounts.sum())))
             for amounts, most in ((self.sizes, self.max_nodes), (weights, self.batch_size))
             if most is not None
         ]

@@ -337,7 +337,7 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     if column.name in forest.vocabs or values.dtype.kind in "USO":
         wanted, got = "to hold numbers", "names"
     else:
-        matrix = np.asarray(values, np.float64).reshape(nodes, -1)
+        matrix = np.asarray(values, np.float64).reshape(nodes, *values.shape[1:] or (1,))
         if matrix.shape[1] == column.size:
             return matrix
         wanted, got = f"to have {column.size} numbers per node", f"{matrix.shape[1]}"

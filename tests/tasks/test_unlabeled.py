@@ -25,38 +25,48 @@ _PAIR = {**_LSTM, "head_hidden_sizes": [4]}
 _PLANS = {"tree_path": "plan", "children_key": "Plans"}
 
 
-def _without(key: str) -> Callable[[str], str]:
-    def strip(line: str) -> str:
+Change = Callable[[str, str | None], str]
+"""Puts a text in the place of the labels of a line; None takes them off."""
+
+
+def _member(key: str) -> Change:
+    def change(line: str, label: str | None) -> str:
         record = json.loads(line)
-        (record if key in record else record["plan"]).pop(key)
+        where = record if key in record else record["plan"]
+        where.pop(key) if label is None else where.update({key: label})
         return json.dumps(record)
 
-    return strip
+    return change
 
 
-def _cut(pattern: str) -> Callable[[str], str]:
-    return lambda line: re.sub(pattern, "", line)
+def _match(pattern: str) -> Change:
+    def change(line: str, label: str | None) -> str:
+        return re.sub(pattern, lambda m: re.sub(r"[^\s_:]+", label, m[0]) if label else "", line)
+
+    return change
 
 
-Row = tuple[str, dict[str, Any], dict[str, Any], Callable[[str], str]]
+Row = tuple[str, dict[str, Any], dict[str, Any], Change]
 _STRIPPED: dict[str, Row] = {
-    "listops": ("listops/train.tsv", {}, _SMALL, _cut(r"^\d\t")),
-    "lrt": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
-    "lrt-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
-    "mee": ("mee/train4.tsv", {}, _LSTM, _cut(r"^\d+\t")),
-    "sst-tree": ("sst/dev.txt", {}, _SMALL, _cut(r"(?<=\()\d ")),
-    "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _cut(r"(?<=\()\d ")),
-    "nli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
-    "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _cut(r"\t[01]$")),
-    "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _without("speed")),
-    "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _without("seconds")),
+    "listops": ("listops/train.tsv", {}, _SMALL, _match(r"^\d\t")),
+    "lrt": ("lrt/train4", {}, _SMALL, _match(r"^\S+\t")),
+    "lrt-sequence": ("lrt/train4", {}, _PAIR, _match(r"^\S+\t")),
+    "mee": ("mee/train4.tsv", {}, _LSTM, _match(r"^\d+\t")),
+    "sst-tree": ("sst/dev.txt", {}, _SMALL, _match(r"(?<=\()\d ")),
+    "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _match(r"(?<=\()\d ")),
+    "nli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _match(r"^\S+\t")),
+    "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _match(r"\t[01]$")),
+    "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _member("speed")),
+    "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _member("seconds")),
     "rank": (
         *("plans/queries/train.jsonl", {**_PLANS, "target": "seconds", "group": "query"}, {}),
-        _without("seconds"),
+        _member("seconds"),
     ),
 }
-"""A file, settings of the data and the model, and what takes the label off a line."""
+"""A file, settings of the data and the model, and what changes the label of a line."""
 _STRIPPED = installed_tasks(_STRIPPED)
+_OF_NODES = ("sst-tree", "sst-phrases")
+"""Tasks whose labels are inside the trees, where an unknown one is no label."""
 _OWN = ("classify", "regress", "rank")
 _NO_LABELS = {*installed_tasks(dict.fromkeys(["tree-lm", "edge-classifier", "ptb", "parser"]))}
 """Tasks whose predictions read text or trees alone."""
@@ -101,14 +111,16 @@ def _near(line: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", _STRIPPED)
 def test_predictions_do_not_depend_on_labels(name: str) -> None:
     model, task, train, path, settings = model_of(name)
-    strip = _STRIPPED[name][3]
+    change = _STRIPPED[name][3]
     labeled = path.read_text(encoding="utf-8").splitlines()
-    bare = [strip(line) for line in labeled]
-    assert all(a != b for a, b in zip(labeled, bare))
+    bare, unknown = ([change(line, label) for line in labeled] for label in (None, "other"))
     expected = predict(model, task, train, path, settings)
     assert len(expected) == len([line for line in labeled if line.strip()])
-    lines = predict(model, task, train, Lines(bare), settings, next(iter(task.formats), "jsonl"))
-    assert lines == list(map(_near, expected))
+    for others in [bare, unknown][: 1 + (name not in _OF_NODES)]:
+        assert all(a != b for a, b in zip(labeled, others))
+        file_format = next(iter(task.formats), "jsonl")
+        lines = predict(model, task, train, Lines(others), settings, file_format)
+        assert lines == list(map(_near, expected))
     some = [a if i % 3 else b for i, (a, b) in enumerate(zip(labeled, bare))]
     by_threes = predict(
         *(model, task, train, Lines(some), settings), next(iter(task.formats), "jsonl"), 3
@@ -122,8 +134,7 @@ def test_predictions_do_not_depend_on_labels(name: str) -> None:
 @pytest.mark.parametrize("name", _OWN)
 def test_custom_trees_without_targets_have_no_metrics(name: str) -> None:
     model, task, train, path, settings = model_of(name)
-    strip = _STRIPPED[name][3]
-    bare = map(strip, path.read_text().splitlines())
+    bare = [_STRIPPED[name][3](line, None) for line in path.read_text().splitlines()]
     data = task.read(Lines(bare, "plans.jsonl"), settings, train.schema)
     with pytest.raises(TreeError, match="expected examples with"):
         task.report(data, run(model, task, data), task.majority(train))

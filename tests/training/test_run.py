@@ -181,7 +181,7 @@ def test_the_best_or_the_last_epoch_is_kept(
 def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
     result = train(quick("classify", {"valid_fraction": 0.0}, epochs=2), tmp_path / "run")
     assert result["best_epoch"] == 2
-    assert result["valid"] == {}
+    assert "valid" not in result
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import LabeledTrees, Vocabulary
 from dgltrees.trees.schema import Schema
 
+_LARGEST = 1e100
+"""The largest size of a target, whose square a sum of squares can hold."""
 METRICS = (
     LOSS,
     Metric("r2_log", format=".3f", label="R2 of the log", scale=1.0),
@@ -196,7 +198,7 @@ def read_numbers(
         ``(R,)`` numbers, NaN if missing.
 
     Raises:
-        TreeError: a value is not a number, or not finite.
+        TreeError: a value is not a number, or not finite, or its square would not be.
     """
     if values.ndim == 1 and values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
@@ -208,15 +210,17 @@ def read_numbers(
             is_text = isinstance(value, str)
             try:
                 numbers[row] = float("" if is_text and not is_plain(value) else value)
+            except OverflowError:
+                numbers[row] = np.inf
             except (TypeError, ValueError):
                 raise error(
                     f"expected a number as the {what} {column!r}, got {value!r:.40}; {cure}", row
                 ) from None
-    if np.isinf(numbers).any():
-        row = int(np.isinf(numbers).argmax())
+    if (wrong := abs(numbers) > _LARGEST).any():
+        row = int(wrong.argmax())
         raise error(
-            f"expected a finite number as the {what} {column!r}, got {values.tolist()[row]!r}; "
-            "correct it, or leave it out",
+            f"expected a finite number of at most {_LARGEST:g} as the {what} {column!r}, got "
+            f"{values.tolist()[row]!r:.40}; correct it, or leave it out",
             row,
         )
     return numbers

@@ -8,7 +8,7 @@ all items.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,23 +153,31 @@ class Brackets:
     def _error(self, message: str, item: int) -> TreeError:
         return TreeError(message, file=self.file, line=int(self.line(item)))
 
-    def look_up(self, items: Bools, table: Mapping[str, int], what: str) -> NDArray[np.int32]:
+    def among(self, names: Container[str]) -> Bools:
+        """Return which items are atoms with one of some names, ``(M,)``."""
+        return np.array([*(name in names for name in self.names), False])[self.name]
+
+    def look_up(
+        self, items: Bools, table: Mapping[str, int], what: str, *, known: bool = True
+    ) -> NDArray[np.int32]:
         """Return the numbers of atoms in a table.
 
         Arguments:
             items: ``(M,)`` whether to look up each item.
             table: the number of each atom.
             what: the name of such atoms, for the errors.
+            known: whether all these atoms must be in the table.
 
         Returns:
             ``(M,)`` int32 numbers; -1 at all other items.
 
         Raises:
-            TreeError: an atom is not in the table; the error names file and line.
+            TreeError: an atom is not in the table but must be; the error names file and line.
         """
         missing = min(table.values(), default=0) - 1
         of_name = np.array([*(table.get(name, missing) for name in self.names), missing], np.int32)
         numbers = of_name[self.name]
+        items = items & ((numbers != missing) | known)
         self.refuse(
             items & (numbers == missing),
             lambda i: f"expected {what}, one of {' '.join(table)}, got {self.text(i)}",

@@ -20,9 +20,6 @@ from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
-NO_LABEL = ("", "-")
-"""Labels of pairs without a class; ``-`` in SNLI."""
-
 _BRACKETS = {"(": 1, ")": -1}
 
 
@@ -114,7 +111,8 @@ def pair_examples(
         pairs: the pairs.
         words, classes: the vocabularies of the columns.
         path: the file, for errors.
-        labeled: whether every pair must have a class; otherwise ``target`` is -1 without one.
+        labeled: whether every pair must have a class; otherwise ``target`` is -1 without a
+            known one.
         brackets: whether sentences may have brackets; without brackets both columns are -1.
 
     Returns:
@@ -126,7 +124,7 @@ def pair_examples(
     """
     lines = [pair.line for pair in pairs]
     target = np.full(len(pairs), -1, np.int64)
-    rows = [i for i, pair in enumerate(pairs) if labeled or pair.target not in NO_LABEL]
+    rows = [i for i, pair in enumerate(pairs) if labeled or pair.target in classes]
     labels = [pairs[i].target for i in rows]
     error = error_in(path)
     target[rows] = encode_names(labels, classes, lambda text, i: error(text, lines[rows[i]]))

@@ -39,7 +39,8 @@ def stream_lrt_sequences(
     """
     for data, line in line_chunks(path, trees):
         items, is_relation = LRT_GRAMMAR.items(data, path, line, labeled=labeled)
-        yield replace(parse_lrt(items, is_relation), forest=_sequences(data, items, is_relation))
+        examples = parse_lrt(items, is_relation, labeled=labeled)
+        yield replace(examples, forest=_sequences(data, items, is_relation))
 
 
 def _sequences(data: bytes, items: Brackets, is_relation: Bools) -> Forest:

@@ -56,7 +56,7 @@ def stream_mee(
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have the value of its expression. Otherwise values are not
-            checked, and ``target`` is -1 for a line without one.
+            checked, and ``target`` is -1 for a line without a number from 10 to 99.
 
     Yields:
         the expressions of up to ``trees`` lines.
@@ -73,7 +73,7 @@ def stream_mee(
 
 def _parse(data: bytes, path: PathLike, first_line: int, labeled: bool) -> LabeledTrees:
     lines = _split(data, path, first_line, labeled)
-    target, code = _targets(lines), _codes(lines)
+    target, code = _targets(lines, labeled), _codes(lines)
     _check_order(lines, code)
     value = _values(lines, code, _depths(lines, code))
     lines.refuse(
@@ -154,22 +154,23 @@ def _split(data: bytes, path: PathLike, first_line: int, labeled: bool) -> _Line
     return lines
 
 
-def _targets(lines: _Lines) -> NDArray[np.int64]:
-    """Return the value before each TAB, ``(L,)``; -1 if there is none."""
+def _targets(lines: _Lines, labeled: bool) -> NDArray[np.int64]:
+    """Return the value before each TAB, ``(L,)``; -1 if there is none, or no such number."""
     letters = np.frombuffer(lines.text, np.uint8).astype(np.int64)
     tens, ones = (letters[lines.starts + column] - ord("0") for column in (0, 1))
     has_value = lines.tabs >= lines.starts
     is_number = (lines.tabs - lines.starts == 2) & (tens >= 0) & (tens < 10)
     is_number &= (ones >= 0) & (ones < 10)
     target = 10 * tens + ones
+    is_value = has_value & is_number & (target >= SMALLEST_VALUE)
     lines.refuse(
-        has_value & (~is_number | (target < SMALLEST_VALUE)),
+        has_value & ~is_value & labeled,
         lambda row: (
             f"expected a value from {SMALLEST_VALUE} to {LARGEST_VALUE} before the TAB, "
             f"got {lines.text[lines.starts[row] : lines.tabs[row]].decode()!r}"
         ),
     )
-    return np.where(has_value, target, -1)
+    return np.where(is_value, target, -1)
 
 
 def _codes(lines: _Lines) -> NDArray[np.int8]:

@@ -41,7 +41,8 @@ def stream_inex(
         vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or one of the two. A name
             that is missing from a frozen vocabulary becomes its unknown name; without one it is an
             error. All chunks share the vocabularies.
-        labeled: whether every line must have a class; otherwise ``target`` is -1 without one.
+        labeled: whether every line must have a class; otherwise ``target`` is -1 without a
+            known one.
 
     Yields:
         the trees of up to ``trees`` lines.
@@ -53,14 +54,14 @@ def stream_inex(
     """
     vocabs = vocabs_for(vocabs, "label", "target")
     for items, is_class in _GRAMMAR.lines(path, trees, labeled=labeled):
-        yield _examples(items, is_class, vocabs)
+        yield _examples(items, is_class, vocabs, labeled)
 
 
 def _examples(
-    items: Brackets, is_class: NDArray[np.bool_], vocabs: Mapping[str, Vocabulary]
+    items: Brackets, is_class: NDArray[np.bool_], vocabs: Mapping[str, Vocabulary], labeled: bool
 ) -> LabeledTrees:
     is_open, up, count = items.is_open, items.parent, items_in(items)
-    is_end = ~is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
+    is_end = ~is_open & items.among("$")
     is_node = ~is_open & ~is_class & ~is_end
     items.refuse(is_class & is_open, lambda _: f"missing class, expected {_GRAMMAR.form}")
     items.refuse(
@@ -74,7 +75,8 @@ def _examples(
         lambda i: f"expected a bracket after every label and only there, got {items.text(i)}",
     )
     items.refuse(is_open & (count == 0), lambda _: "expected children or $, got an empty bracket")
-    target = labels_of_lines(items, is_class, items.encode(is_class, vocabs["target"]))
+    known = is_class if labeled else is_class & items.among(vocabs["target"])
+    target = labels_of_lines(items, known, items.encode(known, vocabs["target"]))
     forest = assemble(
         is_node,
         np.where(up < 0, -1, up - 1),  # a bracket comes after its node

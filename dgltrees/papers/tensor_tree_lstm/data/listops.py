@@ -42,7 +42,8 @@ def stream_listops(
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        labeled: whether every line must have a value; otherwise ``target`` is -1 without one.
+        labeled: whether every line must have a value; otherwise ``target`` is -1 without a
+            known one.
 
     Yields:
         the examples of up to ``trees`` lines.
@@ -60,15 +61,16 @@ def stream_listops(
             empty = False
             items, is_target = grammar.items(data, path, line, labeled=labeled)
             check_line_pairs(data, "()", file=path, first_line=line)
-            yield _examples(items, is_target)
+            yield _examples(items, is_target, labeled)
     if empty:
         raise empty_file(path)
 
 
-def _examples(items: Brackets, is_target: NDArray[np.bool_]) -> LabeledTrees:
+def _examples(items: Brackets, is_target: NDArray[np.bool_], labeled: bool) -> LabeledTrees:
     is_op = find_operators(items, "an operator")
     op = at_brackets(items, is_op, items.look_up(is_op, _OPERATORS, "an operator"))
-    value_of_line = items.look_up(is_target, _DIGITS, "the value of an expression")
+    what = "the value of an expression"
+    value_of_line = items.look_up(is_target, _DIGITS, what, known=labeled)
     is_node = ~is_target & ~is_op
     forest = assemble(
         is_node,
