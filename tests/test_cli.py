@@ -503,15 +503,19 @@ _WRONG = [
     ),
     ("training.precision=8", "training.precision to be one of 32-true, 64-true"),
     ("training.threads=1000000", "training.threads to be at most "),
-    (f"training.threads={10**30}", "training.threads to be at most "),
+    *(
+        (f"training.{name}={10**30}", f"training.{name} to be an integer of at least ")
+        for name in ("threads", "batch_size", "bucket_batches", "max_nodes", "save_every_n_steps")
+    ),
+    (f"training.max_grad_norm={10**30}", "to be a number above 0, or null, of at most 63 bits"),
     ("training.num_workers=1000000", "training.num_workers to be at most "),
     (
         "model.head_hidden_sizes=[1000000000000]",
-        "expected a model that fits into memory, got a larger one",
+        "fits into memory, got a larger one with model.head_hidden_sizes [1000000000000]: ",
     ),
     (
         f"model.head_hidden_sizes=[{10**30}]",
-        "expected a model that fits into memory, got a larger one",
+        "to be a list of integers of at least 1, of at most 63 bits, got",
     ),
     (
         "model.head_hidden_sizes=[1000000000]",

@@ -122,16 +122,23 @@ Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <=
 PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 < value <= 1)]
 """Numbers above 0 up to 1."""
 
+_BEYOND = 1 << 63
 _LISTS = (list, tuple, Sequence)
 _UNIONS = (Union, UnionType)  # the first of a range or a Literal, and another type
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     bool: ("true or false", lambda value: isinstance(value, bool)),
-    int: ("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
-    float: ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
+    int: ("an integer", lambda value: isinstance(value, int) and _is_number(value)),
+    float: ("a number", lambda value: _is_number(value)),
     str: ("a string", lambda value: isinstance(value, str)),
     dict: ("a mapping", lambda value: isinstance(value, Mapping)),
     list: ("a list", lambda value: isinstance(value, (list, tuple))),
 }
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a float, or an integer that others than Python can hold."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, float) or (is_integer and abs(value) < _BEYOND)
 
 
 def plain_types(kind: Any) -> set[Any]:
@@ -223,6 +230,9 @@ def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) ->
     if _fits(kind, value, choices):
         return None
     words = in_words(kind, choices)
+    members = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(each, int) and abs(each) >= _BEYOND for each in members):
+        words += ", of at most 63 bits"
     if isinstance(value, str) and choices is None and _fits(kind, from_text(kind, value)):
         words += " (in YAML without quotes, and 1.0e-3 instead of 1e-3)"
     return words

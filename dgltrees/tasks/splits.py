@@ -204,7 +204,7 @@ def split_examples(
     tested = _whole(groups[order], num_valid + tested) - num_valid if tested else 0
     learned = np.sort(order[num_valid + tested :])
     learned = learned[settings.learnable(train, learned)]
-    if len(order) and groups[order].min() == groups[order].max() and not len(learned):
+    if len(order) > 1 and np.ptp(groups[order]) == 0 and not len(learned):
         raise ConfigError(
             f"expected several groups, to learn from some and hold out others, got one of "
             f"{len(order)} trees; set {called('data.valid_fraction')} to 0, or correct "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from dgltrees.errors import ConfigError, TreeError, called
+from dgltrees.errors import ConfigError, called
 from dgltrees.settings import nearest
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
@@ -239,11 +239,7 @@ class Trainer:
         for (batch, targets), ids, (mine, counts) in bar:
             if self.settings.schedule == "linear":
                 self._decay(state.epoch + state.step / len(batches))
-            try:
-                step_loss, rows = self._step(ids, mine, batch, targets, counts)
-            except TreeError:  # such as operations that weights which are not finite have chosen
-                self._check(loss, finite)
-                raise
+            step_loss, rows = self._step(ids, mine, batch, targets, counts)
             loss += step_loss
             finite += loss.isfinite()
             state.step, state.rows = state.step + 1, state.rows + rows

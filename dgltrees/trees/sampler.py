@@ -103,7 +103,7 @@ class BatchSampler:
     def _bucket_size(self) -> int:
         """Return the number of examples in a bucket."""
         if self.batch_size is not None:
-            return max(1, int(self.batch_size / _mean(self.weights) * self.bucket_batches))
+            return max(1, int(self.batch_size * self.bucket_batches / _mean(self.weights)))
         return max(1, int((self.max_nodes or 1) / _mean(self.sizes))) * self.bucket_batches
 
     def _cut(self, ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -8,6 +8,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
+from decimal import Decimal
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +45,6 @@ from tests.training.samples import PLANS_FILE
 COLUMNS = ["Node Type", "Table", "Plan Rows", "Plan Width"]
 X = Forest.from_objects(PLANS, children="Plans", columns=COLUMNS)
 FLAGS = np.stack([SPEED == "slow", X.sizes > 3], 1)
-
-
-CLASSES = ((True, False), (3, 7), (0.5, 1.5))
 
 
 def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
@@ -128,11 +127,19 @@ def test_a_random_state_is_a_seed_or_draws_one(tmp_path: Path) -> None:
     )
 
 
-def test_fit_trains_where_gradients_are_off() -> None:
-    with torch.no_grad():
-        inside = TreeRegressor(random_state=0, **QUICK).fit(X, SECONDS).predict(X)
-    outside = TreeRegressor(random_state=0, **QUICK).fit(X, SECONDS).predict(X)
-    np.testing.assert_array_equal(inside, outside)
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_what_needs_gradients_has_them_where_they_are_off(off: Any, tmp_path: Path) -> None:
+    with off():
+        inside = TreeRegressor(random_state=0, warm_start=True, **QUICK).fit(X, SECONDS)
+        inside.save(tmp_path / "model")
+        loaded = TreeRegressor.load(tmp_path / "model")
+        explained = inside.explain(X).prediction
+    outside = TreeRegressor(random_state=0, warm_start=True, **QUICK).fit(X, SECONDS)
+    np.testing.assert_array_equal(inside.predict(X), outside.predict(X))
+    again = outside.fit(X, SECONDS).predict(X)
+    for each in (inside, loaded, pickle.loads(pickle.dumps(loaded))):
+        assert each.explain(X).prediction == pytest.approx(explained)
+        np.testing.assert_array_equal(each.fit(X, SECONDS).predict(X), again)
 
 
 def test_threads_fit_and_predict_as_one() -> None:
@@ -171,14 +178,146 @@ def test_a_parameter_of_another_name_is_answered_by_the_right_one(name: str, mes
         TreeRegressor(**{name: 1})
 
 
-@pytest.mark.parametrize("y", [SPEED, *(np.where(SPEED == "slow", *c) for c in CLASSES)])
-def test_a_classifier_gives_back_the_classes_that_it_got(y: Any) -> None:
-    model = TreeClassifier(**QUICK).fit(X, y)
-    assert set(model.classes_.tolist()) == set(y.tolist())
-    p = model.predict_proba(X)
-    np.testing.assert_allclose(p.sum(1), 1, rtol=1e-5)
-    np.testing.assert_array_equal(model.classes_[p.argmax(1)], model.predict(X))
-    assert model.score(X, y) == pytest.approx(np.mean(model.predict(X) == y))
+class Text(str, Enum):
+    """Members that are strings of one and of several letters."""
+
+    SLOW, FAST = "s", "fast"
+
+
+Code = IntEnum("Code", ["SLOW", "FAST"])
+Plain = Enum("Plain", ["SLOW", "FAST"])
+LABELS: dict[str, Any] = {
+    "strings": ["a", "b"],
+    "strings of NumPy": [np.str_("a"), np.str_("b")],
+    "half a character": ["a", "\ud800"],
+    "integers": [1, -2],
+    "of 70 bits": [2**70, 2**71],
+    "integers of NumPy": [np.int8(3), np.uint64(4)],
+    "numbers": [0.5, 1],
+    "infinite": [1.0, float("inf")],
+    "booleans": [True, False],
+    "booleans of NumPy": [np.True_, np.False_],
+    "and integers": [True, 0],
+    "strings of an enumeration": [*Text],
+    "integers of an enumeration": [*Code],
+}
+OTHER_LABELS: dict[str, Any] = {
+    "enumeration": [*Plain],
+    "dates": [date(2020, 1, 1), date(2020, 1, 2)],
+    "timestamps": [*pd.to_datetime(["2020-01-01", "2020-01-02"])],
+    "periods": [pd.Period("2020-01"), pd.Period("2020-02")],
+    "bytes": [b"a", b"b"],
+    "complex": [1j, 2j],
+    "decimals": [Decimal(1), Decimal(2)],
+    "dictionaries": [{"a": 1}, {"a": 2}],
+    "two types": ["a", 1],
+}
+CONTAINERS: dict[str, Any] = {
+    "list": list,
+    "objects": lambda y: pd.Series(y, dtype=object).to_numpy(),
+    "array": np.array,
+    "Series": pd.Series,
+    "categorical": lambda y: pd.Series(y, dtype="category"),
+}
+
+
+def _alternating(pair: Any, container: str) -> Any:
+    return CONTAINERS[container]([pair[row % 2] for row in range(len(X))])
+
+
+@pytest.mark.parametrize(
+    ("kind", "container"),
+    [*((kind, "objects") for kind in LABELS), *(("strings", name) for name in CONTAINERS)]
+    + [(kind, "list") for kind in LABELS if "enumeration" in kind],
+)
+def test_a_classifier_gives_back_the_classes_that_it_got(
+    kind: str, container: str, tmp_path: Path
+) -> None:
+    y = _alternating(LABELS[kind], container)
+    fitted = TreeClassifier(**QUICK).fit(X, y)
+    fitted.save(tmp_path / "model")
+    for model in (fitted, TreeClassifier.load(tmp_path / "model")):
+        assert set(model.classes_.tolist()) == set(y)
+        p, predicted = model.predict_proba(X), model.predict(X)
+        np.testing.assert_allclose(p.sum(1), 1, rtol=1e-5)
+        np.testing.assert_array_equal(model.classes_[p.argmax(1)], predicted)
+        right = [a == b for a, b in zip(predicted.tolist(), y)]
+        assert model.score(X, y) == model.evaluate(X, y)["accuracy"] == np.mean(right)
+        np.testing.assert_array_equal(predicted, fitted.predict(X))
+
+
+@pytest.mark.parametrize("kind", OTHER_LABELS)
+@pytest.mark.parametrize("container", ["list", "objects"])
+def test_other_classes_are_refused(kind: str, container: str) -> None:
+    y = _alternating(OTHER_LABELS[kind], container)
+    with pytest.raises(
+        TreeError, match=r"expected classes .*; write \[str\(each\) for each in y\]"
+    ):
+        TreeClassifier(**QUICK).fit(X, y)
+
+
+def test_the_score_names_a_missing_class() -> None:
+    model = TreeClassifier(**QUICK).fit(X, SPEED)
+    with pytest.raises(TreeError, match="tree 1: missing class in y; add it, or leave it out"):
+        model.score(X, [SPEED[0], None, *SPEED[2:]])
+    assert model.score(X, ["another"] * len(X)) == 0
+
+
+SOME: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
+    "numbers": (TreeRegressor(**QUICK), (SECONDS,), ("predict", "encode")),
+    "two numbers": (TreeRegressor(**QUICK), (np.stack([SECONDS] * 2, 1),), ("predict",)),
+    "additive": (TreeRegressor(additive=True, **QUICK), (SECONDS,), ("predict_nodes",)),
+    "sequences": (TreeRegressor(encoder="bilstm", **QUICK), (SECONDS,), ("predict", "encode")),
+    "classes": (TreeEncoder(**QUICK), (SPEED,), ("predict", "predict_proba", "transform")),
+    "flags": (TreeClassifier(**QUICK), (FLAGS,), ("predict", "predict_proba")),
+    "ranks": (TreeRanker(**QUICK), (SECONDS, np.arange(60) // 4), ("predict", "encode")),
+    "blend": (
+        TreeRegressor(ensemble=2, blend=True, **QUICK),
+        (SECONDS,),
+        ("predict", "predict_interval"),
+    ),
+    "ensemble": (
+        TreeClassifier(ensemble=2, **QUICK),
+        (SPEED,),
+        ("predict", "predict_proba", "predict_set"),
+    ),
+    "features": (FlatFeatures(), (), ("transform",)),
+}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_of_no_trees_there_are_no_predictions(name: str) -> None:
+    unfitted, targets, methods = SOME[name]
+    model = clone(unfitted).fit(X, *targets)
+    for method in methods:
+        predict = getattr(model, method)
+        some = predict(X[:3])
+        for none in (X[:0], [], np.array([], object), pd.Series([], dtype=object)):
+            got = predict(none)
+            if isinstance(some, list):
+                assert got == []
+            else:
+                assert (got.shape, got.dtype) == ((0, *some.shape[1:]), some.dtype)
+    with pytest.raises(TreeError, match="expected at least one tree"):
+        model.fit(X[:0], *[y[:0] for y in targets])
+
+
+NAMES = ["a" * 300, "\u00e9" * 150, "", "\ud800", ".", "a/b", "CON", "Op", "%4F", "\n"]
+
+
+def test_columns_of_any_names_are_saved(tmp_path: Path) -> None:
+    def node(row: int) -> dict[str, Any]:
+        return {name: "xy"[row % (2 + k) % 2] for k, name in enumerate(["op", *NAMES])}
+
+    trees = [{**node(row), "children": [node(row + 1)]} for row in range(40)]
+    model = TreeRegressor(**QUICK).fit(trees, np.arange(40.0), out=tmp_path / "run")
+    model.save(tmp_path / "model")
+    Forest.from_objects(trees, "children", ["op", *NAMES]).save(tmp_path / "forest")
+    loaded = TreeRegressor.load(tmp_path / "model")
+    assert loaded.feature_names_in_.tolist() == ["op", *NAMES]
+    assert [*load(tmp_path / "run").vocabularies] == ["op", *NAMES, "target"]
+    for X in (trees, Forest.load(tmp_path / "forest")):
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(trees))
 
 
 def test_several_targets_have_a_column_each() -> None:
@@ -257,6 +396,7 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
         (SECONDS[:, None], np.arange(60), r"a target per tree, \(T,\), got the shape \(60, 1\)"),
         (SECONDS, np.arange(60), "groups with different targets, .*; see groups and y$"),
         (SPEED, np.zeros(60), "expected a number as the target 'target', got"),
+        (SECONDS, np.zeros(60), "several groups, .*set validation_fraction to 0, or correct group"),
     ],
 )
 def test_orders_that_cannot_be_learned(y: Any, groups: Any, message: str) -> None:
@@ -515,6 +655,11 @@ def test_a_tree_of_one_node_is_a_root_whatever_its_members_hold(tmp_path: Path) 
         assert last["prediction"] == expected
 
 
+def test_a_callback_cannot_change_the_history() -> None:
+    model = TreeRegressor(**QUICK).fit(X, SECONDS, on_epoch=dict.clear)
+    assert [line["epoch"] for line in model.history_] == [1, 2]
+
+
 def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:
     seen: list[float] = []
 
@@ -584,6 +729,10 @@ def test_nothing_is_written_unless_a_folder_is_named(
             {"log_target": True, "lr": 1e6, "validation_fraction": 0.0},
             SECONDS,
             "predictions are not finite after epoch 2: training has diverged; lower lr or set tra",
+        ),
+        *(
+            ({"log_target": log}, [*SECONDS[1:], y], "tree 59: expected a finite number of at most")
+            for log, y in ((False, 1e308), (True, -1e200), (True, 10**400))
         ),
         ({"log_target": True, "lr": 1e6}, SECONDS, "not finite after epoch [12]: .*; lower lr or"),
     ],

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.utils.data import DataLoader
 
 from dgltrees.commands.sweeps import run_points
 from dgltrees.errors import ConfigError, TreeError
@@ -227,6 +228,25 @@ def test_a_misspelt_metric_is_the_task_s_fault(
     message = "the task classify to report its first metric 'acuracy' .*; did you mean accuracy"
     with pytest.raises(ConfigError, match=message):
         train(quick("classify", monitor=None), tmp_path / "run", bar=False)
+
+
+def test_workers_that_cannot_start_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(loader: Any) -> Any:
+        raise EOFError
+
+    monkeypatch.setattr(DataLoader, "__iter__", fail)
+    with pytest.raises(ConfigError, match="start 2 processes for training.num_workers .EOFErro"):
+        train(quick("classify", num_workers=2), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_majority_of_another_task_is_damage(run: Run) -> None:
+    loaded = load(run[0].directory.path)
+    loaded.metadata["majority"].clear()
+    with pytest.raises(ConfigError, match="run.json at .* its majority has no 'root'"):
+        loaded.evaluate(_TEST)
 
 
 def test_files_are_one_path_or_several_and_read_at_the_call(run: Run) -> None:

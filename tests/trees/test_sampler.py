@@ -52,6 +52,16 @@ def test_an_example_above_max_nodes_is_a_batch_by_itself() -> None:
     assert [b.tolist() for b in batches] == [[0], [1], [2]]
 
 
+@pytest.mark.parametrize("large", [2**31, 2**63 - 1])
+def test_a_large_limit_is_none(large: int) -> None:
+    limits: dict[str, Any]
+    for limits in ({"batch_size": large}, {"max_nodes": large}):
+        (batch,) = BatchSampler(SIZES, bucket_batches=large, **limits).batches()
+        assert sorted(batch.tolist()) == list(range(500))
+        (groups,) = GroupSampler(np.arange(500) // 5, SIZES, **limits).batches()
+        assert len(groups) == 500
+
+
 def test_no_examples() -> None:
     assert list(BatchSampler([], max_nodes=10)) == []
     assert list(BatchSampler([], batch_size=10)) == []

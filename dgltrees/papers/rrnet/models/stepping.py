@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells.rrnet import RRNetCell, Step
-from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.models.policy import Policy, legal, legal_between_words
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.papers.rrnet.models.policy import ILLEGAL, Policy, legal, legal_between_words
 from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import inverse, starts
 
@@ -174,6 +174,9 @@ def choose(
 
     Returns:
         the operations, and a mask ``(L,)`` that is True for given ones; on the CPU.
+
+    Raises:
+        ConfigError: no legal operation has a score, after a training that diverged.
     """
     max_open, ends = state.stack.shape[1], ends and consume == "recur"
     x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # there is no token after the last
@@ -196,7 +199,13 @@ def choose(
             is_legal = legal_between_words(state.size, max_open, last, left > 0)
         else:
             is_legal = legal(state.size, max_open)
-        action = pick(policy.score(state.h, e, is_legal.to(x.device))).cpu()
+        scores = policy.score(state.h, e, is_legal.to(x.device))
+        if not (scores.max(1).values > ILLEGAL / 2).all():  # or NaN
+            raise ConfigError(
+                "no legal operation has a score: training has diverged; lower training.lr or set "
+                "training.max_grad_norm"
+            )
+        action = pick(scores).cpu()
         chosen = known[torch.where(next_known < no_more, next_known, len(known) - 1)]
         last = torch.where(chosen > 0, chosen, action + 1)
         mask = None if h_mask is None else h_mask.index_select(0, rows.to(x.device))

@@ -269,6 +269,15 @@ def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with
     assert not values.requires_grad
 
 
+@pytest.mark.parametrize("diverged", [torch.nan, -1e10])
+def test_a_policy_that_has_diverged_chooses_nothing(diverged: float) -> None:
+    model, words = learner(), torch.ones(1, 9, dtype=torch.long)
+    for parameter in model.encoder.policy.parameters():
+        torch.nn.init.constant_(parameter, diverged)
+    with pytest.raises(ConfigError, match="no legal operation .*diverged; lower training.lr"):
+        model.rollout(window(words, 0, 8)[0])
+
+
 @pytest.mark.parametrize("kind", ["policy", "lstm"])
 def test_dropout_has_one_mask_for_all_steps_of_a_window(kind: str) -> None:
     model = learner(dropout=0.5) if kind == "policy" else lstm(dropout=0.5)
