@@ -117,11 +117,10 @@ def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -
         what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.200}"
         if not any(word in what.lower() for word in ("memory", "overflow")):
             raise
-        sizes = {name: value for name, value in settings.model.items() if _largest(value)}
-        name = max(sizes, key=lambda each: _largest(sizes[each]))
+        name, value = max(settings.model.items(), key=lambda item: _largest(item[1]))
         raise ConfigError(
             f"expected a model that fits into memory, got a larger one with "
-            f"{called(f'model.{name}')} {sizes[name]!r}: {what}"
+            f"{called(f'model.{name}')} {value!r}: {what}"
         ) from None
     task.init_from_data(model, settings.data, splits.train)
     if start is not None:

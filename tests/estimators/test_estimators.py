@@ -718,6 +718,7 @@ def test_nothing_is_written_unless_a_folder_is_named(
         ),
         ({"settings": "x"}, SECONDS, "expected settings to be a mapping, got 'x'; write settings="),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank has no effect"),
+        ({"settings": {"training.max_grad_norm": 10**400}}, SECONDS, "null, of at most 63 bits"),
         ({"settings": {"data.cache_dir": "x"}}, SECONDS, "'data.cache_dir', a setting of files"),
         ({"features": ["Cost"]}, SECONDS, "expected features to name columns of the trees"),
         ({}, SECONDS.astype("m8[ns]"), "got times, .* give seconds, such as y.dt.total_seconds"),
