@@ -65,17 +65,7 @@ def _imported() -> tuple[Any, str]:
 
 
 def need_dgl(user: str) -> Any:
-    """Import DGL and return the module.
-
-    Arguments:
-        user: the name of the feature that needs DGL, for the error.
-
-    Returns:
-        the module.
-
-    Raises:
-        ConfigError: DGL cannot be imported; the error says how to install it.
-    """
+    """Import DGL and return the module."""
     dgl, failure = _imported()
     if dgl is None:
         raise ConfigError(

@@ -63,13 +63,6 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     If the body raises, ``path`` is unchanged and the temporary file is removed. Temporary files of
     killed processes are removed too. A link at ``path`` is replaced, not followed. Text is UTF-8
     with ``\n`` line ends on every machine.
-
-    Arguments:
-        path: the file to write; its folder is created if it does not exist.
-        mode: ``"w"`` or ``"wb"``.
-
-    Raises:
-        OSError: ``path`` is a folder, a device or a pipe, or it cannot be written.
     """
     path = Path(path)
     try:
@@ -115,10 +108,6 @@ def draft_folder(parent: Path, name: str) -> Iterator[Path]:
     """Create a temporary folder for files that are moved to the folder ``name``; then remove it.
 
     Temporary folders of killed processes are removed too.
-
-    Arguments:
-        parent: the folder in which it is created.
-        name: the name of the final folder.
     """
     for old in parent.glob(f".{glob.escape(name)}.*{_ENDING}"):
         with contextlib.suppress(OSError):
@@ -142,11 +131,6 @@ def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
     """Remove the temporary files of killed processes from a folder.
 
     Files that a running process writes are kept.
-
-    Arguments:
-        folder: the folder; it need not exist.
-        name: the file for which they were written; default: any.
-        age: the smallest number of seconds since they were last written to.
     """
     if not folder.is_dir():
         return
@@ -189,11 +173,7 @@ def file_names(strings: Iterable[str]) -> dict[str, str]:
 
 
 def check_is_file(path: PathLike) -> None:
-    """Check that a path is a file or a link to one, not a pipe or device, which might never end.
-
-    Raises:
-        OSError: it is not.
-    """
+    """Check that a path is a file or a link to one, not a pipe or device, which might never end."""
     if not os.path.isfile(path):
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
@@ -229,11 +209,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def check_sum(actual: str, expected: str) -> None:
-    """Check that a file is unchanged since it was written.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a file is unchanged since it was written."""
     if actual != expected:
         raise ValueError(
             f"it has changed since it was written: SHA-256 was {expected[:12]}…, is {actual[:12]}…"
@@ -241,26 +217,12 @@ def check_sum(actual: str, expected: str) -> None:
 
 
 def with_checksum(values: Mapping[str, Any], previous: str = "") -> dict[str, Any]:
-    """Return values for JSON together with their checksum.
-
-    Arguments:
-        values: the values by name.
-        previous: the checksum of the previous line, in a file of lines whose order matters.
-    """
+    """Return values for JSON together with their checksum."""
     return {**values, _KEY: _of_values(values, previous)}
 
 
 def checked_values(values: Mapping[str, Any], previous: str = "") -> tuple[dict[str, Any], str]:
-    """Check values that were written :func:`with_checksum`; return them and their checksum.
-
-    Arguments:
-        values: the values from JSON, with their checksum.
-        previous: see :func:`with_checksum`.
-
-    Raises:
-        KeyError: they have no checksum.
-        ValueError: they have changed.
-    """
+    """Check values that were written :func:`with_checksum`; return them and their checksum."""
     others = {name: value for name, value in values.items() if name != _KEY}
     expected = str(values[_KEY])
     check_sum(_of_values(others, previous), expected)

@@ -35,12 +35,7 @@ def _line_at(text: str, place: int) -> int:
 
 
 def load_json(text: str) -> Any:
-    """Parse JSON text.
-
-    Raises:
-        JSONError: the text is not JSON, is too deeply nested for Python's ``json``, has a number
-            too long for Python's ``int``, or a string with half a character (a lone surrogate).
-    """
+    """Parse JSON text."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:

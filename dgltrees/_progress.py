@@ -11,16 +11,7 @@ Item = TypeVar("Item")
 
 
 def progress(items: Iterable[Item], what: str, *, unit: str = "it") -> Iterable[Item]:
-    """Iterate over items with a progress bar on terminals, which vanishes at the end.
-
-    Arguments:
-        items: the items; there is no bar if they have a length of at most one.
-        what: a word before the bar, such as ``"evaluate"``.
-        unit: a word for the items.
-
-    Returns:
-        the items.
-    """
+    """Iterate over items with a progress bar on terminals, which vanishes at the end."""
     size: int | None = len(items) if isinstance(items, Sized) else None
     if size is not None and size <= 1:
         return items

@@ -61,11 +61,7 @@ def called(setting: str) -> str:
 
 @contextmanager
 def settings_called(names: Mapping[str, str]) -> Iterator[None]:
-    """Replace the names of settings in the errors of the body by arguments that the caller knows.
-
-    Arguments:
-        names: the argument of each setting, such as ``{"training.lr": "lr"}``.
-    """
+    """Replace names of settings in the body's errors by arguments that the caller knows."""
     before = _called.set(names)
     try:
         yield

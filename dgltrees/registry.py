@@ -83,12 +83,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return (name in self._objects or name in self._entries) and name not in self._removed
 
     def __getitem__(self, name: str) -> T:
-        """Return an object by name.
-
-        Raises:
-            KeyError: the name is unknown.
-            ConfigError: another package announces it, and it cannot be used.
-        """
+        """Return an object by name."""
         if name not in self:
             raise KeyError(name)
         if name not in self._objects:
@@ -227,12 +222,7 @@ def _broken(entry: EntryPoint, reason: object) -> str:
 
 
 def _docstring(entry: EntryPoint) -> str:
-    """Return the docstring of a function or class, or the string below an assignment.
-
-    Raises:
-        ImportError, OSError, SyntaxError: the module or its source does not exist.
-        LookupError: the module does not define the name, or it has no docstring.
-    """
+    """Return the docstring of a function or class, or the string below an assignment."""
     body = ast.parse(source_file(entry.module).read_text(encoding="utf-8")).body
     for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == entry.attr:
@@ -252,11 +242,7 @@ def first_line(docstring: str) -> str:
 
 
 def source_file(module: str) -> Path:
-    """Return the file of a module without importing it or its packages.
-
-    Raises:
-        ImportError: the module does not exist, or has no file.
-    """
+    """Return the file of a module without importing it or its packages."""
     first, *rest = module.split(".")
     spec, name = find_spec(first), first
     for part in rest:
@@ -268,15 +254,7 @@ def source_file(module: str) -> Path:
 
 
 def missing_paper(name: str) -> str:
-    """Return the missing paper that a task or preset needs: ``"the paper rrnet (...), which"``.
-
-    Arguments:
-        name: a name that no registry has.
-
-    Returns:
-        the paper and the problem, for an error; empty if no paper has such names, or if the paper
-        is installed.
-    """
+    """Return the missing paper that a task or preset needs: ``"the paper rrnet (...), which"``."""
     matches = [
         (len(start), paper)
         for paper, starts in PAPERS.items()

@@ -11,20 +11,7 @@ T = TypeVar("T")
 
 
 def require(run: TrainedModel, part: object, kind: type[T], expected: str) -> T:
-    """Return a part of a trained model if it is of the class that an analysis needs.
-
-    Arguments:
-        run: the trained model.
-        part: its task, its network or a part of them; None if there is no such part.
-        kind: the class.
-        expected: name of the models that have such a part, for the error, such as ``"a parser"``.
-
-    Returns:
-        ``part``.
-
-    Raises:
-        ConfigError: ``part`` is of another class.
-    """
+    """Return a part of a trained model if it is of the class that an analysis needs."""
     if not isinstance(part, kind):
         name = run.task.display_name(run.settings.model)
         raise ConfigError(

@@ -12,16 +12,7 @@ from dgltrees.errors import ConfigError
 
 
 def per_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
-    """Compute ``U_j h_j + b_j``, the pre-activation of a gate that reads only child j.
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children.
-        U: ``(K, L, c, c)``, or ``(K, 1, c, c)`` with the same matrix for every child.
-        b: ``(K, L, 1, c)`` or ``(K, 1, 1, c)``.
-
-    Returns:
-        ``(K, n, L, c)``.
-    """
+    """Compute ``U_j h_j + b_j``, the pre-activation of a gate that reads only child j."""
     if U.shape[1] == 1:
         return reduce_shared(h, U[:, 0], b[:, 0]).transpose(1, 2)
     return reduce_children(h, U, b).transpose(1, 2)
@@ -81,13 +72,5 @@ class ChildGate(nn.Module):
         return x @ self.W
 
     def forward(self, h: Tensor, label: Tensor) -> Tensor:
-        """Compute the pre-activations of the gates of all children, with one type.
-
-        Arguments:
-            h: ``(n, L, c)`` states of the children.
-            label: ``(n, c)`` W x.
-
-        Returns:
-            ``(n, L, c)``.
-        """
+        """Compute the pre-activations of the gates of all children, with one type."""
         return per_child(h[None], self.U, self.b)[0] + label.unsqueeze(1)

@@ -28,21 +28,6 @@ def grouped(
     The types of a level are padded to one length, so that the function is called once, for a
     batched product. If the numbers of rows differ so much that padding would waste work, the
     function is called once per type.
-
-    Arguments:
-        function: takes tensors ``(K', n', ...)`` for ``rows``, then ``(K', ...)`` for ``stacked``,
-            and returns tensors ``(K', n', ...)``; rows must not influence each other.
-        rows: each ``(n, ...)``, where the rows of a run are adjacent.
-        stacked: parameters, each ``(K, ...)``.
-        groups: the type and the number of rows of each run; a type may have several runs. None if
-            K = 1.
-
-    Returns:
-        the results of the function, each ``(n, ...)``.
-
-    Raises:
-        TreeError: the type of a run is not in ``0 .. K - 1``.
-        ConfigError: there are several types, and ``groups`` is None.
     """
     types = len(stacked[0])
     if groups is None:
@@ -75,16 +60,7 @@ def check_types(
     types: int,
     node: Callable[[int], int | None] = lambda index: None,
 ) -> None:
-    """Check that all ``values`` are in ``0 .. types - 1``.
-
-    Arguments:
-        values: types of rows or of runs of rows.
-        types: K, the number of types.
-        node: maps an index into ``values`` to the node that the error names.
-
-    Raises:
-        TreeError: a value is out of range.
-    """
+    """Check that all ``values`` are in ``0 .. types - 1``."""
     array = np.asarray(values, dtype=np.int64)
     wrong = (array < 0) | (array >= types)
     if wrong.any():

@@ -27,17 +27,6 @@ def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: Init = "kaimin
 
     The fans are arguments because they do not follow from the shape of a stack of tensors. For
     example, ``fan_in`` of a full tensor is ``(c + 1)^L``.
-
-    Arguments:
-        weight: the parameter, of any shape.
-        fan_in: the number of inputs that are summed into one output.
-        fan_out: the number of outputs that depend on one input.
-        scheme: ``"kaiming"``, normal with variance ``2 / fan_in`` (He et al., 2015, eq. 10),
-            ``"xavier"``, uniform with variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010,
-            eq. 16), or ``"uniform"``, U(-0.1, 0.1) for any fans.
-
-    Raises:
-        ConfigError: the scheme is unknown.
     """
     fan_in = min(fan_in, 10**300)  # the range of a float; in float32 such weights are zero
     with torch.no_grad():

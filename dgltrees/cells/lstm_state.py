@@ -21,16 +21,6 @@ def lstm_state(
 
         c_v = \sigma(a^i) \odot \tanh(a^u) + \sum_j f_{vj} \odot c_j, \quad
         h_v = \sigma(a^o) \odot \tanh(c_v)
-
-    Arguments:
-        a: ``(n, 3, c)`` pre-activations of i, o and u.
-        carry: ``(n, c)``, the sum of f_j c_j over the children; None at leaves.
-        dropout: applied to the activated u.
-        norm: applied to c before its tanh in h.
-        activation: the activation of u.
-
-    Returns:
-        ``{"h": (n, c), "c": (n, c)}``.
     """
     i, o, u = a.unbind(1)
     c = torch.sigmoid(i) * dropout(activation(u))
@@ -46,13 +36,6 @@ def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
 
         \hat c_t = f_t \odot \hat c_{t'} + i_t \odot u_t, \quad
         \hat h_t = o_t \odot \tanh(\hat c_t)
-
-    Arguments:
-        a: ``(..., 4 d)`` pre-activations of i, f, o and u.
-        c: ``(..., d)`` memories of the previous step.
-
-    Returns:
-        h and c, each ``(..., d)``.
     """
     i, f, o, u = a.chunk(4, -1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)

@@ -309,13 +309,7 @@ class RRNetCell(BaseCell):
     def _units(
         self, wxs: list[Tensor], hs: list[Tensor], cs: list[Tensor], units: list[int]
     ) -> tuple[Tensor, Tensor]:
-        """Compute the states and memories of LSTM units, one unit for each run of rows.
-
-        Arguments:
-            wxs: ``W x + b`` of each run, ``(n, 4 d)``.
-            hs, cs: the state and the memory that each run reads, ``(n, d)``.
-            units: the unit of each run.
-        """
+        """Compute the states and memories of LSTM units, one unit for each run of rows."""
         U, counts = self.U.unbind(), [len(h) for h in hs]
         a = torch.cat([torch.addmm(wx, h, U[unit]) for wx, h, unit in zip(wxs, hs, units)])
         c = torch.cat(cs)
@@ -374,12 +368,7 @@ def _looks(field: Tensor) -> bool:
 
 
 def _check_pushes(returns: Tensor, op: Tensor) -> None:
-    """Raise TreeError if a RETURN edge leaves an operation that pushes no state.
-
-    Arguments:
-        returns: ``(E,)`` bool, True for RETURN edges.
-        op: ``(E,)`` the operation that each edge leaves.
-    """
+    """Raise TreeError if a RETURN edge leaves an operation that pushes no state."""
     wrong = returns & (op != Operation.SPLIT) & (op != Operation.OPEN)
     if wrong.any():
         raise TreeError(
@@ -389,13 +378,7 @@ def _check_pushes(returns: Tensor, op: Tensor) -> None:
 
 
 def _check_steps(mask: Tensor, op: Tensor, nodes: Tensor) -> None:
-    """Raise TreeError if the edges into a node do not match its operation.
-
-    Arguments:
-        mask: ``(n, 2)`` whether a node has an incoming NEXT edge and an incoming RETURN edge.
-        op: ``(n,)`` the operations.
-        nodes: ``(n,)`` the ids of the nodes.
-    """
+    """Raise TreeError if the edges into a node do not match its operation."""
     is_step = (op != Operation.START) & (op != Operation.OPEN)
     wrong = mask[:, Flow.NEXT] != is_step
     wrong |= mask[:, Flow.RETURN] != (op == Operation.MERGE)

@@ -56,15 +56,7 @@ class _SourceLSTM(BaseCell):
         return {"h": new_h, "c": new_c}
 
     def advance(self, ndata: Mapping[str, Tensor], h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute one step of n nodes from the states of their sources, to generate trees.
-
-        Arguments:
-            ndata: the input fields of the n nodes.
-            h, c: ``(n, L, d)`` the states of their sources.
-
-        Returns:
-            the new h and c, each ``(n, L, d)``.
-        """
+        """Compute one step of n nodes from the states of their sources, to generate trees."""
         wx, types = self.prepare(ndata)["wx"], self.types_of_nodes(ndata)
         if types is None:
             return self._typed(wx, h, c, None)
@@ -99,11 +91,7 @@ class _SourceLSTM(BaseCell):
         return torch.stack(states, 2), torch.stack(memories, 2)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Collect the state h and the memory c of the source, each ``(n, L, d)``.
-
-        Raises:
-            TreeError: a node has several sources.
-        """
+        """Collect the state h and the memory c of the source, each ``(n, L, d)``."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 1, L, d)
         if h.shape[1] != 1:
             raise TreeError(
@@ -282,16 +270,7 @@ class LeftDependentLSTM(_SourceLSTM):
 
 
 def by_type(x: Tensor, W: Tensor, b: Tensor, types: NDArray[np.int64] | None) -> Tensor:
-    """Multiply each row with the matrix of its type, in one product per type.
-
-    Arguments:
-        x: ``(N, m)``.
-        W, b: ``(K, m, n)`` and ``(K, n)``.
-        types: ``(N,)``, 0 to K - 1; None if K is 1.
-
-    Returns:
-        ``(N, n)``.
-    """
+    """Multiply each row with the matrix of its type, in one product per type."""
     if types is None:
         return torch.addmm(b[0], x, W[0])
     order = np.argsort(types, kind="stable")

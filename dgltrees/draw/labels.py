@@ -56,21 +56,7 @@ def as_array(values: Any) -> NDArray[Any]:
 def select_trees(
     forest: Forest, tree: int | Sequence[int] | None, titles: Sequence[str] | None
 ) -> tuple[Forest, Ints, list[str | None]]:
-    """Select the trees to draw, with their titles.
-
-    Arguments:
-        forest: ``T`` trees.
-        tree: an id, several ids, or None for all trees.
-        titles: ``T`` titles; if None, several trees are titled by their ids and one has no title.
-
-    Returns:
-        the selected trees without columns; ``(n,)`` the index in ``forest`` of each of their nodes;
-        and a title or None per selected tree.
-
-    Raises:
-        TreeError: there are not ``T`` titles.
-        IndexError: a tree does not exist.
-    """
+    """Select the trees to draw, with their titles."""
     if titles is not None and len(titles) != len(forest):
         raise TreeError(f"expected {len(forest)} titles, one per tree, got {len(titles)}")
     ids = np.arange(len(forest)) if tree is None else np.atleast_1d(np.asarray(tree, np.int64))
@@ -91,18 +77,7 @@ def decode_column(
     number_prefix: str = "",
     max_length: int = 40,
 ) -> list[str]:
-    """Convert entries of a column to text.
-
-    Arguments:
-        forest: its vocabulary ``column``, if it has one, gives the names of ids.
-        column: a name.
-        ids: ``(k,)`` ids, numbers or strings; the id -1, NaN and None become the empty string.
-        number_prefix: a prefix of ids that have no vocabulary.
-        max_length: the length to which texts are cut.
-
-    Raises:
-        TreeError: an id is outside the vocabulary.
-    """
+    """Convert entries of a column to text."""
     if ids.dtype.kind == "f":
         return ["" if np.isnan(number) else format_number(number) for number in ids]
     if ids.dtype.kind not in "biu":

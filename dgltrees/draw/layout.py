@@ -116,13 +116,7 @@ class _Contour:
 
 
 def tidy_positions(layout: Layout, widths: Sequence[float], gap: float) -> list[float]:
-    """Compute the horizontal middle of every node, with the root of each tree at 0.
-
-    Arguments:
-        layout: the trees, each placed separately.
-        widths: the width of each node.
-        gap: the smallest free space between two nodes of one depth.
-    """
+    """Compute the horizontal middle of every node, with the root of each tree at 0."""
     left_packed = _packed(layout, widths, gap, mirror=False)
     right_packed = _packed(layout, widths, gap, mirror=True)
     return [(left - right) / 2 for left, right in zip(left_packed, right_packed)]

@@ -131,16 +131,7 @@ def document(
     before: Sequence[str] = (),
     scale: ColorScale | None = None,
 ) -> str:
-    """Return the text of an SVG file.
-
-    Arguments:
-        elements: the SVG elements, in the font of all pictures and with centred texts.
-        width: the width of the canvas.
-        height: the height of the canvas, without the legend.
-        description: for screen readers.
-        before: elements below these.
-        scale: the colours whose legend is at the bottom, if any.
-    """
+    """Return the text of an SVG file."""
     elements = list(elements)
     if scale is not None:
         elements.append(_legend(scale, height))

@@ -183,9 +183,6 @@ def with_flat_models(run: TrainedModel, folder: PathLike) -> TrainedModel:
 
     Boosting and extra trees are fitted again, since scikit-learn has no format for them without
     pickle.
-
-    Raises:
-        ConfigError: the file is damaged, or the models do not predict what they did.
     """
     path = Path(folder) / BLEND
     if not path.exists():
@@ -235,15 +232,7 @@ def blend_members(
     data: LabeledTrees,
     random: np.random.RandomState,
 ) -> None:
-    """Add boosting and extra trees to each member of an ensemble, fitted on the same trees.
-
-    Arguments:
-        members: the fitted estimators, whose runs are replaced by blends.
-        folds: ``(E,)`` the fold of each tree; member k has not seen fold k.
-        trees: the trees with all their columns.
-        data: the same trees as encoded for the task, with their targets, weights and groups.
-        random: gives the seeds and the resamples.
-    """
+    """Add boosting and extra trees to each member of an ensemble, fitted on the same trees."""
     settings, task = members[0].run_.settings, members[0].run_.task
     y, weights = np.ravel(data.columns["target"]), task.weights(data)
     weights = np.ones(len(y)) if weights is None else weights
@@ -304,19 +293,6 @@ def blend_weights(
     with the lowest loss among the multiples of 1/30. Their mean is moved towards equal weights, by
     the share of the variance over resamples in the mean square of their distance from equal weights
     (the shrinkage of James and Stein, 1961).
-
-    Arguments:
-        predictions: ``(n, M)`` the number that each model predicts, or the probability that it
-            gives to the class.
-        y: ``(n,)`` the numbers; not read for classes.
-        weights: ``(n,)`` the weights of the trees.
-        groups: ``(n,)`` the groups of the trees.
-        random: draws the resamples.
-        classes: the number of classes; 0 for numbers.
-        logarithms: whether the loss is of the logarithms of numbers.
-
-    Returns:
-        M weights of at least 0 with sum 1.
     """
     count = predictions.shape[1]
     steps = np.stack(np.meshgrid(*[np.arange(_STEPS + 1)] * count), -1).reshape(-1, count)
@@ -353,16 +329,7 @@ def without_loss(report: Mapping[str, Any]) -> dict[str, Any]:
 def mean_outputs(
     of_members: Sequence[Columns], *, logarithms: bool, weights: Sequence[float] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Return the weighted mean of the output columns of several models.
-
-    Arguments:
-        of_members: the columns of each model.
-        logarithms: use the mean of the logarithms of predicted numbers.
-        weights: the weight of each model, with sum 1; default: equal weights.
-
-    Returns:
-        the means by name; columns that some of the models lack are those of the first one.
-    """
+    """Return the weighted mean of the output columns of several models."""
     mixed = {name: np.asarray(values) for name, values in of_members[0].items()}
     for name in set.intersection(*(set(each) for each in of_members)):
         values = np.stack([np.asarray(each[name], np.float64) for each in of_members])

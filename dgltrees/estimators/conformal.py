@@ -35,18 +35,6 @@ def intervals(
     :math:`q^-` the :math:`\lfloor \alpha (n + 1) \rfloor`-th smallest, :math:`R_i` the error of
     training tree i and :math:`k(i)` its fold (Barber, Candès, Ramdas and Tibshirani, "Predictive
     inference with the jackknife+", Annals of Statistics 2021, section on CV+).
-
-    Arguments:
-        predictions: ``(T, K)``, those of the member without each fold.
-        errors: ``(n,)``, the absolute error of each training tree, out of fold.
-        folds: ``(n,)``, the fold of each training tree, from 0 to ``K - 1``.
-        coverage: the share of the targets inside, :math:`1 - \alpha`.
-
-    Returns:
-        ``(T, 2)``, the lower and the upper bounds.
-
-    Raises:
-        ConfigError: coverage is not between 0 and 1, or there are too few training trees for it.
     """
     rank = _rank(coverage, len(errors))
     bounds = np.empty((len(predictions), 2))
@@ -73,17 +61,6 @@ def class_sets(
     Candès, "Classification with valid and adaptive coverage", NeurIPS 2020, algorithm 2, with the
     score of Sadinle, Lei and Wasserman, "Least ambiguous set-valued classifiers with bounded error
     levels", JASA 2019, which gives the smallest sets on average).
-
-    Arguments:
-        probabilities: ``(T, K, classes)``, those of the member without each fold.
-        errors: ``(n,)``, 1 minus the probability of the class of each training tree, out of fold.
-        folds, coverage: see :func:`intervals`.
-
-    Returns:
-        ``(T, classes)``, whether each class is in the set.
-
-    Raises:
-        ConfigError: see :func:`intervals`.
     """
     rank = _rank(coverage, len(errors))
     smaller = np.zeros(probabilities[:, 0].shape, np.int64)

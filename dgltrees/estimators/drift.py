@@ -43,18 +43,7 @@ Test = tuple[NDArray[np.bool_], NDArray[np.int64] | int, int, Sequence[str]]
 
 
 def training_statistics(run: TrainedModel, splits: Splits) -> Statistics:
-    """Return the statistics of training trees with which new trees are compared.
-
-    Arguments:
-        run: the trained model.
-        splits: its training and validation examples.
-
-    Returns:
-        arrays by name: ``count`` ``(1,)``, n; ``unknown`` ``(C,)``, r of each column of categories;
-        ``range`` ``(2, Q)``, the smallest and the largest size, shares of missing values and
-        numbers; ``vectors`` ``(R, c)`` of some training trees, and ``distances`` ``(V,)`` from the
-        nearest of these to validation trees, sorted, if there are any.
-    """
+    """Return the statistics of training trees with which new trees are compared."""
     data, valid, columns = splits.train, splits.valid, splits.train.forest.columns
     units, (_, low, high) = _units(run, data), _quantities(run, data)
     nodes, least = np.diff(data.forest.offsets[:: data.arity]), run.settings.data.min_freq
@@ -121,14 +110,7 @@ def compared(statistics: Statistics, run: TrainedModel, data: LabeledTrees) -> I
 def reasons(
     statistics: Statistics, run: TrainedModel, data: LabeledTrees, vectors: NDArray[Any] | None
 ) -> Iterator[str]:
-    """Yield each difference of trees from the training trees that is not by chance.
-
-    Arguments:
-        statistics: those of :func:`training_statistics`.
-        run: the model.
-        data: the trees.
-        vectors: ``(T, c)`` their vectors, in any order; None: they are not compared.
-    """
+    """Yield each difference of trees from the training trees that is not by chance."""
     units = _units(run, data)
     m = int(units.max()) + 1
     what = "trees" if m == len(data) else "groups"

@@ -124,12 +124,7 @@ class Ensemble:
         return prediction_lines(self, parts())
 
     def evaluate(self, test: Paths | None = None, dir: str | None = None) -> dict[str, Any]:
-        """Return the metrics on test files; see ``TrainedModel``.
-
-        Raises:
-            ConfigError: there are no test files.
-            TreeError: see ``TrainedModel``.
-        """
+        """Return the metrics on test files; see ``TrainedModel``."""
         if not test:
             raise ConfigError("missing test files; pass them as test (--test FILE)")
         patterns = [test] if isinstance(test, (str, os.PathLike)) else test
@@ -158,14 +153,7 @@ class Ensemble:
     def explain(
         self, data: Sequence[LabeledTrees], example: int, *, target: str | None = None, **more: Any
     ) -> Any:
-        """Return the mean of the members' explanations of one example.
-
-        Arguments:
-            data: the trees as encoded for each member.
-            example: the index of the tree or pair.
-            target: what is explained; default: the class that the ensemble predicts.
-            more: see :func:`dgltrees.analyses.explain.explain`.
-        """
+        """Return the mean of the members' explanations of one example."""
         names = self.vocabularies["target"].names
         if target is None and names:
             self.members[0].run_.explain(data[0], example, **more)  # checks the example
@@ -233,25 +221,7 @@ def fit_members(
     on_epoch: Callable[[dict[str, Any]], None] | None,
     out: PathLike | None,
 ) -> Any:
-    """Fit the members of an estimator, each on all folds but one.
-
-    Arguments:
-        estimator: the estimator with ``ensemble``; gets the fitted attributes.
-        trees: all trees, with their targets.
-        targets: the names of the targets.
-        y: the targets as the user gave them.
-        layout: the layout of the dictionaries that the trees were.
-        columns: returns checked columns of the trees, such as ``group``.
-        arguments: arguments of ``fit`` with a value per tree, which are divided like the trees.
-        validation, on_epoch, out: those of ``fit``.
-
-    Returns:
-        the estimator.
-
-    Raises:
-        ConfigError: an argument cannot be used with ``ensemble``.
-        TreeError: there are too few trees, groups or members of a class; or see ``fit``.
-    """
+    """Fit the members of an estimator, each on all folds but one."""
     count = _checked_count(estimator)
     seed = estimator.random_state
     if not isinstance(seed, numbers.Integral):
@@ -315,13 +285,7 @@ def fit_members(
 
 
 def restore_members(estimator: Any, members: Sequence[Any], values: Mapping[str, Any]) -> None:
-    """Set the fitted attributes of an ensemble that was saved.
-
-    Arguments:
-        estimator: the estimator.
-        members: its members.
-        values: those of :func:`plain_members`.
-    """
+    """Set the fitted attributes of an ensemble that was saved."""
     estimator.members_ = [*members]
     estimator.folds_ = np.array(values["folds"], np.int64)
     estimator.out_of_fold_ = np.array(values["out_of_fold"], np.float64)

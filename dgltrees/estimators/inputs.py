@@ -42,18 +42,7 @@ def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
 def as_examples(
     X: Trees, layout: RecordLayout, share: Literal[False] | None, inputs: Sequence[Column] = ()
 ) -> LabeledTrees:
-    """Return trees, or pairs of trees, as one data set without targets.
-
-    Arguments:
-        X: the trees.
-        layout: the layout of nested dictionaries.
-        share: see :func:`~dgltrees.trees.builders.objects.from_objects`.
-        inputs: the input columns of a fitted model; see
-            :func:`~dgltrees.formats.records.with_roots`.
-
-    Raises:
-        TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
-    """
+    """Return trees, or pairs of trees, as one data set without targets."""
     X = listed(X)
     if is_records(X):
         return _single(trees_of_records(cast(Any, X), layout, share, inputs)[0])
@@ -129,11 +118,7 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 
 def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
-    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``.
-
-    Raises:
-        TreeError: there are none, they have another shape, or they are times.
-    """
+    """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
     names = [str(name) for name in getattr(y, "columns", [])]
     if y is None:
         raise TreeError("missing targets y")
@@ -156,9 +141,6 @@ def labels(classes: ArrayLike) -> NDArray[Any]:
     """Return classes as an array of strings, numbers or booleans; missing ones are None in it.
 
     Members of enumerations that are strings or integers are these.
-
-    Raises:
-        TreeError: there are other classes, or strings among others.
     """
     values = np.asarray(classes, object if isinstance(classes, (list, tuple)) else None)
     if values.dtype.kind in "biufUmM" or not values.ndim:
@@ -192,11 +174,7 @@ def _label(value: Any) -> Any:
 def named_targets(
     targets: Mapping[str, NDArray[Any]], names: Sequence[str]
 ) -> Mapping[str, NDArray[Any]]:
-    """Return targets under the names of training; those of other names are in the same order.
-
-    Raises:
-        TreeError: the number of targets differs, or only some of the names do.
-    """
+    """Return targets under the names of training; those of other names are in the same order."""
     if set(targets) == set(names):
         return targets
     if len(targets) != len(names) or set(targets) & set(names):
@@ -216,11 +194,7 @@ def _values(of_trees: ArrayLike) -> NDArray[Any]:
 
 
 def group_names(groups: ArrayLike, count: int) -> NDArray[Any]:
-    """Return the group of each of ``count`` trees or pairs.
-
-    Raises:
-        ConfigError: there is not one per tree, or some are missing.
-    """
+    """Return the group of each of ``count`` trees or pairs."""
     names = _values(groups)
     if names.shape != (count,):
         raise ConfigError(
@@ -236,11 +210,7 @@ def group_names(groups: ArrayLike, count: int) -> NDArray[Any]:
 
 
 def with_targets(examples: LabeledTrees, targets: Mapping[str, NDArray[Any]]) -> LabeledTrees:
-    """Return the examples with targets by name.
-
-    Raises:
-        TreeError: the number of targets is not that of the examples.
-    """
+    """Return the examples with targets by name."""
     unit = "tree" if examples.arity == 1 else "pair"
     for values in targets.values():
         if len(values) != len(examples):

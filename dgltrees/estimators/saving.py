@@ -29,15 +29,7 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
     _statistics: Statistics
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read.
-
-        Arguments:
-            path: the folder.
-            overwrite: replace a model that :meth:`save` wrote there.
-
-        Raises:
-            ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
-        """
+        """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read."""
         run, target = self._fitted(), Path(path).resolve()  # "." and links have no name to replace
         is_saved = (target / ESTIMATOR).exists()
         if target.exists() and not (overwrite and is_saved):
@@ -68,17 +60,7 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
-        """Load a fitted estimator.
-
-        Arguments:
-            path: a folder that :meth:`save` wrote.
-
-        Returns:
-            the estimator.
-
-        Raises:
-            ConfigError: the folder has no estimator, one of another class, or a damaged one.
-        """
+        """Load a fitted estimator."""
         folder = RunDirectory(path)
         if not (folder / ESTIMATOR).exists():
             raise ConfigError(

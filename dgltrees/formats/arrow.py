@@ -80,12 +80,7 @@ def _open(path: PathLike) -> Iterator[Any]:
 
 
 def arrow_schema(path: PathLike) -> pyarrow.Schema:
-    """Return the columns of a Parquet or Arrow file with their types.
-
-    Raises:
-        TreeError: the file is neither, or damaged.
-        ConfigError: pyarrow is not installed.
-    """
+    """Return the columns of a Parquet or Arrow file with their types."""
     with _open(path) as reader:
         return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
 
@@ -94,10 +89,6 @@ def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
     """Iterate over the batches of a Parquet or Arrow file, each of 1 to ``rows`` rows.
 
     Batches of Arrow files are memory-mapped.
-
-    Raises:
-        TreeError: the file is damaged, or see :func:`arrow_schema`.
-        ConfigError: pyarrow is not installed.
     """
     with _open(path) as reader:
         if hasattr(reader, "iter_batches"):
@@ -172,16 +163,6 @@ class ArrowColumn:
         Integers and booleans become int64, or float64 if one is missing; vectors become float32.
         Missing strings are None, missing numbers NaN. Numbers that are int64 or float64 already,
         without missing ones, are not copied.
-
-        Arguments:
-            names: columns whose values become strings, whatever their type.
-
-        Returns:
-            Strings ``(n,)`` as objects, numbers ``(n,)``, or vectors ``(n, k)``.
-
-        Raises:
-            TreeError: the column has another type, an integer does not fit into int64, or bytes
-                that should be names are not UTF-8; the error names column and row.
         """
         arrow, values = pyarrow_or_error(), self.values
         types, kind = arrow.types, values.type
@@ -257,12 +238,6 @@ def stream_arrow(
 
     Node columns: the other lists. Example columns: ``line``, the number of the row from 1, and the
     columns that are not lists.
-
-    Raises:
-        TreeError: the file is empty or damaged, the parents are not lists of integers, a list is
-            missing or differs in length from the parents, a row is not a tree, or a column holds
-            neither numbers nor strings; the error names file and row.
-        ConfigError: ``trees`` is below 1, or pyarrow is not installed.
     """
     parent, first = layout.parent or "parent", 1
     for batch in arrow_batches(path, trees):

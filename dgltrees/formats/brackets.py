@@ -44,12 +44,7 @@ class Grammar:
     def lines(
         self, path: PathLike, trees: int, *, labeled: bool = True
     ) -> Iterator[tuple[Brackets, Bools]]:
-        """Iterate over the items of ``trees`` lines at a time, and the mask of their labels.
-
-        Raises:
-            TreeError: the file is empty or not UTF-8, a bracket is unbalanced, or a line has more
-                or fewer fields; the error names file and line.
-        """
+        """Iterate over the items of ``trees`` lines at a time, and the mask of their labels."""
         for data, line in line_chunks(path, trees):
             yield self.items(data, path, line, labeled=labeled)
 
@@ -90,26 +85,14 @@ class Grammar:
 
 
 def at_brackets(items: Brackets, of: Bools, values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values of some items at the brackets that contain them, ``(M,)``; otherwise -1.
-
-    Arguments:
-        items: the ``M`` items of a string.
-        of: ``(M,)`` mask of the items, at most one in a bracket.
-        values: ``(M,)``.
-    """
+    """Return the values of some items at the brackets that contain them, ``(M,)``; otherwise -1."""
     moved = np.full_like(values, -1)
     moved[items.parent[of]] = values[of]
     return moved
 
 
 def labels_of_lines(items: Brackets, is_label: Bools, numbers: NDArray[np.integer[Any]]) -> Ints:
-    """Return the label of each line that is not blank, ``(E,)``; -1 without a label.
-
-    Arguments:
-        items: the ``M`` items of a string.
-        is_label: ``(M,)`` mask of labels, outside all brackets, at most one per line.
-        numbers: ``(M,)`` the number of each label.
-    """
+    """Return the label of each line that is not blank, ``(E,)``; -1 without a label."""
     lines = np.unique(np.searchsorted(items.ends, items.start[items.depth == 0]))
     labels = np.full(len(lines), -1, np.int64)
     line = np.searchsorted(items.ends, items.start[is_label])
@@ -118,16 +101,7 @@ def labels_of_lines(items: Brackets, is_label: Bools, numbers: NDArray[np.intege
 
 
 def check_nodes(forest: Forest, wrong: Bools, rule: str) -> None:
-    """Check that a format can express every node of a forest.
-
-    Arguments:
-        forest: ``N`` nodes.
-        wrong: ``(N,)`` mask of the nodes that it cannot express.
-        rule: the beginning of the error, ``expected ...``.
-
-    Raises:
-        TreeError: at the first such node; the error names tree and node.
-    """
+    """Check that a format can express every node of a forest."""
     if wrong.any():
         tree, node = locate(forest.offsets, int(np.argmax(wrong)))
         raise TreeError(f"{rule}, got another", tree=tree, node=node)
@@ -139,13 +113,7 @@ def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object
 
 
 def write_lines(examples: LabeledTrees, path: PathLike, trees: Sequence[str]) -> None:
-    """Write a line per example: the name of its class, then its trees, separated by tabs.
-
-    Arguments:
-        examples: with the example column ``target``.
-        path: the file; it is replaced when the new one is complete.
-        trees: each tree of ``examples.forest`` as text.
-    """
+    """Write a line per example: the name of its class, then its trees, separated by tabs."""
     names = examples.targets.decode(examples.columns["target"])
     sides = [trees[side :: examples.arity] for side in range(examples.arity)]
     with replacing(path) as file:

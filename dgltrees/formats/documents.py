@@ -51,22 +51,12 @@ def stream_xml(
 
 
 def stream_python(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
-    """Read the syntax tree of Python source, see :func:`~dgltrees.trees.builders.from_python`.
-
-    Raises:
-        TreeError: the file is not in the encoding that it declares (default: UTF-8), or see
-            ``from_python``.
-    """
+    """Read the syntax tree of Python source, see :func:`~dgltrees.trees.builders.from_python`."""
     yield LabeledTrees(from_python(python_text(path), file=path))
 
 
 def python_text(path: PathLike) -> str:
-    """Read the text of Python source.
-
-    Raises:
-        TreeError: it is not in the encoding that it declares (default: UTF-8); the error names file
-            and line.
-    """
+    """Read the text of Python source."""
     data = _contents(path)
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
@@ -107,9 +97,6 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTre
     columns are those of :func:`~dgltrees.trees.builders.from_python`. Example columns: ``name``,
     such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, the first line; ``file``; and
     for a folder ``label``, see :func:`~dgltrees.formats.folders.stream_folder`.
-
-    Raises:
-        TreeError: a file is not Python source, or there is no function; or see ``stream_folder``.
     """
     folder = Path(path).is_dir()
     if folder:

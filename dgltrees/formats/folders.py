@@ -30,9 +30,6 @@ def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]
     """Read the trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
 
     They have the saved node columns, and no example columns.
-
-    Raises:
-        TreeError: see ``Forest.load``; or the forest has no tree.
     """
     forest = Forest.load(path)
     if len(forest) == 0:
@@ -64,15 +61,6 @@ def stream_folder(
     Example columns: those of the files; ``file``, the path within the folder; and ``label``, the
     first folder on that path, if a file has no column ``label`` (missing for files in the folder
     itself).
-
-    Arguments:
-        path: the folder.
-        trees: the approximate number of trees per chunk.
-        stream_of: returns the function that reads a file, by its suffix; None for no format.
-
-    Raises:
-        TreeError: the folder has no such files; only later examples of a file have labels; or an
-            error of a file's format.
     """
     folder = Path(path)
     files = sorted(p for p in folder.rglob("*") if p.is_file())

@@ -219,16 +219,7 @@ def complete_layout(
     recursive: bool = False,
     common: bool = False,
 ) -> RecordLayout:
-    """Infer the fields of a layout that are not set from records of JSON.
-
-    Arguments:
-        layout: the layout.
-        records: records, which are read only if fields are not set.
-        recursive, common: see :func:`~dgltrees.trees.builders.objects.nested_lists`.
-
-    Returns:
-        the layout, unchanged if its fields are set or the records have no lists of objects.
-    """
+    """Infer the fields of a layout that are not set from records of JSON."""
     if layout.children_key is not None and (layout.paths or layout.tree_path == ""):
         return layout
     some = list(records)

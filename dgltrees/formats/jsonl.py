@@ -37,11 +37,6 @@ def stream_jsonl(
 
     Node columns: the other members of the nodes, see :class:`~dgltrees.formats.values.ColumnTypes`.
     Example columns: ``line``, and with a path in the layout the members next to the tree.
-
-    Raises:
-        TreeError: the file is empty or not UTF-8, a line is not JSON or too deeply nested for
-            Python's ``json``, a root or node is not an object, or a column has several kinds of
-            values; the error names file and line.
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
@@ -61,10 +56,6 @@ def stream_json_records(
     :func:`stream_jsonl`, with the same columns; ``line`` is its number from 1. A file may have
     several documents, one after the other, as psql prints them for several ``EXPLAIN (FORMAT
     JSON)``, with or without its frame (``QUERY PLAN``). The whole file is in memory.
-
-    Raises:
-        TreeError: the file has something else than JSON objects and lists of them; or see
-            ``stream_jsonl``, with the number of the record as the line.
     """
     with open_bytes(path) as file:
         data = file.read()

@@ -29,16 +29,7 @@ _CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 @contextmanager
 def open_bytes(path: PathLike, *, ahead: bool = False) -> Iterator[io.BufferedReader]:
-    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed.
-
-    Arguments:
-        path: the file; :data:`~dgltrees._files.STANDARD_INPUT`; or lines in memory.
-        ahead: of standard input, open the bytes received so far, which can be read again.
-
-    Raises:
-        ConfigError: it is standard input, which is closed.
-        TreeError: the file is damaged gzip.
-    """
+    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed."""
     with ExitStack() as stack:
         file: io.BufferedReader
         if isinstance(path, Lines):
@@ -149,16 +140,7 @@ def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
 
 
 def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[str]]]:
-    """Group successive lines that are not blank, and their numbers.
-
-    Arguments:
-        path: the file.
-        trees: the largest number of lines per chunk; fewer if lines are long, to bound the memory.
-
-    Raises:
-        TreeError: the file has no such line, or one is not UTF-8; the error names file and line.
-        ConfigError: ``trees`` is below 1.
-    """
+    """Group successive lines that are not blank, and their numbers."""
     check_chunk_size(trees)
     numbers: list[int] = []
     lines: list[str] = []
@@ -178,17 +160,7 @@ def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[
 
 
 def line_chunks(path: PathLike, trees: int, *, blank: bool = False) -> Iterator[tuple[bytes, int]]:
-    """Return the text of ``trees`` successive lines at a time, and the number of the first of them.
-
-    Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
-        blank: whether to yield chunks that hold only blank lines.
-
-    Raises:
-        TreeError: the file has no line to yield.
-        ConfigError: ``trees`` is below 1.
-    """
+    """Return the text of ``trees`` lines at a time, and the number of the first of them."""
     return _chunks_of_text(path, trees, lambda file: list(islice(file, trees)), blank)
 
 

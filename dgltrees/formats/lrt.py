@@ -48,30 +48,13 @@ def stream_lrt(
     ``value``, the variable's row of :data:`LRT_VARIABLES` or -1 at an operator. Example columns:
     ``target``, the relation's row of :data:`LRT_RELATIONS`; ``operators``, the larger of the two
     sentences' numbers of operators. Examples have arity 2.
-
-    Arguments:
-        path: the file.
-        trees: lines per chunk.
-        labeled: whether every line must have a relation; otherwise ``target`` is -1 without a known
-            one.
-
-    Raises:
-        TreeError: the file is empty or not UTF-8, a line is cut off, a bracket is unbalanced or of
-            another form, or a relation, operator or variable is unknown; the error names file and
-            line.
     """
     for items, is_relation in LRT_GRAMMAR.lines(path, trees, labeled=labeled):
         yield parse_lrt(items, is_relation, labeled=labeled)
 
 
 def parse_lrt(items: Brackets, is_relation: Bools, *, labeled: bool) -> LabeledTrees:
-    """Parse the pairs of some lines, see :func:`stream_lrt`.
-
-    Arguments:
-        items: the ``M`` brackets and words of the lines.
-        is_relation: ``(M,)`` mask of the relations.
-        labeled: whether all relations must be known.
-    """
+    """Parse the pairs of some lines, see :func:`stream_lrt`."""
     is_open, up, place = items.is_open, items.parent, items.place
     relations = {name: i for i, name in enumerate(LRT_RELATIONS)}
     relation = items.look_up(is_relation, relations, "a relation", known=labeled)

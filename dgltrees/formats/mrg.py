@@ -34,19 +34,6 @@ def stream_mrg(
 
     Node columns: ``label``, the constituent or tag, -1 without one; ``word``, the word of a leaf,
     -1 at inner nodes. There are no example columns.
-
-    Arguments:
-        paths: a file, or files in the order to read them; no chunk holds trees of two files.
-        trees: trees per chunk; trees that share a line count as one.
-        vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or one of the two. A name that
-            is not in a frozen vocabulary is an error, or becomes the vocabulary's unknown name. All
-            chunks share the vocabularies.
-
-    Raises:
-        TreeError: a file is empty or not UTF-8, a bracket is unbalanced or has no label, text is
-            outside all brackets, a label has nothing below it, or a name is not in a frozen
-            vocabulary; the error names file and line.
-        ConfigError: there is no file, or ``trees`` is below 1.
     """
     vocabs = vocabs_for(vocabs, "label", "word")
     for file in files_of(paths):

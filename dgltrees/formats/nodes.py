@@ -56,13 +56,6 @@ def stream_nodes(
 
     Node columns: all others, see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
     ``line``, the first line of the tree, and the column of the tree.
-
-    Raises:
-        TreeError: the file is empty or damaged, or has no such columns; the rows of a tree are
-            apart, a node occurs twice, a parent is not a node of the tree, a depth is not an
-            integer or more than one below the row before, a tree does not have exactly one root or
-            has a cycle, or a column has several kinds of values; the error names file and line.
-        ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
     table = Table(path, layout.categorical_columns)
     nodes = _Nodes(table, layout)

@@ -88,20 +88,7 @@ def trees_of_records(
     share: Literal[False] | None = None,
     inputs: Sequence[Column] = (),
 ) -> tuple[LabeledTrees, RecordLayout]:
-    """Convert dictionaries in memory to trees, as those of a JSON Lines file.
-
-    Arguments:
-        records: the dictionaries, each a record or the root itself.
-        layout: their layout; fields that are not set are inferred from the first records.
-        share: see :func:`~dgltrees.trees.builders.objects.from_objects`.
-        inputs: the input columns of a fitted model; see :func:`with_roots`.
-
-    Returns:
-        the trees with the columns of the records, and the layout.
-
-    Raises:
-        TreeError: see :meth:`Records.examples`; the error names the tree.
-    """
+    """Convert dictionaries in memory to trees, as those of a JSON Lines file."""
     reader = Records(None, with_roots(layout, records, inputs), share)
     trees = reader.examples([*map(single, records)], range(len(records)))
     return trees, reader.layout
@@ -137,16 +124,6 @@ class Records:
 
         Node columns: the members of the nodes without their children. Example columns: ``line``,
         then ``columns``, then the members of the records next to the trees.
-
-        Arguments:
-            records: ``(E,)`` JSON values.
-            lines: the line of each record.
-            columns: other example columns.
-
-        Raises:
-            TreeError: a record has no object at the path of its root, the children of a node are
-                not a list of objects, or a column has several kinds of values; the error names file
-                and line.
         """
         if not self._is_complete:
             self._complete(records)

@@ -111,17 +111,6 @@ def stream_sentences(
     Node 0 of a tree is ROOT, node ``i`` is the ``i``-th word, and a node's parent is its head. Node
     columns: ``word``, which is ``<root>`` at ROOT; the other ``columns``, -1 at ROOT and where a
     word has no name. There are no example columns.
-
-    Arguments:
-        parse: reads one file, sentence by sentence.
-        columns: the columns of names of its sentences, including ``word``.
-        paths: a file, or files in the order to read them; no chunk holds sentences of two files.
-        trees: sentences per chunk; the last chunk of a file may have fewer.
-        vocabs: vocabularies to use, by column; all chunks share them.
-        lower: convert words to lower case.
-        max_words: leave out longer sentences; a warning per file gives their number.
-        single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
-            CoNLL-X allows it.
     """
     files = files_of(paths)
     vocabs = vocabs_for(vocabs, *columns)

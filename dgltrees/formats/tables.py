@@ -97,13 +97,7 @@ class Table:
             self.header = list(arrow_schema(path).names)
 
     def batches(self, rows: int = _ROWS) -> Iterator[Batch]:
-        """Read all rows, ``rows`` at a time.
-
-        Raises:
-            TreeError: there are no rows, two columns have one name, a row does not have a cell per
-                column, text is not UTF-8, or a column holds neither numbers nor strings; the error
-                names file and line.
-        """
+        """Read all rows, ``rows`` at a time."""
         twice = next((name for name in self.header if self.header.count(name) > 1), None)
         if twice is not None:
             raise self.error(f"expected every column once, got {twice!r} twice", self.header_line)
@@ -111,11 +105,7 @@ class Table:
         yield from at_least_one(batches, empty_file(self.path, line=self.header_line))
 
     def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, FileColumn]:
-        """Convert columns of a batch to their types; columns without values so far are left out.
-
-        Raises:
-            TreeError: a cell among numbers is not a number; the error names file, line and column.
-        """
+        """Convert columns of a batch to their types; columns without values so far are left out."""
         if not self.is_text:
             return {name: batch.cells[name] for name in names}
         columns: dict[str, FileColumn] = {}
@@ -193,11 +183,6 @@ def stream_rows(
 
     Node columns: the members of the nodes. Example columns: ``line``, the other columns, and the
     JSON members next to the tree, with names such as ``json.Execution Time``.
-
-    Raises:
-        TreeError: the layout does not name a column, the file is empty or damaged, or a cell is not
-            JSON; or see ``stream_jsonl``. The error names file and line.
-        ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
     table = Table(path, [*layout.categorical_columns, ID])
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]

@@ -62,14 +62,6 @@ class ColumnTypes:
 
         True and false become the numbers 1 and 0, as those of JSON, if the chunk in which the
         column begins has no other value.
-
-        Arguments:
-            name: the column.
-            cells: the cells of one chunk, ``(n,)``; :data:`MISSING_CELLS` are missing values.
-            line_of: returns the line of a cell by its index.
-
-        Raises:
-            TreeError: a cell among numbers is not a number; the error names file, line and column.
         """
         first = next((i for i, cell in enumerate(cells) if cell not in MISSING_CELLS), None)
         if first is None and name not in self._kinds:
@@ -118,15 +110,6 @@ class ColumnTypes:
         Keys of nested objects are joined by dots. True and false become the numbers 1 and 0. A list
         of numbers is a vector, of the same size everywhere; other lists become names, their JSON
         text. Null and an empty list are missing values, and a column without values is left out.
-
-        Arguments:
-            objects: the objects of one chunk, ``(n,)``.
-            line_of: returns the line of an object by its index.
-            without: paths of keys to leave out.
-
-        Raises:
-            TreeError: the values of a column have several kinds, its vectors differ in size, or a
-                key occurs twice; the error names file, line and column.
         """
         found: dict[str, tuple[tuple[int, ...], FileColumn]] = {}  # each with its place in the file
         pending: list[tuple[tuple[str, ...], Ints, Sequence[Any]]]
@@ -328,13 +311,7 @@ def of_user(name: str) -> str:
 def as_example_columns(
     columns: Mapping[str, FileColumn], lines: Sequence[int]
 ) -> dict[str, NDArray[Any]]:
-    """Return columns as those of examples: int64, float64, vectors, or strings as objects.
-
-    Arguments:
-        columns: each ``(E,)`` or ``(E, k)``; one with the name ``line`` becomes ``line_``, and
-            :data:`ID` becomes objects.
-        lines: the line or row of each example, which become the first column, ``line``.
-    """
+    """Return columns as those of examples: int64, float64, vectors, or strings as objects."""
     arrays: dict[str, NDArray[Any]] = {"line": np.asarray(lines, np.int64)}
     for name, column in columns.items():
         if name == ID and column.ndim == 1:

@@ -18,15 +18,7 @@ Parts = Iterable[NDArray[np.float32]]
 
 
 def writer_of_vectors(path: PathLike) -> Callable[[Parts, PathLike], None]:
-    """Return the function that writes vectors in the format of a suffix, in bounded memory.
-
-    Arguments:
-        path: ends in ``.npy``, for an array ``(E, c)``; or in ``.parquet``, for a table of
-            ``example``, the number from 0, and ``vector``, a list of c numbers.
-
-    Raises:
-        ConfigError: it ends in something else, or pyarrow is not installed.
-    """
+    """Return the function that writes vectors in the format of a suffix, in bounded memory."""
     suffix = Path(path).suffix
     if suffix == ".parquet":
         pyarrow_or_error()

@@ -34,13 +34,6 @@ def answers(model: Classifier, batch: TreeBatch) -> Tensor:
 
     The outputs are the probabilities of classes or of binary targets, or predicted numbers in the
     unit of their target.
-
-    Arguments:
-        model: the model.
-        batch: trees with R rows to predict.
-
-    Raises:
-        ConfigError: the head of the model predicts something else.
     """
     outputs = model.head(model.vectors(batch))
     if isinstance(model.head, TargetHead):
@@ -63,11 +56,6 @@ def occlude(inputs: Input, batch: TreeBatch, mask: Tensor | None = None) -> Tree
     """Return a batch in which some nodes have no input.
 
     Categories and numbers of these nodes are missing, and vectors are zero.
-
-    Arguments:
-        inputs: the input module, whose columns are removed.
-        batch: ``N`` nodes.
-        mask: ``(N,)`` bool, the nodes without input; all nodes by default.
     """
     ndata = dict(batch.ndata)
     if mask is None:
@@ -105,16 +93,6 @@ def occlusion(
 
     The shape of the tree does not change. Zeiler and Fergus, "Visualizing and Understanding
     Convolutional Networks" (ECCV 2014), section 4.2, occlude parts of an image.
-
-    Arguments:
-        model: the model, in evaluation mode.
-        copies: returns a batch of copies of the example.
-        answer: returns the output that is explained.
-        masks: ``(S, N)`` bool, the nodes that each occlusion removes.
-        max_nodes: largest number of nodes in a batch.
-
-    Returns:
-        The differences, in the unit of the output.
     """
     inputs = _input_of(model)
     whole = answer(model, copies(1))
@@ -140,16 +118,6 @@ def integrated_gradients(
     the vectors of nodes without input. The contributions sum to f(x) - f(b). Sundararajan et al.,
     "Axiomatic Attribution for Deep Networks" (ICML 2017), equation (1). The integral is computed by
     Gauss-Legendre quadrature, which is exact except at kinks such as those of a maximum.
-
-    Arguments:
-        model: the model, in evaluation mode.
-        copies: returns a batch of copies of the example.
-        answer: returns the output that is explained.
-        steps: points of the integral.
-        max_nodes: largest number of nodes in a batch.
-
-    Returns:
-        The C names of the columns, and the contributions, ``(N, C)``, in the unit of the output.
     """
     inputs = _input_of(model)
     one = copies(1)

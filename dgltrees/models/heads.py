@@ -132,11 +132,7 @@ class MLP(ClassHead):
 
 
 def split_pairs(z: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the first and the second vectors of ``E`` pairs, each ``(E, c)``.
-
-    Raises:
-        TreeError: the number of vectors is odd.
-    """
+    """Return the first and the second vectors of ``E`` pairs, each ``(E, c)``."""
     if len(z) % 2:
         raise TreeError(f"expected pairs of trees or sentences, got an odd number, {len(z)}")
     return z[0::2], z[1::2]

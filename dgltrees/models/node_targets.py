@@ -114,12 +114,7 @@ class NodeNumberTargets(NumberTargets):
             self.register_buffer(name, torch.ones((), dtype=torch.float64))
 
     def learn_nodes(self, sizes: NDArray[np.int64], targets: NDArray[np.float64] | None) -> None:
-        """Store statistics of the nodes of the training trees, after those of the trees.
-
-        Arguments:
-            sizes: ``(T,)`` the number of nodes of each tree.
-            targets: ``(N, 1)`` the node targets, NaN if missing, if nodes have a target.
-        """
+        """Store statistics of the nodes of the training trees, after those of the trees."""
         self.typical_size.fill_(float(np.exp(np.log(sizes).mean())))
         if self.nodes is not None and targets is not None:
             self.nodes.learn_scale(targets, "node targets")
@@ -164,11 +159,7 @@ class NodeNumberTargets(NumberTargets):
         return columns if targets.isnan().all() else {**columns, "loss": self.nll(z, targets)}
 
     def node_values(self, z: VectorsAndNodes) -> Tensor:
-        """Return the predictions for the nodes, or their contributions without a node target.
-
-        Returns:
-            ``(N, 1)`` node targets, or ``(N, numbers)`` contributions, in the unit of the target.
-        """
+        """Return the predictions for the nodes, or their contributions without a node target."""
         if not self.additive:
             assert self.nodes is not None
             return self.nodes.values(self.nodes(z.states))
@@ -181,13 +172,6 @@ def sum_below(values: Tensor, batch: TreeBatch) -> Tensor:
 
     Pointer doubling: after round k a node has the sum over its descendants less than 2^k edges
     below (see :func:`dgltrees.trees.order.over_subtrees`, which has no gradients).
-
-    Arguments:
-        values: ``(N, d)`` the values of the nodes.
-        batch: their trees, with edges from child to parent.
-
-    Raises:
-        TreeError: a node has several parents.
     """
     child, parent = batch.src.to(values.device), batch.dst.to(values.device)
     up = torch.full((len(values),), -1, device=values.device)

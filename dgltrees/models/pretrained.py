@@ -27,11 +27,7 @@ _ERRORS = (OSError, ValueError, KeyError, SafetensorError)
 
 
 def encoder_files(folder: Path) -> list[Path]:
-    """Return the files of an encoder that ``save_pretrained`` wrote, sorted by name.
-
-    Raises:
-        ConfigError: the folder has no ``config.json``, or no weights as safetensors.
-    """
+    """Return the files of an encoder that ``save_pretrained`` wrote, sorted by name."""
     if not (folder / "config.json").is_file():
         raise ConfigError(
             f"expected a folder with the config.json of a pretrained encoder, got {folder}; write "
@@ -87,17 +83,7 @@ class PretrainedEncoder:
         self._texts: dict[str, NDArray[np.float32]] = {}
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Tensor:
-        """Return the vectors of the words of sentences.
-
-        Arguments:
-            sentences: the words of each sentence.
-
-        Returns:
-            ``(N, size)``, the vectors of the N words of all sentences, sentence after sentence.
-
-        Raises:
-            ConfigError: a sentence has more sub-words than the encoder supports.
-        """
+        """Return the vectors of the words of sentences."""
         vectors = [torch.empty(0, self.size)]
         for at in range(0, len(sentences), _SENTENCES):
             some = sentences[at : at + _SENTENCES]

@@ -85,13 +85,6 @@ def packed(x: Tensor, sizes: Tensor) -> tuple[PackedSequence, Tensor]:
 
     This is ``torch.nn.utils.rnn.pack_sequence`` in one operation for all sequences, which a GPU
     needs.
-
-    Arguments:
-        x: ``(N, s)``, the rows of one sequence after the other.
-        sizes: ``(T,)`` int64 on the CPU, the number of rows of each, at least 1.
-
-    Returns:
-        the packed sequences, and ``(N,)``, the packed row of each row of ``x``.
     """
     ordered, order = torch.sort(sizes, descending=True)
     rank = inverse(order)
@@ -182,11 +175,6 @@ def sinusoids(length: int, size: int, dtype: torch.dtype = torch.float32) -> Ten
         PE(p, 2 i) = \sin(p / 10000^{2 i / c}), \quad PE(p, 2 i + 1) = \cos(p / 10000^{2 i / c})
 
     Vaswani et al. (2017), section 3.5.
-
-    Arguments:
-        length: number of positions.
-        size: c.
-        dtype: type of the codes; they are computed in float32 at least.
     """
     wide = torch.promote_types(dtype, torch.float32)
     rate = torch.exp(torch.arange(0, size, 2, dtype=wide) * (-math.log(_BASE) / size))

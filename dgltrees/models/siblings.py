@@ -17,13 +17,6 @@ def sibling_ranks(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64
     """Return the rank of each edge's child among its siblings, and the number of siblings.
 
     Missing children do not count.
-
-    Arguments:
-        batch: the trees; the children of a node are in the order of the batch's edges.
-
-    Returns:
-        ``(E,)`` the number of siblings before the child, and ``(E,)`` the number of children of its
-        parent.
     """
     dst = batch.dst.numpy()
     return cumcount(dst), np.bincount(dst).take(dst)

@@ -20,16 +20,7 @@ Ids = NDArray[np.int64]
 def batches_of_similar(
     sizes: NDArray[np.int64], depths: NDArray[Any] | None = None, *, max_nodes: int
 ) -> list[Ids]:
-    """Return batches of trees of similar depth and size, as ids; fewer levels are run in total.
-
-    Arguments:
-        sizes: ``(T,)`` the number of nodes of each tree.
-        depths: ``(T,)`` the depth of each tree; by default batches are formed by size only.
-        max_nodes: largest number of nodes in a batch; a larger tree is a batch by itself.
-
-    Raises:
-        ConfigError: ``max_nodes`` is not positive.
-    """
+    """Return batches of trees of similar depth and size, as ids; fewer levels are run in total."""
     order = np.lexsort((sizes,) if depths is None else (sizes, depths))
     sampler = BatchSampler(sizes[order], max_nodes=max_nodes, shuffle=False)
     return [order[ids] for ids in sampler.batches()]
@@ -44,19 +35,7 @@ def run_batched(
     rows: Callable[[Ids], Ids] | None = None,
     title: str = "",
 ) -> dict[str, Tensor]:
-    """Run a function on batches without gradients and return its results in the order of all rows.
-
-    Arguments:
-        function: maps the ids of a batch to named values of its rows, ``(B, ...)``.
-        batches: the ids of each batch; every id is in exactly one batch.
-        count: number of rows.
-        rows: maps ids to rows; by default the ids are the rows.
-        title: title of a progress bar; by default there is no bar.
-
-    Returns:
-        The values by name, ``(count, ...)``, of the function's types and devices; empty without
-        batches.
-    """
+    """Run a function on batches without gradients; return its results in the order of rows."""
     columns: dict[str, Tensor] = {}
     for ids in progress(batches, title, unit="batch") if title else batches:
         at = torch.from_numpy(ids if rows is None else rows(ids))

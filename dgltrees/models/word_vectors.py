@@ -64,17 +64,6 @@ def vectors_of_words(
     """Read the vectors of a vocabulary's words from several files.
 
     A warning counts the words in none of them.
-
-    Arguments:
-        paths: the files, each with a word of the vocabulary; the last one with a word counts.
-        vocab, vectors: see :func:`read_word_vectors`.
-        others: what ``vectors`` are, for the warning.
-
-    Returns:
-        The vectors, ``(V, s)``.
-
-    Raises:
-        TreeError: see :func:`read_word_vectors`.
     """
     has_vector = torch.tensor([name == vocab.unknown for name in vocab.names])
     for path in paths:

@@ -81,27 +81,12 @@ def _with_bases(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def load_preset(name: str) -> Settings:
-    """Return the settings of a preset; see :func:`preset_values`.
-
-    Example:
-        >>> load_preset("regress").model["hidden_size"]
-        128
-    """
+    """Return the settings of a preset; see :func:`preset_values`."""
     return Settings(preset_values(name))
 
 
 def preset_values(name: str) -> dict[str, Any]:
-    """Return the settings of a preset and its bases as nested mappings.
-
-    Arguments:
-        name: a preset's name, or the path of a YAML file in the same format. There, ``base`` names
-            the preset that it extends, or a file next to it, and ``paper`` the table or figure that
-            it reproduces; see :func:`~dgltrees.settings.layers.layered`.
-
-    Raises:
-        ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, it
-            extends itself, or its base or task belongs to a paper that is not installed.
-    """
+    """Return the settings of a preset and its bases as nested mappings."""
     layers = [*_with_bases(name)]
     if layers and (base := layers[-1][1].get("base")):
         names = [*(each for each, _ in layers), base]

@@ -241,14 +241,7 @@ def section_sources(task: Task) -> dict[str, Any]:
 
 
 def nearest_setting(name: str, task: str, otherwise: str, start: str = "") -> str:
-    """Return ``"did you mean model.hidden_size?"`` for a similar name, else ``otherwise``.
-
-    Arguments:
-        name: the name of a setting without its section.
-        task: the name of the task.
-        otherwise: the text if no setting of the task has a similar name.
-        start: prefix of each full name, such as the dashes of a flag.
-    """
+    """Return ``"did you mean model.hidden_size?"`` for a similar name, else ``otherwise``."""
     names = [
         f"{start}{section}.{option}"
         for section, source in section_sources(get_task(task)).items()
@@ -264,16 +257,6 @@ def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, An
     Settings of the layer must have an effect with the resulting task and model. Other settings that
     no longer have an effect are dropped, such as the rank of a base preset with another aggregator.
     A layer with other training files also drops the validation and test files.
-
-    Arguments:
-        values: settings, nested or flat within their sections.
-        layer: settings that override them.
-
-    Returns:
-        The merged settings, as nested mappings with ``task`` and a flat mapping per section.
-
-    Raises:
-        ConfigError: a setting of the layer has no effect, or a value is not allowed.
     """
     merged: dict[str, Any] = {**values, **layer}
     if "task" not in merged:

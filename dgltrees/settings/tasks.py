@@ -29,11 +29,7 @@ TASKS: Registry[Task] = Registry(
 
 
 def get_task(name: str) -> Task:
-    """Return the task with a name.
-
-    Raises:
-        ConfigError: there is no such task, or it belongs to a paper that is not installed.
-    """
+    """Return the task with a name."""
     if name not in TASKS:
         missing = missing_paper(name)
         if missing:

@@ -64,12 +64,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def load_yaml(text: str) -> Any:
-    """Return the value of YAML text; it has plain types, and strings as keys.
-
-    Raises:
-        ValueError: with line: the text is not YAML, has aliases or keys that are not strings, or is
-            too long or too deeply nested for settings.
-    """
+    """Return the value of YAML text; it has plain types, and strings as keys."""
     if len(text) > _LONGEST:
         raise ValueError(f"expected at most {_LONGEST:,} characters, got {len(text):,}")
     try:
@@ -109,6 +104,8 @@ Count = Annotated[int, Range("of at least 1", lambda value: value >= 1)]
 """Integers from 1."""
 NonNegativeInt = Annotated[int, Range("of at least 0", lambda value: value >= 0)]
 """Integers from 0."""
+SampleSize = Annotated[int, Range("from 0 to 10 million", lambda value: 0 <= value <= 10**7)]
+"""The number of examples of a generated data set."""
 Seed = Annotated[int, Range("of at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
 """Seeds of the generators of torch and numpy."""
 Positive = Annotated[float, Range("above 0", lambda value: 0 < value < math.inf)]
@@ -187,12 +184,7 @@ def _from_yaml(text: str) -> Any:
 
 
 def in_words(kind: Any, choices: Mapping[str, Any] | None = None) -> str:
-    """Return the values of a type as text: ``"an integer of at least 1, or null"``.
-
-    Arguments:
-        kind: the type.
-        choices: names that are the only values, whatever ``kind`` is.
-    """
+    """Return the values of a type as text: ``"an integer of at least 1, or null"``."""
     if choices is not None:
         return f"one of {', '.join(choices)}"
     origin, args = get_origin(kind), get_args(kind)

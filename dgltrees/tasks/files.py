@@ -17,33 +17,14 @@ ROLES = ("train", "valid", "test")
 
 
 def data_files(settings: DataSettings, role: str, flag: str | None = None) -> list[Path]:
-    """Return the files of ``role``, sorted within each pattern; empty if none are set.
-
-    Arguments:
-        settings: the data settings.
-        role: ``"train"``, ``"valid"`` or ``"test"``.
-        flag: the name of the setting in errors; default: ``data.{role}``.
-
-    Raises:
-        ConfigError: no file matches a pattern; the error names the folders that were searched.
-    """
+    """Return the files of ``role``, sorted within each pattern; empty if none are set."""
     value: Files = getattr(settings, role)
     patterns = [value] if isinstance(value, str) else list(value or [])
     return find_files(patterns, settings.dir, flag or f"data.{role}")
 
 
 def find_files(patterns: Sequence[PathLike], folder: str | None, flag: str) -> list[Path]:
-    """Return the files that match patterns, in their order and sorted within each pattern.
-
-    Arguments:
-        patterns: paths, or patterns such as ``data/*.tsv``.
-        folder: the folder that is searched after the working directory; default: the environment
-            variable DGLTREES_DATA.
-        flag: the name of the setting or flag, for errors.
-
-    Raises:
-        ConfigError: no file matches a pattern; the error names the folders that were searched.
-    """
+    """Return the files that match patterns, in their order and sorted within each pattern."""
     folder = folder or os.environ.get("DGLTREES_DATA")
     paths: dict[Path, Path] = {}  # a file that several patterns match is read once
     for pattern in [os.fspath(each) for each in patterns]:
@@ -75,10 +56,6 @@ def fingerprint(path: Path, files: Sequence[Path] | None = None) -> dict[str, An
 
     For a file that is read together with others, and for a folder, size and hash are over all
     files; of a folder also over their names, which may be labels.
-
-    Arguments:
-        path: the file or folder.
-        files: the files to include; default: the file, or all files in the folder.
     """
     if files is not None or not path.is_dir():
         files = [path] if files is None else files

@@ -15,11 +15,7 @@ from dgltrees.tasks.settings import DataSettings, PretrainedSettings
 
 
 def pretrained_folder(settings: DataSettings) -> Path | None:
-    """Return the folder ``data.pretrained``; None if it is not set.
-
-    Raises:
-        ConfigError: there is no such folder, or several.
-    """
+    """Return the folder ``data.pretrained``; None if it is not set."""
     if not isinstance(settings, PretrainedSettings) or not settings.pretrained:
         return None
     folders = data_files(settings, "pretrained")
@@ -29,11 +25,7 @@ def pretrained_folder(settings: DataSettings) -> Path | None:
 
 
 def pretrained_encoder(settings: DataSettings) -> PretrainedEncoder | None:
-    """Return the encoder of the settings, if they name one.
-
-    Raises:
-        ConfigError: its folder does not exist, or it cannot be loaded.
-    """
+    """Return the encoder of the settings, if they name one."""
     folder = pretrained_folder(settings)
     if folder is None:
         return None

@@ -30,14 +30,7 @@ class EncoderSettings(ABC):
 
     @abstractmethod
     def __call__(self, inputs: Input) -> Encoder:
-        """Build the encoder.
-
-        Arguments:
-            inputs: maps every node or token to its vector.
-
-        Raises:
-            ConfigError: settings contradict each other.
-        """
+        """Build the encoder."""
 
     def classifier(self, encoder: Encoder, head: Head) -> Classifier:
         """Return a classifier of the encoder's vectors."""
@@ -96,17 +89,7 @@ SENTENCE_ENCODERS: Registry[type[Encoder] | type[EncoderSettings]] = Registry(
 
 
 def make_pair_head(size: int, classes: int, sizes: Sequence[int], **options: Any) -> PairHead:
-    """Return a head that compares two vectors of ``size``.
-
-    Arguments:
-        size: c, the size of a vector.
-        classes: number of logits.
-        sizes: sizes of its hidden layers, the setting ``model.head_hidden_sizes``.
-        options: more arguments of ``PairHead``.
-
-    Raises:
-        ConfigError: ``model.head_hidden_sizes`` is not one hidden layer.
-    """
+    """Return a head that compares two vectors of ``size``."""
     if len(sizes) != 1:
         raise ConfigError(
             "expected model.head_hidden_sizes to be the size of one hidden layer for pairs, got "

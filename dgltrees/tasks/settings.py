@@ -58,11 +58,7 @@ class DataSettings:
         return None
 
     def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the examples ``ids`` of training files are used; default: all.
-
-        Raises:
-            ConfigError: the settings do not match the data.
-        """
+        """Return which of the examples ``ids`` of training files are used; default: all."""
         return np.ones(len(ids), dtype=bool)
 
 
@@ -74,11 +70,7 @@ class OperatorSettings(DataSettings):
     """Largest number of operators of a training example; default: no limit."""
 
     def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the examples ``ids`` have at most ``max_operators`` operators.
-
-        Raises:
-            ConfigError: the data do not count operators.
-        """
+        """Return which of the examples ``ids`` have at most ``max_operators`` operators."""
         if self.max_operators is None:
             return super().learnable(data, ids)
         if "operators" not in data.columns:

@@ -68,10 +68,6 @@ def load_examples(
     """Return the examples of all ``paths``, read with the same vocabularies; see ``Task.stream``.
 
     If the settings name a folder for the trees, these are stored there and not in memory.
-
-    Raises:
-        ConfigError: there are no files.
-        TreeError: the task cannot read a file, or a node has more than ``max_children``.
     """
     if not paths:
         raise ConfigError(f"missing data files for the task {task.name}; set data.train")
@@ -138,13 +134,6 @@ def load_splits(task: Task, settings: DataSettings, max_children: int | None = N
     the number of examples. Of running text, the first lines are used, and the first of these are
     held out. Examples of one group (the sentences of a question) stay in one part, which may then
     be larger than requested.
-
-    Returns:
-        The parts, encoded by the schema of the training examples.
-
-    Raises:
-        ConfigError: files are missing or settings do not match the data.
-        TreeError: the task cannot read a file.
     """
     train_files = data_files(settings, "train")
     train = load_examples(task, settings, train_files, None, max_children)
@@ -174,22 +163,7 @@ def split_examples(
     read_valid: Callable[[Schema], LabeledTrees] | None = None,
     files: Sequence[Path] = (),
 ) -> Splits:
-    """Split examples that have been read; see :func:`load_splits`.
-
-    Arguments:
-        task: the task.
-        settings: settings of the split.
-        train: the examples for training, from which parts are held out.
-        read_valid: returns the validation examples, encoded by the schema of training; None to hold
-            them out.
-        files: files to be read later, whose names are added to the vocabularies.
-
-    Returns:
-        The parts, encoded by the schema of the training examples.
-
-    Raises:
-        ConfigError: settings do not match the data.
-    """
+    """Split examples that have been read; see :func:`load_splits`."""
     rng = np.random.Generator(np.random.PCG64(settings.seed))
     groups = task.groups(train)
     units = rng.permutation(int(groups.max()) + 1)

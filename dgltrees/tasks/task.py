@@ -36,19 +36,7 @@ class Reader(Protocol):
     def __call__(
         self, path: PathLike, settings: Any, vocabs: Names, *, labeled: bool, trees: int
     ) -> Iterator[LabeledTrees]:
-        """Yield the examples of a file, about ``trees`` at a time.
-
-        Arguments:
-            path: the file.
-            settings: settings of the data.
-            vocabs: vocabularies (``"target"`` has the classes); names are not added to frozen ones.
-            labeled: whether every example must have its label; otherwise a missing label is -1, and
-                no example is left out.
-            trees: number of examples per part.
-
-        Returns:
-            an iterator over parts.
-        """
+        """Yield the examples of a file, about ``trees`` at a time."""
 
 
 def reader_of(stream: Callable[..., Iterator[LabeledTrees]]) -> Reader:

@@ -37,12 +37,7 @@ class TreeModel:
     """Save memory: recompute the levels of the trees in the backward pass, which is slower."""
 
     def encoder(self, inputs: Input, **cell: Any) -> TreeEncoder | BidirectionalEncoder:
-        """Return the encoder of trees.
-
-        Arguments:
-            inputs: maps every node to its input.
-            cell: more arguments of the cell, such as ``operators``.
-        """
+        """Return the encoder of trees."""
         up = TreeEncoder(
             inputs,
             self.cell(input_size=inputs.size, **cell),

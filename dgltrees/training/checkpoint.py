@@ -93,15 +93,7 @@ def save_checkpoint(
 def load_checkpoint(
     run: RunDirectory, fabric: Fabric, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> Progress | None:
-    """Restore model, optimizer and random states from a run.
-
-    Returns:
-        The progress of the run; None if it has no checkpoint.
-
-    Raises:
-        ConfigError: the run had another number of processes, or the file is missing or damaged;
-            the error names the epoch of the state before, if one can be resumed.
-    """
+    """Restore model, optimizer and random states from a run."""
     path, previous = run / _STATE, run / _PREVIOUS
     if not path.exists():  # or a kill came before it was written
         path = previous
@@ -155,16 +147,7 @@ LARGEST_LOSS = 1e9
 
 
 def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
-    """Check that training can continue.
-
-    Arguments:
-        model: the model.
-        progress: the progress, with the sum of the losses.
-        finite: number of the epoch's first steps after which the sum was finite.
-
-    Raises:
-        ConfigError: the loss or a parameter is NaN or infinite, or the loss is too large.
-    """
+    """Check that training can continue."""
     epoch, cure = f"epoch {progress.epoch + 1}", _cure()
     if not math.isfinite(progress.loss):
         raise ConfigError(
@@ -182,11 +165,7 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
 
 
 def check_predictions(outputs: Columns, epoch: int) -> None:
-    """Check that the predictions of a model after an epoch, from 1, are finite.
-
-    Raises:
-        ConfigError: they are not, as exponentials are too large after a training that diverged.
-    """
+    """Check that the predictions of a model after an epoch, from 1, are finite."""
     for name, values in outputs.items():
         wrong = ~np.isfinite(values)
         if name.startswith("prediction") and wrong.any():

@@ -93,18 +93,7 @@ def check_processes(task: Task) -> None:
 
 
 def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> Fabric:
-    """Set up the device of this process, and join the processes that ``torchrun`` has started.
-
-    Arguments:
-        settings: the settings of the training loop.
-        logger: receives the metrics of epochs.
-
-    Returns:
-        The launched Fabric of this process.
-
-    Raises:
-        ConfigError: device or precision are not available.
-    """
+    """Set up the device of this process, and join the processes that ``torchrun`` has started."""
     # imports torch's compiler, which takes seconds, and which only training needs
     from lightning_fabric import Fabric
     from lightning_fabric.utilities.exceptions import MisconfigurationException
@@ -133,11 +122,7 @@ def make_fabric(settings: TrainingSettings, *, logger: Logger | None = None) -> 
 
 
 def one_device(settings: TrainingSettings) -> OneDevice:
-    """Set up a single device for predictions, for any number of processes.
-
-    Returns:
-        The device, or the CPU where there is no such device, with the precision of the settings.
-    """
+    """Set up a single device for predictions, for any number of processes."""
     _set_up_process(settings, predicts=True)
     return OneDevice(_accelerator(settings.accelerator), settings.precision)
 

@@ -30,17 +30,6 @@ def run_model(
     """Return the output columns of a model for all rows of a data set, on every process.
 
     The processes share the batches. The model is in evaluation mode during the call.
-
-    Arguments:
-        model: the task's model, set up by ``fabric``.
-        task: the task.
-        data: ``E`` examples with ``R`` rows.
-        fabric: device and processes.
-        max_nodes: largest number of nodes in a batch; results depend on it only by rounding.
-
-    Returns:
-        Columns ``(R, ...)`` by name, in the order of the rows; floating point columns are float64,
-        others int64.
     """
     training = model.training
     if training:  # a walk over all modules, which takes longer than a small tree

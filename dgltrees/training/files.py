@@ -53,15 +53,7 @@ class _DamagedError(ConfigError):
 
 @contextmanager
 def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
-    """Turn errors of the body, which reads a file of a run directory, into one clear error.
-
-    Arguments:
-        path: the file.
-        with_code: whether the body also uses the content with the code of the model.
-
-    Raises:
-        ConfigError: the file is damaged, or with ``with_code`` was written by other code.
-    """
+    """Turn errors of the body, which reads a file of a run directory, into one clear error."""
     try:
         yield
     except _DamagedError:  # of a file in this folder
@@ -149,9 +141,6 @@ def locked(folder: Path) -> Iterator[None]:
 
     The operating system releases the lock when the process ends for any reason. Temporary files of
     killed processes are removed.
-
-    Raises:
-        ConfigError: another process has locked the folder.
     """
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)

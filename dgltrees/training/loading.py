@@ -37,15 +37,7 @@ def automatic_batch_size(examples: int) -> int:
 
 
 def training_sampler(settings: Settings, data: LabeledTrees) -> Batches:
-    """Return the batches of every epoch.
-
-    Arguments:
-        settings: all settings of the run.
-        data: training examples.
-
-    Raises:
-        TreeError: the data are too small for the settings.
-    """
+    """Return the batches of every epoch."""
     task, loop = settings.task, settings.training
     batch_size = loop.batch_size or automatic_batch_size(len(data))
     in_order = task.training_batches(data, settings.data, batch_size)
@@ -68,9 +60,6 @@ def evaluation_batches(task: Task, data: LabeledTrees, max_nodes: int) -> list[N
     """Return batches with every example once and at most ``max_nodes`` nodes.
 
     An example with more nodes is a batch by itself.
-
-    Raises:
-        TreeError: the data are too small for an evaluation.
     """
     in_order = task.evaluation_batches(data, max_nodes)
     if in_order is not None:
@@ -90,11 +79,6 @@ def part_of_batch(
 
     All processes must compute gradients. If there are fewer examples (or groups) than processes,
     processes without a part get the first example, which does not count.
-
-    Arguments:
-        ids: the examples of the batch.
-        groups: see :func:`whole_groups`; a group is not split.
-        rank, world: the index of the process, and the number of processes.
     """
     starts = np.arange(len(ids)) if groups is None else run_offsets(groups[ids])[:-1]
     counts = rank < len(starts)

@@ -25,16 +25,7 @@ _PROJECT = "dgltrees"
 
 
 def make_logger(name: str | None, folder: Path) -> Logger | None:
-    """Return the logger of the setting ``training.logger``; None without one.
-
-    Arguments:
-        name: the value of the setting.
-        folder: the run directory, in which files are written to ``logs``. Its name is the name of
-            the run in a service; the project, or experiment, is ``dgltrees``.
-
-    Raises:
-        ConfigError: its library is not installed.
-    """
+    """Return the logger of the setting ``training.logger``; None without one."""
     if name is None:
         return None
     try:

@@ -281,12 +281,6 @@ class Trainer:
         """Update the model on a batch; return the total loss before it, and the number of rows.
 
         Each loss is multiplied by the weight of its row, if rows have weights.
-
-        Arguments:
-            ids: the examples of all processes.
-            mine: those of this process.
-            batch, targets: the trees and targets of these.
-            counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
         task, fabric, examples = self.task, self.fabric, self.splits.train
         rows = int(self.labeled[task.rows(examples, ids)].sum())
@@ -406,11 +400,7 @@ class Trainer:
             self.run.save_weights(weights)
 
     def load_best(self, *, calibrated: bool = True) -> None:
-        """Load the weights of the best epoch into the model.
-
-        Arguments:
-            calibrated: whether a temperature that was set after an earlier end is among them.
-        """
+        """Load the weights of the best epoch into the model."""
         weights = {**(self._best if self.run is None else self.run.weights())}
         if not calibrated:
             state = self.plain.state_dict()
@@ -439,14 +429,7 @@ def _touch(parameters: Sequence[nn.Parameter]) -> Tensor:
 
 
 def print_epoch(line: dict[str, Any], settings: Settings, seconds: float, best: bool) -> None:
-    """Print one line about an epoch on standard error; ``*`` marks the best so far.
-
-    Arguments:
-        line: metrics of the epoch; the training loss and one validation metric are printed.
-        settings: settings of the run.
-        seconds: duration of the epoch, from which the remaining time is estimated.
-        best: whether it is the best epoch so far.
-    """
+    """Print one line about an epoch on standard error; ``*`` marks the best so far."""
     epoch, epochs = line["epoch"], settings.training.epochs
     parts = [f"epoch {epoch:{len(str(epochs))}d}/{epochs}", f"train loss {line['train_loss']:.4f}"]
     report = {k.removeprefix("valid_"): v for k, v in line.items() if k.startswith("valid_")}
@@ -461,11 +444,6 @@ def shown_metrics(report: dict[str, Any], settings: Settings, number: int) -> li
     """Return the first metrics of a report as strings, such as ``"accuracy 0.9412"``.
 
     The compared metric comes first, losses come last.
-
-    Arguments:
-        report: metrics of some examples.
-        settings: settings of the run.
-        number: largest number of metrics.
     """
     metrics = dict.fromkeys([settings.compared, *settings.task.metrics])
     texts = []

@@ -41,17 +41,7 @@ def make_optimizer(
     *,
     on_processor: bool = False,
 ) -> torch.optim.Optimizer:
-    """Return the optimizer of the settings.
-
-    Arguments:
-        settings: the settings of the training loop.
-        parameters: the parameters.
-        on_processor: whether they remain on the CPU.
-
-    Raises:
-        ConfigError: there is no such optimizer, it lacks one of the options, or an option has
-            another type.
-    """
+    """Return the optimizer of the settings."""
     kinds = optimizer_names()
     name = settings.optimizer.lower()
     if name not in kinds:

@@ -80,18 +80,7 @@ def _bounded_parameters() -> Iterator[None]:
 
 
 def prepare(settings: Settings) -> Prepared:
-    """Read all data and build the model in its initial state; nothing is written.
-
-    Arguments:
-        settings: all settings.
-
-    Returns:
-        Settings, examples and model, ready to be trained.
-
-    Raises:
-        ConfigError: settings cannot be used.
-        TreeError: the task cannot read the data.
-    """
+    """Read all data and build the model in its initial state; nothing is written."""
     return _prepare(settings, None, None)
 
 
@@ -144,28 +133,7 @@ def train(
     on_outputs: OnOutputs | None = None,
     start: Weights | None = None,
 ) -> dict[str, Any]:
-    """Train in the run directory ``out``, or resume the training there.
-
-    Arguments:
-        settings: all settings.
-        out: the run directory; a run that has started is resumed.
-        splits: the examples; default: those in the files of the settings.
-        bar: show a progress bar; default: only in a terminal.
-        on_epoch: called after each epoch, in the first process; may stop the training by an
-            exception; default: prints a line to standard error.
-        on_outputs: called after the training, in the first process, with the outputs of the best
-            epoch's model for the test examples, or without these for the validation examples.
-        start: the weights to start from, those of a model of the same settings and schema.
-
-    Returns:
-        The content of ``result.json``, with the best epoch, its metrics on the validation examples,
-        and those on the test examples if there are any.
-
-    Raises:
-        ConfigError: settings cannot be used or do not match the run in ``out``, ``out`` is neither
-            a run nor empty, or another process trains there.
-        TreeError: the task cannot read the data.
-    """
+    """Train in the run directory ``out``, or resume the training there."""
     check_processes(settings.task)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
@@ -195,20 +163,7 @@ def train_in_memory(
     on_epoch: OnEpoch = print_epoch,
     start: Weights | None = None,
 ) -> tuple[TrainedModel, list[dict[str, Any]], dict[str, Any]]:
-    """Train without a run directory; nothing is written, and nothing can be resumed.
-
-    Arguments:
-        settings: all settings; ``training.logger`` is None.
-        splits: the examples.
-        bar, on_epoch, start: see :func:`train`.
-
-    Returns:
-        The model of the best epoch, the metrics of each epoch, and the result as in :func:`train`.
-
-    Raises:
-        ConfigError: settings cannot be used.
-        TreeError: the task cannot read the data.
-    """
+    """Train without a run directory; nothing is written, and nothing can be resumed."""
     check_processes(settings.task)
     fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
     trainer, metadata, result = _train(
@@ -241,15 +196,6 @@ def compiles_run(settings: TrainingSettings, nodes: int, run: RunDirectory | Non
 
     This depends only on the settings, the training data and whether numba is installed. It does not
     depend on timings, caches or previous runs. A resumed run keeps its decision.
-
-    Arguments:
-        settings: settings of the training loop; ``compile`` True or False decides.
-        nodes: number of nodes of the training trees. By default ``nodes * settings.epochs``
-            decides, even if patience ends the training earlier: see :data:`REPAYS`.
-        run: the run directory.
-
-    Raises:
-        ConfigError: the run must be compiled, but numba is not installed.
     """
     if run is not None and run.started:
         began = run.metadata()["compiled"]
@@ -304,11 +250,7 @@ def _train(
     on_outputs: OnOutputs | None,
     start: Weights | None,
 ) -> tuple[Trainer, dict[str, Any], dict[str, Any]]:
-    """Train in a run directory that this process has locked, or in memory.
-
-    Returns:
-        the trained model, and the contents of ``run.json`` and ``result.json``.
-    """
+    """Train in a run directory that this process has locked, or in memory."""
     ready = _prepare(settings, splits, start)
     trainer = Trainer(ready, fabric, run, bar, on_epoch)
     learned, valid = ready.splits.train, ready.splits.valid
@@ -401,20 +343,6 @@ def train_seeds(
     """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
     A seed determines initial parameters, order and dropout; all runs have the same data split.
-
-    Arguments:
-        settings, on_outputs: see :func:`train`.
-        out: folder of the run directories and of ``summary.json``.
-        seeds: the seeds.
-
-    Returns:
-        The content of ``summary.json``, with ``seeds``, ``parameters``, and for ``valid`` and
-        ``test`` mean and deviation of each metric.
-
-    Raises:
-        ConfigError: a seed occurs twice, ``out`` contains something else, or an error of
-            :func:`train`.
-        TreeError: the task cannot read the data.
     """
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")

@@ -529,12 +529,7 @@ class TrainedModel:
 def prediction_lines(
     model: Any, parts: Iterable[tuple[PathLike | None, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the predictions for encoded examples; see :meth:`TrainedModel.predict`.
-
-    Arguments:
-        model: a trained model, or an ensemble of them.
-        parts: examples as ``model`` encodes them, each part with its file.
-    """
+    """Yield the predictions for encoded examples; see :meth:`TrainedModel.predict`."""
     first = dict.fromkeys(model.task.numbered, 0)
     for path, part in parts:
         data = part if isinstance(part, LabeledTrees) else part[0]  # of the first member

@@ -49,21 +49,7 @@ def traced() -> Iterator[None]:
 def call(
     function: Callable[[Any], Mapping[str, Tensor]], argument: Any, rows: int, hint: str = ""
 ) -> dict[str, Tensor]:
-    """Call a message, reduce, update or prepare function and check its result.
-
-    Arguments:
-        function: the function.
-        argument: its edges, nodes or fields.
-        rows: the number of these edges, nodes or rows.
-        hint: a string that is appended to the error for a missing field.
-
-    Returns:
-        the fields, each with ``rows`` rows.
-
-    Raises:
-        ConfigError: the function reads a missing field, does not return a dictionary, or returns a
-            field with another number of rows.
-    """
+    """Call a message, reduce, update or prepare function and check its result."""
     try:
         fields = function(argument)
     except FieldError as error:
@@ -89,12 +75,7 @@ def prepared(
     ndata: Mapping[str, Tensor | IndexedRows],
     nodes: int,
 ) -> dict[str, Tensor | IndexedRows]:
-    """Call ``prepare`` for all nodes, or once per distinct row of their only field.
-
-    Raises:
-        TreeError: the index of a node is out of range.
-        ConfigError: see :func:`call`.
-    """
+    """Call ``prepare`` for all nodes, or once per distinct row of their only field."""
     shared = [field for field in ndata.values() if isinstance(field, IndexedRows)]
     for field in shared:
         _check_index(field)
@@ -120,17 +101,7 @@ def _check_index(x: IndexedRows) -> None:
 
 
 def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
-    """Check that every field of the nodes, or of the edges, has one row per node or edge.
-
-    Arguments:
-        kind: ``"node"`` or ``"edge"``.
-        fields: tensors or :class:`~dgltrees.traversal.IndexedRows` by name.
-        rows: the number of nodes, or edges.
-
-    Raises:
-        ConfigError: the fields are not a dictionary of tensors.
-        TreeError: a field has another number of rows.
-    """
+    """Check that every field of the nodes, or of the edges, has one row per node or edge."""
     if not isinstance(fields, Mapping):
         raise ConfigError(
             f"expected the fields of {kind}s as a dictionary, such as {{'x': x}}, got "
@@ -214,12 +185,7 @@ def _of_dgl(name: str) -> Any:
 
 
 def message_function(function: Message | Any) -> Message:
-    """Return a message function on tensors: ``function``, or the equivalent of a DGL built-in.
-
-    Raises:
-        TypeError: ``function`` is neither callable nor a built-in message function.
-        ConfigError: ``function`` is not callable, and DGL is not installed.
-    """
+    """Return a message function on tensors: ``function``, or the equivalent of a DGL built-in."""
     if isinstance(function, _of_dgl("CopyMessageFunction")):
         target, field, out = function.target, function.in_field, function.out_field
         return lambda edges: {out: _side(edges, target)[field]}
@@ -239,12 +205,7 @@ def message_function(function: Message | Any) -> Message:
 
 
 def reduce_function(function: Reduce | Any) -> Reduce:
-    """Return a reduce function on tensors: ``function``, or the equivalent of a DGL built-in.
-
-    Raises:
-        TypeError: ``function`` is neither callable nor a built-in reduce function.
-        ConfigError: ``function`` is not callable, and DGL is not installed.
-    """
+    """Return a reduce function on tensors: ``function``, or the equivalent of a DGL built-in."""
     if isinstance(function, _of_dgl("reducer.SimpleReduceFunction")):
         return BuiltinReduce(function)
     _check(function, "reduce")

@@ -132,12 +132,6 @@ def segments(nodes: list[int]) -> list[tuple[int, int]]:
     """Cut levels 1, 2, ... into at most 2 √levels segments with about as many nodes each.
 
     A level that is wider than that is a segment by itself.
-
-    Arguments:
-        nodes: the number of inner nodes of each level; the first entry, of level 0, is ignored.
-
-    Returns:
-        for each segment its first level, and the level after its last.
     """
     nodes_per_segment = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
     cuts, total = [1], 0

@@ -27,12 +27,6 @@ def levels_of(batch: TreeBatch) -> Ints:
     batch minus the depth of the node. If every node has at most one incoming edge, the level is the
     depth. So every edge of a tree leads from one level to the next. In other graphs the level is
     the length of the longest path from a node without incoming edges.
-
-    Returns:
-        the levels, from 0, ``(N,)`` int64.
-
-    Raises:
-        TreeError: the graph has a cycle; the error names the tree and the node.
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     if batch.depth is not None:
@@ -48,11 +42,7 @@ def levels_of(batch: TreeBatch) -> Ints:
 
 
 def topological_levels(batch: TreeBatch) -> Ints:
-    """Return the longest path to each node from one without incoming edges, ``(N,)`` int64.
-
-    Raises:
-        TreeError: the graph has a cycle; the error names its nodes.
-    """
+    """Return the longest path to each node from one without incoming edges, ``(N,)`` int64."""
     frontiers = _frontiers_of(batch)
     level = np.zeros(batch.num_nodes, np.int64)
     if frontiers:

@@ -210,13 +210,7 @@ def assembled(
     *arrays: Mapping[str, Ints],
     **others: Any,
 ) -> Schedule:
-    """Assemble the parts of a schedule.
-
-    Arguments:
-        sizes: the number of leaves, receiving nodes and edges of each level.
-        sends, calls, filled: the parts of the levels.
-        arrays, others: other attributes of the schedule.
-    """
+    """Assemble the parts of a schedule."""
     leaf_sizes, inner_sizes, edge_sizes = (each.tolist() for each in sizes)
     levels = zip(
         inner_sizes,
@@ -256,14 +250,7 @@ class Sends(NamedTuple):
 
 
 def plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> Sends:
-    """Determine the rows that each level sends to each later level.
-
-    Arguments:
-        producer, consumer: ``(E,)`` the level that each edge leaves, and the one it enters.
-        row: ``(E,)`` the row within that level that each edge leaves.
-        rows: the number of rows of each level.
-        edge_sizes: the number of edges into each level.
-    """
+    """Determine the rows that each level sends to each later level."""
     size = len(rows)
     if (producer + 1 == consumer).all():
         moved = np.bincount(consumer, row != within(edge_sizes), minlength=size) > 0

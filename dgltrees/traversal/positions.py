@@ -14,19 +14,7 @@ from dgltrees.trees.segments import Ints
 
 
 def check_positions(batch: TreeBatch, slots: int, pos: Tensor | None) -> Ints:
-    """Check the positions of all edges and return them.
-
-    Arguments:
-        batch: the graph.
-        slots: the number of slots of each node.
-        pos: ``(E,)`` integers, on any device.
-
-    Returns:
-        the positions, ``(E,)`` int64.
-
-    Raises:
-        TreeError: positions are missing, one is out of range, or one occurs twice at a node.
-    """
+    """Check the positions of all edges and return them."""
     if pos is None:
         raise no_positions(batch.edata)
     positions: Ints = batch.on_host(pos).numpy().astype(np.int64)
@@ -45,16 +33,7 @@ def no_positions(edata: Mapping[str, Tensor]) -> TreeError:
 
 
 def wrong_position(nodes: Ints, positions: Ints, slots: int) -> tuple[int, str] | None:
-    """Return the first node whose children have wrong positions, with the message of the error.
-
-    Arguments:
-        nodes: ``(E,)`` the node that each edge enters.
-        positions: ``(E,)``.
-        slots: the number of slots of each node.
-
-    Returns:
-        the node and the message; None if all positions are valid.
-    """
+    """Return the first node whose children have wrong positions, with the message of the error."""
     wrong = (positions < 0) | (positions >= slots)
     if wrong.any():
         edge = int(np.argmax(wrong))

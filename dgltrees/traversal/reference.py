@@ -40,21 +40,7 @@ def call_arranged(
     group_by: str | None,
     slots: int | None,
 ) -> dict[str, Tensor]:
-    """Call a reduce or update function with its nodes in groups and their messages in slots.
-
-    Arguments:
-        function: the function.
-        nodes: the nodes of one call by DGL or by backend ``levels``, in any order.
-        group_by: the node field whose equal values become adjacent; None keeps the order.
-        slots: the width of each mailbox, whose messages come from :func:`with_positions`; None
-            keeps the mailboxes.
-
-    Returns:
-        the fields that the function returns, in the order of ``nodes``.
-
-    Raises:
-        TreeError: a position is out of range, or occurs twice at a node.
-    """
+    """Call a reduce or update function with its nodes in groups and their messages in slots."""
     mailbox: dict[str, Tensor] = Mailbox(nodes.mailbox or {})  # DGL has None in an update function
     groups, mask = getattr(nodes, "groups", None), getattr(nodes, "mask", None)
     if slots is not None and mask is None and mailbox:
@@ -105,13 +91,7 @@ def run_dgl(
     group_by: str | None = None,
     slots: int | None = None,
 ) -> dict[str, Tensor]:
-    """Traverse a graph with DGL; see :func:`dgltrees.traversal.levels.run` for the arguments.
-
-    Raises:
-        TreeError: the graph has a cycle, the position of a message is out of range, or a tensor is
-            not on the CPU.
-        ConfigError: DGL is not installed.
-    """
+    """Traverse a graph with DGL; see :func:`dgltrees.traversal.levels.run` for the arguments."""
     dgl = need_dgl("backend 'dgl'")
     for name, tensor in ndata.items():
         if tensor.device.type != "cpu":

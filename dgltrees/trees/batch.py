@@ -52,20 +52,7 @@ class Cache:
         values: Values = (),
         device: str | torch.device | None = None,
     ) -> T:
-        """Return the result of ``make()``, which is called only the first time.
-
-        Arguments:
-            key: the name of the result and the options that it depends on, such as
-                ``("schedule", slots)``.
-            make: computes the result on the CPU; the result may be None.
-            values: arrays (or None) that the result depends on in addition to the structure. Each
-                combination of values has its own result.
-            device: the device to which the method ``to`` of the result moves it, once per device;
-                None to leave it where it is.
-
-        Returns:
-            the cached result, on ``device`` if one is given.
-        """
+        """Return the result of ``make()``, which is called only the first time."""
         entries = self._entries.setdefault(key, [])
         by_device: dict[torch.device, Any] | None = None
         for earlier, copies in entries:

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
 
 def integers(values: ArrayLike, name: str, file: PathLike | None) -> Ints:
-    """Convert values to an int64 array of one dimension.
-
-    Arguments:
-        values: the integers.
-        name: their name in the errors, such as ``"parents"``.
-        file: the file they were read from, for the errors.
-
-    Raises:
-        TreeError: they are not integers, are too large, or do not have one dimension.
-    """
+    """Convert values to an int64 array of one dimension."""
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
@@ -46,20 +37,7 @@ def integers(values: ArrayLike, name: str, file: PathLike | None) -> Ints:
 
 
 def chosen_ids(ids: ArrayLike, count: int, what: str = "tree") -> Ints:
-    """Convert an index, several indices or a mask to an array of ids; their range is not checked.
-
-    Arguments:
-        ids: the indices, or a boolean mask ``(count,)``.
-        count: the number of items to choose from.
-        what: the name of an item in the errors.
-
-    Returns:
-        ``(B,)`` int64 ids.
-
-    Raises:
-        IndexError: a mask does not have ``count`` values.
-        TreeError: the ids are neither integers nor booleans.
-    """
+    """Convert an index, indices or a mask to an array of ids; their range is not checked."""
     with suppress(ValueError, OverflowError):  # no array, which integers refuses
         mask = np.asarray(ids)
         if mask.dtype == bool:
@@ -88,11 +66,7 @@ def checked_columns(
     vocabs: Mapping[str, Vocabulary],
     file: PathLike | None,
 ) -> dict[str, NDArray[Any]]:
-    """Convert each column to an array with a row per node of numbers, strings or valid ids.
-
-    Raises:
-        TreeError: a column has other rows.
-    """
+    """Convert each column to an array with a row per node of numbers, strings or valid ids."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, values in columns.items():
 
@@ -119,15 +93,7 @@ def checked_columns(
 
 
 def positions_by_order(parent: Ints, offsets: Ints) -> Ints:
-    """Assign positions to the children of each node in node order.
-
-    Arguments:
-        parent: ``(N,)`` the parent of each node within its tree, -1 at a root.
-        offsets: ``(T + 1,)`` the first node of each tree.
-
-    Returns:
-        ``(N,)`` the number of earlier siblings of each node; 0 at roots.
-    """
+    """Assign positions to the children of each node in node order."""
     up = parent + np.repeat(offsets[:-1], np.diff(offsets))
     pos = cumcount(np.where(parent < 0, -1, up))
     pos[parent < 0] = 0
@@ -163,9 +129,6 @@ def check_trees(
     """Check that parents and positions form a tree in every segment; the offsets must be valid.
 
     The arguments are those of :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-
-    Raises:
-        TreeError: with line, tree and node of the first node that breaks a rule.
     """
     if len(pos) != len(parent):
         raise TreeError(f"expected {len(parent)} positions, got {len(pos)}", file=file)

@@ -58,9 +58,6 @@ def name_of(value: Any) -> str | None:
 
     Numbers keep all their digits, and those without a fraction are written as integers. Booleans
     are ``true`` and ``false``.
-
-    Returns:
-        the name; None if the value is missing (None, NaN, or NA of pandas).
     """
     if value is None or type(value).__name__ == "NAType" or value != value:
         return None
@@ -72,16 +69,7 @@ def name_of(value: Any) -> str | None:
 
 
 def names_of(values: NDArray[Any], column: str, error: RowError) -> list[str | None]:
-    """Convert a column to the names of categories or classes, see :func:`name_of`.
-
-    Arguments:
-        values: ``(n,)`` numbers or objects.
-        column: its name, for the error.
-        error: makes the error to raise.
-
-    Raises:
-        TreeError: a float may be a rounded integer, whose name is unknown.
-    """
+    """Convert a column to the names of categories or classes, see :func:`name_of`."""
     if values.dtype.kind == "f":
         for row in np.flatnonzero(np.isfinite(values) & (abs(values) >= EXACT))[:1].tolist():
             raise error(
@@ -94,12 +82,7 @@ def names_of(values: NDArray[Any], column: str, error: RowError) -> list[str | N
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words and punctuation of a string in lower case; names with parts are split.
-
-    Example:
-        >>> words_of("Index Scan using x_pkey: getUserName")
-        ['index', 'scan', 'using', 'x', 'pkey', ':', 'get', 'user', 'name']
-    """
+    """Return the words and punctuation of a string in lower case; names with parts are split."""
     return _WORD.findall(_CAMEL.sub(" ", text).lower())
 
 
@@ -125,10 +108,6 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
     if none is negative and the positive ones span orders of magnitude: their 95 % quantile is more
     than 100 times their 5 % quantile, or the largest is more than 100 times their median. A matrix
     has a vector for each node.
-
-    Arguments:
-        forest: the trees.
-        without: columns to leave out, such as targets.
     """
     return tuple(
         Column(
@@ -142,12 +121,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
 
 
 def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
-    """Infer the kind of a column, by the rules of :func:`infer_columns`.
-
-    Arguments:
-        values: the values; ids if there is a vocabulary.
-        vocab: the vocabulary of the ids.
-    """
+    """Infer the kind of a column, by the rules of :func:`infer_columns`."""
     values = np.asarray(values)
     if vocab is not None:
         return _kind_of_names(vocab.names, np.bincount(values[values >= 0], minlength=len(vocab)))
@@ -179,18 +153,7 @@ def _kind_of_names(names: Sequence[str], counts: NDArray[np.int64]) -> str:
 def choose_columns(
     forest: Forest, wanted: Sequence[str] | Mapping[str, str] | None, without: Sequence[str] = ()
 ) -> tuple[Column, ...]:
-    """Choose the input columns and their kinds.
-
-    Arguments:
-        forest: the trees.
-        wanted: the names of the columns; or a mapping from names to kinds, where ``none`` leaves a
-            column out and other columns keep their inferred kinds; None for all columns.
-        without: columns that are not inputs, such as targets and groups.
-
-    Raises:
-        TreeError: a column does not exist or cannot have its kind, or no column is left.
-        ConfigError: a kind does not exist.
-    """
+    """Choose the input columns and their kinds."""
     inferred = {each.name: each for each in infer_columns(forest, without)}
     asked = [] if wanted is None else list(wanted)
     for name in asked:

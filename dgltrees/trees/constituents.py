@@ -24,19 +24,7 @@ EMPTY = "-NONE-"
 
 
 def bracket_counts(brackets: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
-    """Count the constituents of bracketed sentences that end and begin before each word.
-
-    Arguments:
-        brackets: ``(L,)``, 1 for an opening bracket, -1 for a closing one, 0 for a word, sentence
-            after sentence.
-        sizes: ``(T,)`` the number of brackets and words of each sentence.
-
-    Returns:
-        two arrays ``(N,)``: constituents that end and constituents that begin before each word.
-
-    Raises:
-        TreeError: a bracket is not closed, or not opened; the error names the sentence as tree.
-    """
+    """Count the constituents of bracketed sentences that end and begin before each word."""
     items, lengths = np.asarray(brackets, np.int64), np.asarray(sizes, np.int64)
     sentence, depth = owner(lengths), running_sum(items, lengths)
     wrong = sentence[depth < 0]
@@ -65,14 +53,7 @@ def _since(counts: Ints, first: Bools) -> Ints:
 
 
 def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
-    """Find the leaves of trees in order and count the constituents that end and begin before each.
-
-    Arguments:
-        forest: constituency trees whose leaves are the words, as in the format ``mrg``.
-
-    Returns:
-        three arrays ``(N,)``: the nodes of the leaves, and the two counts.
-    """
+    """Find leaves in order and count the constituents that end and begin before each."""
     ranks, subtree_sizes = preorder(forest)
     by_rank = inverse(ranks)
     is_leaf = forest.degree[by_rank] == 0
@@ -87,18 +68,7 @@ def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
 
 
 def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
-    """Remove the leaves with the tag ``-NONE-``, and the nodes that have no other leaves.
-
-    Arguments:
-        forest: trees read from the format ``mrg``.
-        file: the file of the trees, for the error.
-
-    Returns:
-        the remaining trees.
-
-    Raises:
-        TreeError: a tree has no other leaves.
-    """
+    """Remove the leaves with the tag ``-NONE-``, and the nodes that have no other leaves."""
     names = np.array([*forest.vocabs["label"].names, ""], object)  # the last is that of -1
     is_word = (forest.degree == 0) & (names[forest.columns["label"]] != EMPTY)
     up = forest.global_parent

@@ -205,19 +205,7 @@ class Forest:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int | slice | ArrayLike) -> Forest:
-        """Select trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``.
-
-        Arguments:
-            index: an integer (negative: from the end), a slice, an array of integers, or a boolean
-                mask ``(T,)``.
-
-        Returns:
-            a forest of the selected trees.
-
-        Raises:
-            IndexError: a tree does not exist, or a mask does not have ``T`` values.
-            TreeError: the index is none of these.
-        """
+        """Select trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``."""
         if isinstance(index, slice):
             return self.select(np.arange(len(self))[index])
         return self.select(index)

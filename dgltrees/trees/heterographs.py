@@ -72,19 +72,7 @@ def are_positions(names: Sequence[str] | None) -> bool:
 
 
 def to_heterograph(graph: DGLGraph, names: Sequence[str] | None) -> DGLGraph:
-    """Convert a homogeneous graph to a heterograph.
-
-    Arguments:
-        graph: a graph; without numbers of edge types and positions in its edge data, the position
-            of a child is its place in the mailbox.
-        names: see :func:`_numbers_of_types`.
-
-    Returns:
-        the heterograph, with all node and edge data.
-
-    Raises:
-        TreeError: see :func:`_numbers_of_types`.
-    """
+    """Convert a homogeneous graph to a heterograph."""
     (src, dst), edata = graph.edges(), dict(graph.edata)
     if names is None:
         edata.setdefault("pos", torch.from_numpy(cumcount(dst.numpy())))
@@ -97,16 +85,7 @@ def to_heterograph(graph: DGLGraph, names: Sequence[str] | None) -> DGLGraph:
 def _numbers_of_types(
     graph: Ends, edata: Mapping[str, Tensor], names: Sequence[str] | None
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """Return the number of the type of each edge, ``(E,)``, and the names of the numbers.
-
-    Arguments:
-        graph: the edges.
-        edata: edge data with the numbers in ``etype`` or, if that is missing, in ``pos``.
-        names: the names of the numbers; None for child positions, in ``pos``.
-
-    Raises:
-        TreeError: a number has no name, or there are more than :data:`MAX_EDGE_TYPES` types.
-    """
+    """Return the number of the type of each edge, ``(E,)``, and the names of the numbers."""
     numbers = edata["pos"] if names is None else edata.get("etype", edata.get("pos"))
     if numbers is None or numbers.dim() != 1 or numbers.is_floating_point():
         field = "pos" if names is None else "etype"
@@ -158,18 +137,7 @@ def _grouped(
 
 
 def from_heterograph(graph: DGLGraph, names: Sequence[str] | None = None) -> Edges:
-    """Gather the edges of all types of a graph with one type of nodes.
-
-    Arguments:
-        graph: the graph, homogeneous or not.
-        names: the names of the edge types in the order of their numbers; default: see
-            :func:`names_of_types`.
-
-    Raises:
-        TreeError: there are several types of nodes, edges of a type lack the data of another one,
-            or edge data contradict the type.
-        ConfigError: an edge type is not in ``names``.
-    """
+    """Gather the edges of all types of a graph with one type of nodes."""
     if len(graph.ntypes) != 1:
         raise TreeError(
             f"expected one type of nodes, got {len(graph.ntypes)} ({', '.join(graph.ntypes)}); "
@@ -190,16 +158,7 @@ def types_of(graph: DGLGraph) -> Types:
 
 
 def _join_types(types: Types, sizes: Tensor, names: Sequence[str] | None) -> Edges:
-    """Gather the edges of all types.
-
-    Arguments:
-        types: ``src``, ``dst`` and edge data by name.
-        sizes: the number of nodes of each tree.
-        names: see :func:`from_heterograph`.
-
-    Raises:
-        TreeError, ConfigError: see :func:`from_heterograph`.
-    """
+    """Gather the edges of all types."""
     names = names_of_types([types]) if names is None else tuple(names)
     for unknown in (name for name in types if name not in names):
         raise ConfigError(
@@ -248,12 +207,6 @@ def names_of_types(graphs: Sequence[Types]) -> tuple[str, ...]:
 
     The order is that of the child positions, of the numbers in ``edata["etype"]``, or else of the
     types of the first graph.
-
-    Arguments:
-        graphs: the edges by type, of graphs with the same edge types or with child positions.
-
-    Raises:
-        TreeError: a child position is not below :data:`MAX_EDGE_TYPES`.
     """
     types = list(dict.fromkeys(name for graph in graphs for name in graph))
     if are_positions(types):

@@ -72,14 +72,7 @@ class LabeledTrees:
         return len(self.forest) // self.arity
 
     def __getitem__(self, index: int | slice | ArrayLike) -> LabeledTrees:
-        """Select examples, so that scikit-learn's splits work; see :meth:`Forest.__getitem__`.
-
-        Arguments:
-            index: an integer, a slice, an array of integers, or a boolean mask.
-
-        Returns:
-            a data set of the selected examples.
-        """
+        """Select examples, so that scikit-learn's splits work; see :meth:`Forest.__getitem__`."""
         return self.select(np.arange(len(self))[index] if isinstance(index, slice) else index)
 
     def __repr__(self) -> str:
@@ -174,17 +167,6 @@ def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[Labe
     Each part gets the columns of all parts. A column that a part lacks is missing there: -1 for
     names, None for strings, NaN for numbers and vectors. Names get ids of one vocabulary, in which
     those of earlier parts come first.
-
-    Arguments:
-        parts: such as the chunks of a file, in which a key may first occur late.
-        names: of the parts, such as those of their files, for the errors; default: numbers.
-
-    Returns:
-        the parts, which :meth:`LabeledTrees.concat` can join.
-
-    Raises:
-        TreeError: a column holds names in one part and numbers in another, or vectors of different
-            sizes.
     """
     forests = [part.forest for part in parts]
     vocabs = _joint_vocabs(forests)
@@ -304,11 +286,7 @@ class TreePairs:
         return len(self.first)
 
     def __getitem__(self, index: int | slice | ArrayLike) -> TreePairs:
-        """Select pairs, see :meth:`Forest.__getitem__`; scikit-learn's splits work with this.
-
-        Arguments:
-            index: an integer, a slice, an array of integers, or a boolean mask.
-        """
+        """Select pairs, see :meth:`Forest.__getitem__`; scikit-learn's splits work with this."""
         return TreePairs(self.first[index], self.second[index])
 
     def __iter__(self) -> Iterator[TreePairs]:

@@ -64,18 +64,7 @@ class DiskForest(Forest):
 
 
 def examples_on_disk(parts: Iterable[LabeledTrees], folder: PathLike) -> LabeledTrees:
-    """Join the parts of a data set, with the trees on disk; the parts are read one at a time.
-
-    Arguments:
-        parts: at least one, with the same columns and vocabularies, which may still grow.
-        folder: the folder for temporary files; it is created if it does not exist.
-
-    Returns:
-        one data set of all examples.
-
-    Raises:
-        ConfigError: the folder cannot be written to.
-    """
+    """Join the parts of a data set, with the trees on disk; the parts are read one at a time."""
     try:
         os.makedirs(folder, exist_ok=True)
         with _rows_in(folder):

@@ -20,12 +20,6 @@ def depths(parent: Ints) -> NDArray[np.int32]:
 
     Pointer doubling: after round k every node has the index of its ancestor 2^k edges above, or of
     its root, and the number of edges between them. There are log2(depth) rounds.
-
-    Arguments:
-        parent: ``(N,)`` the parent of each node, -1 at a root.
-
-    Returns:
-        ``(N,)`` int32 depths; -1 for nodes whose ancestors form a cycle.
     """
     is_root = parent < 0
     depth = (~is_root).astype(np.int32)
@@ -50,12 +44,7 @@ def cycle_of(src: Ints, dst: Ints) -> list[int]:
 
 
 def cycle_error(src: Ints, dst: Ints, offsets: Ints) -> TreeError:
-    """Return the error for a graph with a cycle, which names the nodes of the cycle.
-
-    Arguments:
-        src, dst: the ends of the edges.
-        offsets: the first node of each tree.
-    """
+    """Return the error for a graph with a cycle, which names the nodes of the cycle."""
     cycle = cycle_of(src, dst)
     tree, node = locate(offsets, cycle[0])
     shown = [str(each - int(offsets[tree])) for each in cycle[:8]]
@@ -67,19 +56,7 @@ def cycle_error(src: Ints, dst: Ints, offsets: Ints) -> TreeError:
 
 
 def parents_of_depths(depth: Ints, starts: Ints, error: Callable[[str, int], TreeError]) -> Ints:
-    """Find the parent of each row: the last row before it that is less deep.
-
-    Arguments:
-        depth: ``(N,)`` the depth of each node; the nodes of each tree are in preorder.
-        starts: ``(T,)`` the first row of each tree, its root, which may have any depth.
-        error: makes an error from a message and a row.
-
-    Returns:
-        ``(N,)`` the row of each parent, -1 at roots.
-
-    Raises:
-        TreeError: a node is more than one level below the row before, or above its root.
-    """
+    """Find the parent of each row: the last row before it that is less deep."""
     below = depth - depth[starts].repeat(np.diff(np.append(starts, len(depth))))
     deeper = np.append(0, below[1:] - below[:-1])
     deeper[starts] = 0
@@ -97,12 +74,7 @@ def parents_of_depths(depth: Ints, starts: Ints, error: Callable[[str, int], Tre
 
 
 def preorder(forest: Forest) -> tuple[Ints, Ints]:
-    """Rank the nodes in preorder and count the nodes of their subtrees.
-
-    Returns:
-        two arrays ``(N,)``: the rank of each node in preorder among all nodes, and the size of its
-        subtree.
-    """
+    """Rank the nodes in preorder and count the nodes of their subtrees."""
     up, depth = forest.global_parent, forest.depth
     order = np.lexsort((forest.pos, up, depth))
     bounds = np.flatnonzero(np.diff(depth[order])) + 1
@@ -125,14 +97,6 @@ def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: Ints) -> NDArra
 
     Pointer doubling: after round k the result of a node covers its descendants less than 2^k edges
     below; each descendant exactly 2^k edges below has the results of the next 2^k.
-
-    Arguments:
-        ufunc: an associative and commutative function: ``np.add``, ``np.minimum``, ...
-        values: ``(N, ...)`` the value of each node.
-        parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
-
-    Returns:
-        ``(N, ...)`` the results, with the dtype of the values.
     """
     result: NDArray[Any] = values.copy()
     nodes = np.flatnonzero(parent >= 0)

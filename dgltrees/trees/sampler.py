@@ -165,29 +165,13 @@ class GroupSampler(BatchSampler):
         super().__init__(nodes, depths=depths, weights=counts, **options)
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """Return the batches of the epoch.
-
-        Returns:
-            the ids ``(B,)`` int64 of the examples of each batch.
-        """
+        """Return the batches of the epoch."""
         groups = super().batches()
         return [self.order[rows_of(self.offsets, ids)] for ids in groups]
 
 
 def higher_and_lower(values: Tensor, groups: Tensor) -> tuple[Tensor, Tensor]:
-    """Find all pairs of rows of one group in which the first has the higher value.
-
-    Arguments:
-        values: ``(R,)``, none of them NaN.
-        groups: ``(R,)`` the number of each row's group, in any order.
-
-    Returns:
-        the first and the second rows of the ``P`` pairs, ``(P,)`` each.
-
-    Example:
-        >>> higher_and_lower(torch.tensor([2, 1, 5, 2]), torch.tensor([0, 0, 1, 0]))
-        (tensor([0, 3]), tensor([1, 1]))
-    """
+    """Find all pairs of rows of one group in which the first has the higher value."""
     order = values.argsort(stable=True)
     order = order[groups[order].argsort(stable=True)]
     values, groups = values[order], groups[order]

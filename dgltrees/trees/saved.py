@@ -68,18 +68,7 @@ def _files(columns: Iterable[str], vocabs: Iterable[str]) -> dict[str, str]:
 def load_arrays(
     folder: Path, *, mmap: bool
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, Vocabulary]]:
-    """Read the structure, the columns and the vocabularies that :func:`save_forest` wrote.
-
-    Arguments:
-        folder: the folder.
-        mmap: memory-map the arrays instead of reading them.
-
-    Returns:
-        Structure, columns and vocabularies, each by name.
-
-    Raises:
-        TreeError: the folder holds no forest, one of another version, or a damaged one.
-    """
+    """Read the structure, the columns and the vocabularies that :func:`save_forest` wrote."""
     try:
         index = _index(folder)
         sums: Mapping[str, str] = index["sha256"]

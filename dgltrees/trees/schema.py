@@ -69,26 +69,14 @@ class Schema(Mapping[str, Vocabulary]):
         return tuple(each for each in self.inputs if each.numeric)
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert inputs and targets, but not the vocabularies, to plain values for a text file.
-
-        Returns:
-            a dictionary for :meth:`from_dict`.
-        """
+        """Convert inputs and targets, but not the vocabularies, to plain values for a text file."""
         inputs = [asdict(each) for each in self.inputs]
         more = {} if self.node_target is None else {"node_target": self.node_target}
         return {"inputs": inputs, "targets": list(self.targets), **more}
 
     @classmethod
     def from_dict(cls, vocabs: Mapping[str, Vocabulary], values: Mapping[str, Any]) -> Schema:
-        """Restore a schema from the values of :meth:`to_dict`.
-
-        Arguments:
-            vocabs: the vocabularies by column.
-            values: the values.
-
-        Returns:
-            the schema.
-        """
+        """Restore a schema from the values of :meth:`to_dict`."""
         inputs = [
             Column(
                 str(c["name"]),
@@ -108,18 +96,6 @@ class Schema(Mapping[str, Vocabulary]):
         vectors, zeros where it is missing. Numbers and vectors become one float64 matrix
         :data:`NUMBERS`, NaN where they are missing. A column that the forest does not have is
         missing everywhere.
-
-        Arguments:
-            forest: the trees.
-            read_texts: encodes texts, see :data:`TextReader`.
-
-        Returns:
-            a forest of the same trees.
-
-        Raises:
-            TreeError: the forest has none of the columns, or one of another kind; a number is
-                infinite; or a name is not in a frozen vocabulary that has no unknown name.
-            ConfigError: a text column needs an encoder, and there is none or one of another size.
         """
         names = [each.name for each in self.inputs]
         if not set(names) & set(forest.columns):
@@ -143,12 +119,7 @@ class Schema(Mapping[str, Vocabulary]):
         return forest.with_columns(columns, vocabs)
 
     def absent(self, forest: Forest, units: NDArray[np.int64]) -> list[str]:
-        """Return the columns without a value in a forest, which is not by chance.
-
-        Arguments:
-            forest: the trees, with all their columns.
-            units: the group of each tree, or the tree itself.
-        """
+        """Return the columns without a value in a forest, which is not by chance."""
         m = int(units.max(initial=-1)) + 1
         return [
             each.name
@@ -161,13 +132,6 @@ class Schema(Mapping[str, Vocabulary]):
         """Describe the categories of a forest that the model has not learned, by column.
 
         Columns whose unknown categories may be by chance are left out.
-
-        Arguments:
-            forest: the trees, with all their columns.
-            units: the group of each tree, or the tree itself.
-
-        Returns:
-            a phrase per column, such as ``3 of 40 in column 'Table', such as 'x'``.
         """
         found = []
         of_node, m = units[forest.tree_of_node], int(units.max(initial=-1)) + 1
@@ -230,14 +194,7 @@ class Schema(Mapping[str, Vocabulary]):
 def counted(
     inputs: Sequence[Column], forest: Forest, units: NDArray[np.int64], least: int
 ) -> tuple[Column, ...]:
-    """Return the columns with the counts of training trees, by which new trees are judged.
-
-    Arguments:
-        inputs: the columns.
-        forest: the training trees.
-        units: the group of each tree, or the tree itself.
-        least: the number of nodes from which a category is known.
-    """
+    """Return the columns with the counts of training trees, by which new trees are judged."""
     of_node, n = units[forest.tree_of_node], int(units.max(initial=-1)) + 1
     result = []
     for each in inputs:

@@ -96,42 +96,18 @@ def within(sizes: Array) -> Array:
 
 
 def ranges(begins: NDArray[Any], sizes: NDArray[Any]) -> Ints:
-    """Return the integers ``begins[t]``, ``begins[t] + 1``, ... of each segment, ``(N,)``.
-
-    Arguments:
-        begins: ``(T,)`` the first integer of each segment.
-        sizes: ``(T,)`` the number of integers of each segment.
-
-    >>> ranges(np.array([10, 5]), np.array([2, 3]))
-    array([10, 11,  5,  6,  7])
-    """
+    """Return the integers ``begins[t]``, ``begins[t] + 1``, ... of each segment, ``(N,)``."""
     shift: Ints = (begins - starts(sizes)).repeat(sizes)
     return np.arange(len(shift)) + shift
 
 
 def rows_of(offsets: Ints, ids: NDArray[Any]) -> Ints:
-    """Concatenate the rows ``offsets[t]:offsets[t + 1]`` of the segments ``ids``.
-
-    Arguments:
-        offsets: ``(T + 1,)``.
-        ids: ``(B,)``; a segment may occur more than once.
-
-    >>> rows_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
-    array([2, 3, 4, 0, 1])
-    """
+    """Concatenate the rows ``offsets[t]:offsets[t + 1]`` of the segments ``ids``."""
     return ranges(offsets[ids], offsets[ids + 1] - offsets[ids])
 
 
 def locate(offsets: ArrayLike, row: int) -> tuple[int, int]:
-    """Return the segment of one row, and its index in that segment.
-
-    Arguments:
-        offsets: ``(T + 1,)``.
-        row: from 0 to N - 1.
-
-    >>> locate([0, 2, 2, 5], 3)
-    (2, 1)
-    """
+    """Return the segment of one row, and its index in that segment."""
     bounds = np.asarray(offsets)
     segment = int(bounds.searchsorted(row, side="right")) - 1
     return segment, row - int(bounds[segment])
@@ -149,14 +125,7 @@ def mask_of(sizes: Tensor, width: int) -> Tensor:
 
 
 def inverse(permutation: Array) -> Array:
-    """Invert a permutation: ``inverse(p)[p[i]] == i``, ``(N,)``.
-
-    Arguments:
-        permutation: ``(N,)`` array or tensor; each of 0 to N - 1 occurs once.
-
-    >>> inverse(np.array([2, 0, 1]))
-    array([1, 2, 0])
-    """
+    """Invert a permutation: ``inverse(p)[p[i]] == i``, ``(N,)``."""
     if isinstance(permutation, Tensor):
         rows = torch.arange(len(permutation), device=permutation.device)
         return torch.empty_like(rows).index_copy_(0, permutation, rows)
@@ -166,14 +135,7 @@ def inverse(permutation: Array) -> Array:
 
 
 def run_offsets(*keys: NDArray[Any]) -> Ints:
-    """Return the offsets ``(R + 1,)`` of the ``R`` runs: longest slices in which no key changes.
-
-    Arguments:
-        keys: one or more arrays, each ``(N,)``.
-
-    >>> run_offsets(np.array([7, 7, 4, 7]))
-    array([0, 2, 3, 4])
-    """
+    """Return the offsets ``(R + 1,)`` of the ``R`` runs: longest slices in which no key changes."""
     begins = np.ones(len(keys[0]) + 1, np.bool_)
     np.not_equal(keys[0][1:], keys[0][:-1], out=begins[1:-1])
     for key in keys[1:]:
@@ -182,14 +144,7 @@ def run_offsets(*keys: NDArray[Any]) -> Ints:
 
 
 def cumcount(keys: NDArray[Any]) -> Ints:
-    """Count the earlier entries that are equal to each entry, ``(N,)``.
-
-    Arguments:
-        keys: ``(N,)``, in any order.
-
-    >>> cumcount(np.array([7, 4, 7, 7]))
-    array([0, 0, 1, 2])
-    """
+    """Count the earlier entries that are equal to each entry, ``(N,)``."""
     order = keys.argsort(kind="stable")
     counts = np.empty(len(keys), np.int64)
     counts[order] = within(np.diff(run_offsets(keys[order])))
@@ -197,15 +152,7 @@ def cumcount(keys: NDArray[Any]) -> Ints:
 
 
 def running_sum(values: NDArray[Any], sizes: NDArray[Any]) -> Ints:
-    """Add up the values of each segment until each row, that row included, ``(N,)``.
-
-    Arguments:
-        values: ``(N,)`` integers or booleans.
-        sizes: ``(T,)``.
-
-    >>> running_sum(np.array([1, 1, 5, 1]), np.array([2, 2]))
-    array([1, 2, 5, 6])
-    """
+    """Add up the values of each segment until each row, that row included, ``(N,)``."""
     sums = offsets_of(values)
     sum_before: Ints = sums[starts(sizes)].repeat(sizes)
     return sums[1:] - sum_before

@@ -64,11 +64,6 @@ def equal_trees(forest: Forest) -> NDArray[np.int64]:
     """Return a number per tree, ``(T,)``, which equal trees share: ``groups`` of scikit-learn.
 
     Trees are equal if they have the same shape and the same values in all columns.
-
-    Example:
-        >>> plans = [{"op": "scan"}, {"op": "join", "children": [{"op": "scan"}]}, {"op": "scan"}]
-        >>> equal_trees(Forest.from_objects(plans, columns=["op"])).tolist()
-        [0, 1, 0]
     """
     arrays: list[NDArray[Any]] = [np.asarray(forest.parent), np.asarray(forest.pos)]
     for values in map(np.asarray, forest.columns.values()):
@@ -95,19 +90,7 @@ def summarize_column(
     kind: str | None = None,
     most: int = 4,
 ) -> ColumnSummary:
-    """Summarize the values of a column.
-
-    Arguments:
-        name: the name of the column.
-        values: ``(n,)`` numbers, strings, or ids of names (-1: missing); or vectors ``(n, k)``.
-        vocab: the vocabulary of the ids.
-        kind: the kind of the column; default: inferred.
-        most: the largest number of frequent names to list.
-
-    Example:
-        >>> summarize_column("op", np.array(["scan", "join", "scan"])).words
-        '2 names: scan 67%, join 33%'
-    """
+    """Summarize the values of a column."""
     values = np.asarray(values)
     if vocab is None and values.dtype.kind in "OUS":
         vocab = Vocabulary()
@@ -182,13 +165,7 @@ class ShapeSummary:
 
 
 def summarize_shapes(forest: Forest) -> ShapeSummary:
-    """Summarize the shapes of the trees of a forest.
-
-    Example:
-        >>> from dgltrees.trees import Forest
-        >>> summarize_shapes(Forest.build([-1, 0, 0, -1, 0], offsets=[0, 3, 5]))
-        ShapeSummary(trees=2, nodes=5, size=(2, 3, 3), depth=(1, 1, 1), arity=(1, 2, 2))
-    """
+    """Summarize the shapes of the trees of a forest."""
     degree = forest.degree[forest.degree > 0]
     triples = (_triple(values) for values in (forest.sizes, forest.depths, degree))
     return ShapeSummary(len(forest), forest.num_nodes, *triples)

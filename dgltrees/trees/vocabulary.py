@@ -209,19 +209,7 @@ def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[s
 def encode_names(
     names: Sequence[str | None], vocab: Vocabulary, error: Callable[[str, int], TreeError]
 ) -> NDArray[np.int32]:
-    """Convert names to ids, with errors that locate the name.
-
-    Arguments:
-        names: the names; None is a missing name.
-        vocab: their vocabulary.
-        error: makes the error to raise from a message and the index of a name.
-
-    Returns:
-        ``(len(names),)`` int32 ids; -1 for None.
-
-    Raises:
-        TreeError: a name is not in a frozen vocabulary.
-    """
+    """Convert names to ids, with errors that locate the name."""
     try:
         return vocab.encode(names)
     except TreeError as cause:

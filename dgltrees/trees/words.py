@@ -24,13 +24,6 @@ def frequent_words(forests: Iterable[Forest], min_freq: int) -> Vocabulary:
     """Make a frozen vocabulary of ``<root>``, frequent words and ``<unk>``.
 
     The words are in the order of the forests' vocabulary; ``<unk>`` is the last.
-
-    Arguments:
-        forests: forests with the same vocabulary; a generator is allowed.
-        min_freq: the smallest number of nodes that have a word.
-
-    Raises:
-        TreeError: there is no forest, a forest has no vocabulary ``word``, or they differ.
     """
     counts = np.zeros(0, np.int64)
     vocab = None
@@ -50,20 +43,7 @@ def frequent_words(forests: Iterable[Forest], min_freq: int) -> Vocabulary:
 
 
 def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = False) -> Forest:
-    """Encode the columns of a forest with other vocabularies.
-
-    Arguments:
-        forest: the forest.
-        vocabs: the new vocabularies, by column; other columns are not changed.
-        lower: change the names of column ``word`` to lower case.
-
-    Returns:
-        a forest of the same trees.
-
-    Raises:
-        TreeError: a column has no vocabulary so far, or a name of it is not in the new vocabulary,
-            which is frozen and has no unknown name.
-    """
+    """Encode the columns of a forest with other vocabularies."""
     tables = {}
     for name, vocab in vocabs.items():
         if name not in forest.vocabs:

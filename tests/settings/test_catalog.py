@@ -19,7 +19,7 @@ def test_a_preset_says_what_its_name_says(name: str) -> None:
     sizes = {part[0]: int(part[1:]) for part in name.split("-") if part[1:].isdigit()}
     assert sizes.get("c", settings.model["hidden_size"]) == settings.model["hidden_size"]
     assert "r" not in sizes or settings.model["rank"] == sizes["r"]
-    kinds = ("symmetric-hosvd", "tensor-train", "canonical", "hosvd", "full", "sum")
+    kinds = ("symmetric-hosvd", "tensor-train", "canonical", "hosvd", "full", "shared-sum", "sum")
     kind = next((kind for kind in kinds if f"-{kind}-" in name), None)
     assert kind is None or settings.model["aggregator"] == kind.replace("-", "_")
     assert describe(name)

@@ -22,19 +22,7 @@ MAX_ENTRIES = 2**30
 def check_entries(
     formula: str, entries: int, gates: int, types: int, *, linear: bool = False
 ) -> None:
-    """Check that a stacked parameter has at most :data:`MAX_ENTRIES` entries.
-
-    Arguments:
-        formula: the beginning of the message: ``"L = 32, c = 20 needs 21^32 * 20"``.
-        entries: the number of entries of the tensor of one gate and one type.
-        gates: the number of gates.
-        types: the number of types.
-        linear: whether the size grows linearly with the number of children; the message then
-            suggests no other aggregator.
-
-    Raises:
-        ConfigError: the parameter has too many entries; the message suggests alternatives.
-    """
+    """Check that a stacked parameter has at most :data:`MAX_ENTRIES` entries."""
     total = entries * gates * types
     if total > MAX_ENTRIES:
         digits = math.log10(total) + math.log10(4 / 2**30)  # total may be too large for a float

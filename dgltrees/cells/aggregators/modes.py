@@ -11,16 +11,7 @@ from torch import Tensor
 
 
 def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-    """Compute ``U_j h_j + b_j``, with a separate matrix for each child.
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children.
-        U: ``(K, L, c, d)``.
-        b_U: ``(K, L, 1, d)``.
-
-    Returns:
-        ``(K, L, n, d)``.
-    """
+    """Compute ``U_j h_j + b_j``, with a separate matrix for each child."""
     types, _, children, _ = h.shape
     rows = h.transpose(1, 2).flatten(0, 1)  # (K L, n, c)
     u = torch.baddbmm(b_U.flatten(0, 1), rows, U.flatten(0, 1))  # (K L, n, d)
@@ -28,31 +19,13 @@ def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
 
 
 def reduce_shared(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-    """Compute ``U h_j + b``, with the same matrix for all children.
-
-    Arguments:
-        h: ``(K, n, L, c)`` states of the children.
-        U: ``(K, c, d)``.
-        b_U: ``(K, 1, d)``.
-
-    Returns:
-        ``(K, L, n, d)``.
-    """
+    """Compute ``U h_j + b``, with the same matrix for all children."""
     u = torch.baddbmm(b_U, h.flatten(1, 2), U)  # (K, n L, d)
     return u.view(*h.shape[:3], -1).transpose(1, 2)
 
 
 def expand(g: Tensor, Q: Tensor, b: Tensor) -> Tensor:
-    """Compute ``Q g + b``, from the rank to the size of a state, for each gate.
-
-    Arguments:
-        g: ``(K G, n, r)``.
-        Q: ``(K, G, r, c)``.
-        b: ``(K, G, 1, c)``.
-
-    Returns:
-        ``(K, n, G, c)``.
-    """
+    """Compute ``Q g + b``, from the rank to the size of a state, for each gate."""
     a = torch.baddbmm(b.flatten(0, 1), g, Q.flatten(0, 1))  # (K G, n, c)
     return a.view(*Q.shape[:2], *a.shape[1:]).transpose(1, 2)
 
@@ -94,13 +67,6 @@ def multilinear(T: Tensor, factors: Sequence[Tensor]) -> Tensor:
     The outer product of the first modes is multiplied with the unfolded tensor in one matrix
     product, and the result is contracted with the outer product of the other modes. The split is
     the one with the smallest intermediate rows, never larger than the outer product of all modes.
-
-    Arguments:
-        T: ``(B, d_1 .. d_p, k)``, the input modes unfolded into one dimension, the last fastest.
-        factors: ``p`` tensors, ``(B, n, d_i)``.
-
-    Returns:
-        ``(B, n, k)``.
     """
     batch, _, out = T.shape
     split = split_modes(tuple(factor.shape[-1] for factor in factors), out)

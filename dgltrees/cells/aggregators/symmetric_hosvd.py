@@ -28,13 +28,6 @@ def symmetric_maps(indices: int, length: int) -> list[Tensor]:
     on), so that the last one contains only the last index. With s_e entries below e, a multiset is
     ``sum over e = 1 .. d - 1 of (s_e + e - 1 over e)`` places before the last. One more entry v
     increases every s_e of e > v by one, and the sum by the binomials (s_e + e - 1 over e - 1).
-
-    Returns:
-        ``length - 1`` tensors, the j-th ``(multisets(indices, j - 1) * indices,)`` int64, the
-        added index fastest.
-
-    Raises:
-        ConfigError: the tensors would be too large.
     """
     n = indices + length - 1
     check_entries(
@@ -66,13 +59,6 @@ def symmetric_product(factors: Sequence[Tensor], maps: Sequence[Tensor]) -> Tens
     so that a symmetric tensor S contracted with all vectors is the sum over the multisets of S
     times E. E is built vector by vector: no intermediate is larger than the multisets of L - 1
     times d, far below the d^L entries of the outer product.
-
-    Arguments:
-        factors: L tensors ``(B, n, d)``.
-        maps: the result of :func:`symmetric_maps` for d and L.
-
-    Returns:
-        ``(B, n, multisets(d, L))``.
     """
     batch, n, d = factors[0].shape
     rows = [factor.reshape(batch * n, d).t() for factor in factors]

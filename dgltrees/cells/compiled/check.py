@@ -142,15 +142,7 @@ class Work(NamedTuple):
         return outcome
 
     def machine(self, arity: int | None, types: Iterable[Phase] = ()) -> Machine:
-        """Compile the functions.
-
-        Arguments:
-            arity: the width of all mailboxes, if it is the same.
-            types: types that need separate steps, in addition to those of this batch.
-
-        Raises:
-            CompileError: the functions cannot be compiled.
-        """
+        """Compile the functions."""
         message, reduce, update, *_ = self.traversal
         if isinstance(reduce, BuiltinReduce):
             raise CompileError("its reduce function is a built-in")

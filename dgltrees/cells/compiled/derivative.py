@@ -59,12 +59,7 @@ class Derivative:
 
 
 def derivative_of(program: Program, wanted: set[Input]) -> Derivative:
-    """Derive a program with fused nests by its states.
-
-    Arguments:
-        program: the program to derive.
-        wanted: the inputs whose gradients are computed.
-    """
+    """Derive a program with fused nests by its states."""
     inner = [step for phase in program.phases("inner") for step in program.steps[phase]]
     cleared = program.kept.union(
         load.source
@@ -126,12 +121,7 @@ class _Gradients:
         return source in self.cleared or source in self.written
 
     def adds(self, load: Load, axes: Sequence[Axis] | None) -> bool:
-        """Return whether the gradient of a load is added to an earlier one, or else written.
-
-        Arguments:
-            load: the numbers whose gradient it is.
-            axes: the loops that it is in, or the columns after it; None if it comes several times.
-        """
+        """Return whether the gradient of a load is added to an earlier one, or else written."""
         source = load.source
         if not isinstance(source, Buffer) or source in self.cleared:
             return True

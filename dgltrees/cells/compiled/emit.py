@@ -101,14 +101,7 @@ class Emitter:
         children: bool = False,
         phase: Phase | None = None,
     ) -> None:
-        """Append a nest with one assignment.
-
-        Arguments:
-            target, expr, merge, over: those of the :class:`~.loops.Assign`.
-            axes: the axes of the target.
-            children: whether it is merged over the children, too.
-            phase: the phase, if it is another one.
-        """
+        """Append a nest with one assignment."""
         placed = any(axis is SLOT or isinstance(axis, Lookup) for axis, _ in target.strides)
         onto = merge is not None and (children or placed)
         expr = folded(as_number(expr), self.program.tables)

@@ -107,19 +107,6 @@ def fused_lstm(
         c_v &= i \odot u + \sum_j f_{vj} \odot c_j, \quad h_v = o \odot \tanh(c_v)
 
     where t(j) is the type of the edge from child j to its parent v.
-
-    Arguments:
-        batch: the trees.
-        wx: ``(N, 3 c)``, the input's part of i, o and u, biases included.
-        wx_f: ``(N, c)``, the input's part of the forget gates of a node's children, or None.
-        U: ``(T, c, 3 c)``, the matrices of i, o and u for each of T types.
-        U_f: ``(T, c, c)``, those of f.
-        b_f: ``(T, c)``, or None.
-        types: ``(E,)`` the type of each edge; all 0, if not given.
-
-    Returns:
-        ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
-        and under autocast, whose casts are those of the three functions.
     """
     same_dtype = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
     if not same_dtype or autocasts(wx.device.type):

@@ -43,17 +43,7 @@ def graph_of(
     like: Mapping[str, Tensor],
     n: int,
 ) -> tuple[fx.GraphModule, list[str]]:
-    """Trace a function of fields and node ids: return its graph, and the names of its results.
-
-    Arguments:
-        function: the function; its arguments are tensors by kind and name, and the ids.
-        shapes: the shapes of the tensors.
-        like: tensors of the same dtypes, by name.
-        n: the number of nodes.
-
-    Raises:
-        CompileError: it changes an argument, draws random numbers, or calls torch too often.
-    """
+    """Trace a function of fields and node ids: return its graph, and the names of its results."""
     from torch._decomp import get_decompositions
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx

@@ -59,16 +59,7 @@ LONGEST = 16
 def lower(
     traces: Mapping[Phase, Trace], names: Mapping[int, Key], arity: int | None = None
 ) -> Program:
-    """Lower traces to a program.
-
-    Arguments:
-        traces: those of leaves, then those of other nodes.
-        names: the keys of parameters and buffers, by the ids of the tensors.
-        arity: the width of each mailbox, if it is the same everywhere.
-
-    Raises:
-        CompileError: an operation is not supported.
-    """
+    """Lower traces to a program."""
     program = Program(arity)
     first, *_ = traces.values()
     for name, shape in first.shapes().items():

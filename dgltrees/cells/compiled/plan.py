@@ -74,19 +74,7 @@ def level_plan(
     types: Ints | None = None,
     slots: Ints | None = None,
 ) -> list[LevelPlan]:
-    """Plan the pieces of a batch, with vectorised code and no loop over nodes; cached with it.
-
-    Arguments:
-        batch: the graph.
-        shards: how many shards of about the same size to cut the trees into.
-        rows: the largest number of nodes of a piece, without its *given* children in earlier
-            pieces; by default all nodes are one piece.
-        types: ``(N,)`` the type of each node, from 0; without it all are 0.
-        slots: ``(E,)`` the slot of each edge; without it, its place among those of its node.
-
-    Returns:
-        the plan of each piece, which needs only the states of earlier ones.
-    """
+    """Plan the pieces of a batch, with vectorised code and no loop over nodes; cached with it."""
     return batch.cache.get(
         ("levels", shards, rows),
         lambda: _pieces(batch, shards, rows, types, slots),

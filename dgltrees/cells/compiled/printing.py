@@ -204,13 +204,7 @@ class Code:
             self.main("start, stop, kind = first, given, 0", *calls)
 
     def states(self, name: str, code: str, gradient: bool = False) -> str:
-        """Return a function that copies the columns of all states, or of their gradients.
-
-        Arguments:
-            name: its name.
-            code: what it does for ``{columns}`` of a state, whose table outside is ``{outside}``.
-            gradient: whether the columns are those of the gradients.
-        """
+        """Return a function that copies the columns of all states, or of their gradients."""
         out, needs = Text(), {"order"}
         with out.block("for v in range(start, stop):"):
             for number, (buffer, _) in enumerate(self.program.states.values()):

@@ -134,12 +134,7 @@ def _parts(functions: Functions) -> list[Any]:
 
 @contextmanager
 def without_effects(functions: Functions) -> Iterator[None]:
-    """Trace functions, and undo their side effects.
-
-    Raises:
-        CompileError: they changed something, printed, or drew random numbers of Python or numpy,
-            with the line.
-    """
+    """Trace functions, and undo their side effects."""
     walk = Reads(functions).walk
     if walk.reason:
         raise CompileError(walk.reason)

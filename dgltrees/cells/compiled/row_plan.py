@@ -83,18 +83,7 @@ class RowPlan:
 
 
 def plan_rows(batch: TreeBatch, types: Ints | None = None) -> RowPlan | None:
-    """Plan the rows of ``batch``, with vectorised code and no loop over nodes.
-
-    Arguments:
-        batch: the graph.
-        types: ``(E,)`` the type of each edge; all 0, if not given.
-
-    Returns:
-        the plan, or None where a node has two parents.
-
-    Raises:
-        TreeError: there is a cycle.
-    """
+    """Plan the rows of ``batch``, with vectorised code and no loop over nodes."""
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     if batch.depth is None and len(src) and np.bincount(src).max() > 1:
         return None  # where depths are known, they are of trees

@@ -72,15 +72,7 @@ class Machine:
         slots: Ints | None = None,
         noise: Noise = bernoulli,
     ) -> dict[str, Tensor]:
-        """Compute the states of all nodes.
-
-        Arguments:
-            batch: the graph.
-            find: the field or the parameter of a key.
-            types: ``(N,)`` the type of each node, 0 at leaves unless their function reads it.
-            slots: ``(E,)`` the slot of each edge, if there are slots.
-            noise: draws random numbers.
-        """
+        """Compute the states of all nodes."""
         values, index = self._inputs(find, batch, noise)
         like = values[0]
         shards = self.shards(batch, like.itemsize)

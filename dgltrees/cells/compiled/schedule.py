@@ -197,13 +197,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(program: Program, needed: set[Any], derived: set[Buffer]) -> Layout:
-    """Compute the layout of a program.
-
-    Arguments:
-        program: the program, with fused nests.
-        needed: the buffers that the backward pass reads.
-        derived: the buffers that have gradients.
-    """
+    """Compute the layout of a program."""
     of_phase = _phases_of(program)
     hosts = _hosts(program, needed)
     columns, values = _columns([b for b in program.buffers if b not in hosts], of_phase)

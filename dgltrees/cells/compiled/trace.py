@@ -120,16 +120,7 @@ Like = Mapping[str, Tensor]
 def trace_cell(
     functions: Functions, phases: Iterable[Phase], ndata: Like, edata: Like
 ) -> dict[Phase, Trace]:
-    """Trace the update of leaves, and message, reduce and update of all other nodes.
-
-    Arguments:
-        functions: the functions.
-        phases: leaves and other nodes, or the types of both.
-        ndata, edata: the fields.
-
-    Raises:
-        CompileError: the functions cannot be traced, or do other things for other sizes.
-    """
+    """Trace the update of leaves, and message, reduce and update of all other nodes."""
     traces: dict[Phase, Trace] = {}
     states: dict[str, tuple[int, ...]] = {}
     for phase in sorted(phases, key=lambda each: (each.rows != "leaf", each.kind)):

@@ -57,12 +57,7 @@ class Value:
 
 
 def regrouped(value: Value, shape: Sequence[list[Axis | int]]) -> Value:
-    """Regroup the axes of a value, as ``view`` does.
-
-    Arguments:
-        value: the value.
-        shape: for each dimension the axes of nodes and children in it, and the rest of its size.
-    """
+    """Regroup the axes of a value, as ``view`` does."""
     axes = [axis for dim in value.dims for axis in dim]
     changes: dict[Axis, Index] = {}
     dims: list[tuple[Axis, ...]] = []

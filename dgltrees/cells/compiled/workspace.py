@@ -54,11 +54,7 @@ class Workspace:
 def tables(
     like: Tensor, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Workspace | None, list[Tensor]]:
-    """Allocate uninitialised tensors of these shapes, with dtype and device of ``like``.
-
-    Returns:
-        on the CPU the :class:`Workspace` that they are cut from, elsewhere None; and the tensors.
-    """
+    """Allocate uninitialised tensors of these shapes, with dtype and device of ``like``."""
     if like.device.type == "cpu" and like.dtype != torch.bfloat16:  # which numpy lacks
         space = Workspace(like, shapes)
         return space, space.tensors
@@ -90,12 +86,7 @@ def _take(dtype: torch.dtype, size: int) -> Tensor:
 def refuse_second_derivative(
     subject: str = "a compiled cell", advice: str = "run the cell with compile=False"
 ) -> None:
-    """Raise RuntimeError in a backward pass that was called with ``create_graph=True``.
-
-    Arguments:
-        subject: the subject of the error message, such as "a compiled cell".
-        advice: what the message advises to do.
-    """
+    """Raise RuntimeError in a backward pass that was called with ``create_graph=True``."""
     if torch.is_grad_enabled():
         raise RuntimeError(
             f"expected one derivative of {subject}, got a graph for a second (create_graph=True); "

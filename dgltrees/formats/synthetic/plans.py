@@ -20,7 +20,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
-from dgltrees.settings.values import Count, NonNegativeInt, Seed
+from dgltrees.settings.values import Count, SampleSize, Seed
 
 TABLES = {"orders": 150_000, "lines": 600_000, "parts": 20_000, "customers": 15_000, "nations": 25}
 JOINS = ("Hash Join", "Merge Join", "Nested Loop")
@@ -33,9 +33,9 @@ MAX_TABLES = 6
 def write_plans(
     out: PathLike,
     *,
-    train: NonNegativeInt = 2_000,
-    valid: NonNegativeInt = 500,
-    test: NonNegativeInt = 500,
+    train: SampleSize = 2_000,
+    valid: SampleSize = 500,
+    test: SampleSize = 500,
     seed: Seed = 0,
     max_tables: Count = MAX_TABLES,
     alternatives: Count = 1,

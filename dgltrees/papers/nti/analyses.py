@@ -46,20 +46,7 @@ def _settings(run: TrainedModel) -> SentenceSettings:
 def examples_with_all_words(
     run: TrainedModel, files: Sequence[PathLike], *, labeled: bool = False
 ) -> LabeledTrees:
-    """Read the examples of files with a vocabulary of all their words.
-
-    Arguments:
-        run: a run on plain sentences.
-        files: paths, or patterns such as ``data/*.txt``.
-        labeled: whether every example must have its label; the same examples are predicted if not.
-
-    Returns:
-        the examples.
-
-    Raises:
-        ConfigError: the run has another task, or a pattern matches no file.
-        TreeError: a file is invalid.
-    """
+    """Read the examples of files with a vocabulary of all their words."""
     _settings(run)
     values: dict[str, object] = {"test": [os.fspath(file) for file in files]}
     if "supervise" in run.settings.sections["data"]:
@@ -71,19 +58,7 @@ def examples_with_all_words(
 
 
 def sentences_with_all_words(run: TrainedModel, texts: Sequence[str]) -> Forest:
-    """Split strings at spaces, with a vocabulary of all their words.
-
-    Arguments:
-        run: a run on plain sentences.
-        texts: the strings, one per sentence.
-
-    Returns:
-        the sentences as chains of words.
-
-    Raises:
-        ConfigError: the run has another task.
-        TreeError: a string has no word.
-    """
+    """Split strings at spaces, with a vocabulary of all their words."""
     parts, words = [text.split() for text in texts], Vocabulary()
     ids = words.encode([word for part in parts for word in part])
     forest = chains([len(part) for part in parts], {"word": ids}, {"word": words})
@@ -117,16 +92,7 @@ def _batches(
 def encodings(
     run: TrainedModel, forest: Forest, *, max_nodes: int = 10_000
 ) -> Iterator[tuple[NDArray[np.int64], Encoding]]:
-    """Yield the ids of sentences and the encodings of the trees over them, batch by batch.
-
-    Arguments:
-        run: a run whose model builds trees.
-        forest: the sentences, with all their words.
-        max_nodes: the largest number of words in a batch.
-
-    Raises:
-        ConfigError: the model builds no trees.
-    """
+    """Yield the ids of sentences and the encodings of the trees over them, batch by batch."""
     encoder = _tree_encoder(run)
     encode = encoder.encode_alone if isinstance(encoder, PairEncoder) else encoder
     for ids, batch in _batches(run, forest, max_nodes):
@@ -158,15 +124,6 @@ class AttentionMap:
 
         Nodes that differ only in pads have the same words below them; the lowest of them is drawn
         for a phrase. Titles show the number of pads.
-
-        Arguments:
-            phrases: words of the hypothesis, with spaces; by default those of all nodes.
-
-        Returns:
-            the drawing.
-
-        Raises:
-            ConfigError: the hypothesis has no such phrase.
         """
         rows = list(range(len(self.phrases)))
         if phrases is not None:
@@ -188,21 +145,7 @@ def _pads(number: int) -> str:
 
 
 def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
-    """Compute the attention of one pair of sentences, from hypothesis to premise.
-
-    Arguments:
-        run: a run whose model has attention.
-        files: files of pairs.
-        example: the number of the pair, from 0.
-
-    Returns:
-        the attention of the nodes of the hypothesis.
-
-    Raises:
-        ConfigError: the model has no attention.
-        TreeError: a file is invalid, there is no such example, no node attends, or sub-trees
-            overlap.
-    """
+    """Compute the attention of one pair of sentences, from hypothesis to premise."""
     data = examples_with_all_words(run, files)
     if not 0 <= example < len(data):
         raise TreeError(f"expected an example from 0 to {len(data) - 1}, got {example}")
@@ -227,21 +170,7 @@ def attention_map(run: TrainedModel, files: Sequence[PathLike], example: int = 0
 def pad_attention(
     run: TrainedModel, files: Sequence[PathLike], *, max_nodes: int = 2_000
 ) -> dict[str, Any]:
-    """Compute the fraction of the attention on nodes without a word below them, section 5.3.
-
-    Arguments:
-        run: a run whose model has attention.
-        files: files of pairs.
-        max_nodes: the largest number of words in a batch.
-
-    Returns:
-        the ``mean`` and the maximum (``most``) over ``queries`` nodes of hypotheses; and ``share``,
-        the fraction of pads among all nodes, which is the mean for equal weights.
-
-    Raises:
-        ConfigError: the model has no attention.
-        TreeError: a file is invalid, or no node attends.
-    """
+    """Compute the fraction of the attention on nodes without a word below them, section 5.3."""
     data, masses, shares = examples_with_all_words(run, files), [], []
     for _, batch in _batches(run, data.forest, max_nodes, arity=data.arity):
         premise, hypothesis, weights = _attention(run, batch)
@@ -344,22 +273,6 @@ def similar(
 
     A phrase is the words below a node of the tree over a sentence. The state of a query is that of
     the root of its tree. Equal phrases count once, and a query is not its own neighbour.
-
-    Arguments:
-        run: a run whose model builds trees over sentences.
-        files: files of sentences.
-        queries: strings with spaces between words.
-        number: the number of neighbours per query.
-        of: ``"phrases"``, all nodes with a word below them, or ``"sentences"``, the roots.
-
-    Returns:
-        for each query a dictionary with ``query`` and ``nearest``, a list of ``text`` and
-        ``cosine``.
-
-    Raises:
-        ConfigError: there is no query, ``number`` is not positive, ``of`` is unknown, or the model
-            builds no trees.
-        TreeError: a file is invalid, or a query has no word.
     """
     if not queries or number < 1 or of not in KINDS:
         raise ConfigError(

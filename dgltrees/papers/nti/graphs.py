@@ -93,15 +93,6 @@ def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
     The first two tokens are the deepest leaves; each node above has a node as its left child and
     the next token as its right child. The nodes of a tree are in level order, deepest first, each
     level from left to right; the root is last.
-
-    Arguments:
-        lengths: ``(T,)``, the number of tokens of each sequence.
-
-    Returns:
-        a batch with the node data of :func:`full_trees`, without pads.
-
-    Raises:
-        TreeError: a sequence is empty.
     """
     tokens = _check_lengths(lengths)
     return _with_tokens(_left_branching_structure(tuple(tokens.tolist())), tokens, "left")
@@ -273,19 +264,7 @@ def _with_tokens(batch: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
 
 
 def phrases(forest: Forest, nodes: ArrayLike, *, columns: Sequence[str] = ("word",)) -> Forest:
-    """Build a forest with one chain per node of ``nodes``: the words of the leaves below it.
-
-    Arguments:
-        forest: constituent trees with words at their leaves, with nodes in preorder.
-        nodes: ``(P,)``, indices among all nodes; a leaf is a phrase of one word.
-        columns: the columns of the leaves to copy to the words.
-
-    Returns:
-        the ``P`` phrases.
-
-    Raises:
-        TreeError: the nodes are not in preorder.
-    """
+    """Build a forest with one chain per node of ``nodes``: the words of the leaves below it."""
     roots = np.asarray(nodes, dtype=np.int64)
     up = forest.global_parent
     index = np.arange(forest.num_nodes)
@@ -309,12 +288,6 @@ def binary_constituents(forest: Forest) -> Forest:
 
     A node with one child is replaced by that child. Of more than two children the first is kept,
     and the others get a new parent: ``(a b c d)`` becomes ``(a (b (c d)))``.
-
-    Arguments:
-        forest: constituent trees with words at their leaves, in the column ``word``.
-
-    Returns:
-        the binary trees, only with the column ``word``.
     """
     single = forest.degree == 1
     up = forest.global_parent
@@ -350,12 +323,6 @@ def binary_dependencies(forest: Forest) -> Forest:
     A word is joined with its dependents one by one: first those to the right, nearest first, then
     those to the left. So ``she likes old films`` with the head ``likes`` becomes
     ``(she (likes (old films)))``.
-
-    Arguments:
-        forest: dependency trees with one word below ROOT, which is node 0.
-
-    Returns:
-        the binary trees, only with the column ``word``.
     """
     head, tree = forest.global_parent, forest.tree_of_node
     index, root = np.arange(len(head)), forest.roots[tree]

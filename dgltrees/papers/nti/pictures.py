@@ -127,21 +127,6 @@ def draw_attention(
     Figure 2 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017). The
     words are at the bottom; the cell of a node is above those of its children. All maps share one
     colour scale, from 0 to the largest weight.
-
-    Arguments:
-        words: ``(L,)``, the words at the leaves; None is padding.
-        spans: ``(N, 2)``, the first and the last leaf that each node covers.
-        depth: ``(N,)``, the number of edges between each node and the root; :func:`tree_cells`
-            computes both.
-        weights: ``(Q, N)``, the weight that each query gives each node.
-        titles: ``(Q,)``, names of the queries, such as their phrases; numbers by default.
-        svg_limit: the largest number of cells in an SVG.
-
-    Returns:
-        the drawing.
-
-    Raises:
-        TreeError: the shapes differ, a span is invalid, or nodes of one depth overlap.
     """
     weights = np.asarray(as_array(weights), dtype=np.float64)
     spans, depth = np.asarray(spans, dtype=np.int64), np.asarray(depth, dtype=np.int64)
@@ -176,13 +161,6 @@ def tree_cells(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     """Compute the leaves, spans and depths of one tree, for :func:`draw_attention`.
 
     Leaves are numbered from left to right in the order of their node ids.
-
-    Returns:
-        ``(L,)``, the nodes that are leaves; ``(N, 2)``, the first and the last leaf that each node
-        covers; and ``(N,)``, the number of edges between each node and the root.
-
-    Raises:
-        TreeError: the batch has more than one tree, or sub-trees overlap.
     """
     src, dst, num_nodes = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     if len(src) != num_nodes - 1 or len(np.unique(src)) < len(src):

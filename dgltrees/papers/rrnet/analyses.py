@@ -85,15 +85,7 @@ class PolicyTrees:
     limit: int
 
     def report(self) -> dict[str, Any]:
-        """Compute precision, recall and F1 of brackets, and the shares of the operations.
-
-        Returns:
-            a dictionary for JSON. The entry ``learned`` has the scores of the policy's trees
-            against the true trees, ``chance`` those of random legal operations, ``left`` and
-            ``right`` those of left- and right-branching trees. If every operation consumes a token,
-            ``without_brackets`` has the same scores for only the tokens that are RECUR in the data.
-            Without operations in the data there are only the shares.
-        """
+        """Compute precision, recall and F1 of brackets, and the shares of the operations."""
         sizes = self.sentences.sizes
         scores: dict[str, Any] = {}
         if self.oracle is not None:
@@ -118,13 +110,6 @@ class PolicyTrees:
 
         ``tree-0.svg`` shows the learned tree of sentence 0 and, if known, the true one.
         ``reading-0.svg`` shows its operations with the stack.
-
-        Arguments:
-            folder: the folder to write to, which is created if it does not exist.
-            limit: the largest number of sentences.
-
-        Raises:
-            ConfigError: the folder already contains one of the files.
         """
         count = min(limit, len(self.sentences))
         names = [f"{kind}-{i}.svg" for i in range(count) for kind in ("tree", "reading")]
@@ -194,18 +179,6 @@ def policy_trees(
     """Compute the most probable operations of a run's policy, as in evaluation.
 
     A language model reads each line separately, from the initial state.
-
-    Arguments:
-        run: a run whose model has a policy.
-        test, dir: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
-        max_nodes: the largest number of tokens in a batch.
-
-    Returns:
-        the operations, with the sentences and the operations in the data.
-
-    Raises:
-        ConfigError: the model has no policy, or there are no test files.
-        TreeError: a file does not have the format of the task.
     """
     expected = "a run whose policy decides (model.policy.operations policy)"
     encoder = require(run, getattr(run.model, "encoder", None), RRNetEncoder, expected)

@@ -31,21 +31,6 @@ def bracket_scores(predicted: ArrayLike, true: ArrayLike, sizes: ArrayLike) -> B
 
     A bracket is the span of a subtree. Brackets of a single token and of a whole sequence, which
     every tree has, do not count; duplicates count once.
-
-    Arguments:
-        predicted, true: ``(K, 3)``, the sequence, first and last token of each subtree.
-        sizes: ``(T,)`` the number of tokens of each sequence.
-
-    Returns:
-        the scores, from 0 to 1.
-
-    Raises:
-        TreeError: a span is not within its sequence.
-
-    Example:
-        >>> from dgltrees.papers.rrnet.brackets import bracket_scores
-        >>> bracket_scores([[0, 0, 1], [0, 0, 2]], [[0, 0, 1], [0, 2, 3]], sizes=[4])
-        BracketScores(precision=0.5, recall=0.5, f1=0.5)
     """
     lengths = np.asarray(sizes, np.int64)
     ours, theirs = _numbered(predicted, lengths), _numbered(true, lengths)
@@ -79,14 +64,6 @@ def restrict_spans(
 
     If parentheses are tokens too, a left- or right-branching tree has no bracket in common with the
     true tree. Without these tokens, the trees can be compared as usual.
-
-    Arguments:
-        spans, sizes: as in :func:`bracket_scores`.
-        mask: ``(N,)`` bool, True for the tokens to keep, sequence after sequence.
-
-    Returns:
-        the spans of the subtrees that keep a token, numbered over the kept tokens; and ``(T,)``,
-        the number of kept tokens of each sequence.
     """
     lengths = np.asarray(sizes, np.int64)
     begins = starts(lengths)
@@ -99,14 +76,7 @@ def restrict_spans(
 
 
 def left_branching_spans(sizes: ArrayLike) -> Ints:
-    """Return the spans of binary trees in which all tokens up to each one form a subtree.
-
-    Arguments:
-        sizes: ``(T,)`` the number of tokens of each sequence.
-
-    Returns:
-        the spans, ``(K, 3)``, as in :func:`bracket_scores`.
-    """
+    """Return the spans of binary trees in which all tokens up to each one form a subtree."""
     tree, token, _ = _tokens(sizes)
     return np.stack([tree, np.zeros_like(token), token], 1)[token > 0]
 
@@ -127,16 +97,7 @@ def _tokens(sizes: ArrayLike) -> tuple[Ints, Ints, Ints]:
 
 
 def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
-    """Draw a random operation for each token; all legal operations are equally likely.
-
-    Arguments:
-        sizes: ``(T,)`` the number of tokens of each sequence.
-        limit: the largest number of subtrees that can be open at a time.
-        seed: the seed of the random numbers.
-
-    Returns:
-        SPLIT, RECUR or MERGE, ``(N,)``, sequence after sequence; splits may be left open.
-    """
+    """Draw a random operation for each token; all legal operations are equally likely."""
     lengths, rng = np.asarray(sizes, np.int64), np.random.default_rng(seed)
     operations = np.zeros(int(lengths.sum()), np.int64)
     depth = np.zeros(len(lengths), np.int64)
@@ -154,12 +115,6 @@ def random_word_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> tuple
     """Draw random merges and splits before each word, if only RECUR consumes a word.
 
     All legal operations are equally likely. Every subtree has at least one word.
-
-    Arguments:
-        sizes, limit, seed: see :func:`random_operations`.
-
-    Returns:
-        the numbers of merges and of splits before each word, each ``(N,)``.
     """
     lengths, rng = np.asarray(sizes, np.int64), np.random.default_rng(seed)
     merges, splits = np.zeros((2, int(lengths.sum())), np.int64)

@@ -49,18 +49,6 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
 
     The merge of a split is the first one after it with the same number of open subtrees as before
     the split. So, sorted by sequence, depth and step, each merge comes right after its split.
-
-    Arguments:
-        operations: ``(N,)`` :class:`~dgltrees.trees.kinds.Operation`, sequence after sequence.
-        sizes: ``(T,)`` the number of operations of each sequence.
-        complete: whether a split without a merge is an error.
-
-    Returns:
-        the matching.
-
-    Raises:
-        TreeError: a merge has no split; with ``complete`` a split has no merge; or the sizes do not
-            add up. The error names the sequence and the step.
     """
     ops, lengths = in_sequences(operations, sizes)
     sequence = owner(lengths)
@@ -96,11 +84,7 @@ def step_error(message: str, lengths: Ints, step: int) -> TreeError:
 
 
 def in_sequences(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
-    """Copy operations ``(N,)`` and sizes ``(T,)`` to arrays.
-
-    Raises:
-        TreeError: the sizes do not add up to N, or one is negative.
-    """
+    """Copy operations ``(N,)`` and sizes ``(T,)`` to arrays."""
     ops, lengths = np.array(operations, np.int64), np.array(sizes, np.int64)
     if (lengths < 0).any():
         raise TreeError(f"expected sizes of 0 or more, got {lengths.min()}")
@@ -203,20 +187,7 @@ def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
 def word_operations(
     merges: ArrayLike, splits: ArrayLike, sizes: ArrayLike, opened: ArrayLike | None = None
 ) -> tuple[Ints, Ints]:
-    """Compute the operations of sentences from the merges and splits before each word.
-
-    Arguments:
-        merges, splits: ``(N,)`` the merges and then the splits before each word, sentence after
-            sentence. A sentence with a negative number has unknown operations; it gets a START for
-            each of its words.
-        sizes: ``(T,)`` the number of words of each sentence.
-        opened: for windows of longer texts ``(T,)``, the number of subtrees that are open at their
-            beginning. No subtree is merged at the end of a window, and none that began before the
-            text. By default sentences are complete.
-
-    Returns:
-        the operations, ``(L,)``, and the number of operations of each sentence, ``(T,)``.
-    """
+    """Compute the operations of sentences from the merges and splits before each word."""
     before, after = np.array(merges, np.int64), np.array(splits, np.int64)
     lengths = np.asarray(sizes, np.int64)
     sentence = owner(lengths)
@@ -248,11 +219,7 @@ def _of_open(merges: Ints, splits: Ints, sizes: Ints, opened: Ints) -> Ints:
 
 
 def each_step(sizes: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield for each step the sequences that have it, and its index among all steps, ``(R,)`` each.
-
-    Arguments:
-        sizes: ``(T,)`` the number of steps of each sequence.
-    """
+    """Yield for each step the sequences that have it, and its index among steps, ``(R,)`` each."""
     first = starts(sizes)
     for step in range(int(sizes.max(initial=0))):
         rows = np.flatnonzero(sizes > step)
@@ -260,15 +227,7 @@ def each_step(sizes: Ints) -> Iterator[tuple[Ints, Ints]]:
 
 
 def token_at(operations: ArrayLike, sizes: ArrayLike, tokens: ArrayLike) -> Ints:
-    """Return the next token to consume at each step; -1 after the last.
-
-    Arguments:
-        operations: ``(L,)``, sequence after sequence.
-        sizes, tokens: ``(T,)`` the number of operations and of tokens of each sequence.
-
-    Returns:
-        the index of the token, ``(L,)``.
-    """
+    """Return the next token to consume at each step; -1 after the last."""
     recurs = (np.asarray(operations) == Operation.RECUR).astype(np.int64)
     lengths, counts = np.asarray(sizes, np.int64), np.asarray(tokens, np.int64)
     place = running_sum(recurs, lengths) - recurs
@@ -288,18 +247,6 @@ def inferred_trees(
     Jacob et al. (2018), Figure 1(e). The root is the whole sequence, an inner node is a subtree
     from its SPLIT (or OPEN) to its MERGE, and leaves are tokens. A subtree without a MERGE ends
     with its sequence.
-
-    Arguments:
-        graph: the result of :func:`operation_graph`.
-        columns: names of node data for the leaves, such as the ids of words; inner nodes have -1.
-        recur_only: whether only RECUR has a token. By default every step has one, as in sequences
-            with brackets: the token of SPLIT is the first leaf of its subtree, that of MERGE the
-            last.
-        vocabs: the vocabularies of those columns that contain ids.
-
-    Returns:
-        a forest with these columns and ``token``, the index of a leaf's token in its sequence, -1
-        at inner nodes. A subtree without tokens is an inner node without children.
     """
     ops, opened = (graph.on_host(graph.ndata[name]).numpy() for name in ("op", "open"))
     is_tree = (ops != Operation.RECUR) & (ops != Operation.MERGE)
@@ -329,14 +276,7 @@ def inferred_trees(
 
 
 def spans(forest: Forest) -> Ints:
-    """Return the spans of all subtrees with tokens, including the roots.
-
-    Arguments:
-        forest: the result of :func:`inferred_trees`.
-
-    Returns:
-        the sequence, first and last token of each subtree, ``(K, 3)``.
-    """
+    """Return the spans of all subtrees with tokens, including the roots."""
     token = forest.columns["token"].astype(np.int64)
     is_tree = token < 0
     firsts = np.where(is_tree, len(token), token)

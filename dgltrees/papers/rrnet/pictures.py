@@ -144,32 +144,7 @@ def draw_operations(
     title: str | None = None,
     svg_limit: int = 2000,
 ) -> OperationsDrawing:
-    """Draw the operations of a recurrent-recursive network, and its stack after each of them.
-
-    Arguments:
-        operations: ``(L,)`` SPLIT, RECUR or MERGE, without START. A SPLIT need not have a MERGE.
-        tokens: the ``L`` tokens; with ``recur_only`` one for each RECUR.
-        recur_only: whether only RECUR has a token.
-        title: a line above the steps.
-        svg_limit: the largest number of tokens in an SVG, all lines together: ``L (L + 1) / 2``.
-
-    Returns:
-        the drawing; evaluate it in Jupyter for a picture, print it for text, ``save`` it to a file.
-
-    Raises:
-        TreeError: there are no steps, an operation is invalid, a MERGE has no SPLIT, or the number
-            of tokens differs from the number of steps that have one.
-
-    Example:
-        >>> from dgltrees.papers.rrnet.pictures import draw_operations
-        >>> from dgltrees.trees.kinds import Operation
-        >>> ops = [Operation.SPLIT, Operation.RECUR, Operation.MERGE]
-        >>> print(draw_operations(ops, ["(", "1", ")"]))
-        step  token  operation  open  stack │ sub-tree
-           1  (      SPLIT      1     · │ (
-           2  1      RECUR      1     · │ ( 1
-           3  )      MERGE      0     ( 1 )
-    """
+    """Draw the operations of a recurrent-recursive network, and its stack after each of them."""
     ops = np.asarray(operations, np.int64)
     if not len(ops) or not ((ops >= Operation.SPLIT) & (ops <= Operation.MERGE)).all():
         raise TreeError(f"expected operations SPLIT, RECUR or MERGE (1 to 3), got {ops.tolist()}")

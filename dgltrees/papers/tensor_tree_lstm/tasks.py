@@ -47,18 +47,7 @@ class OperatorModel(TreeModel):
         return {"label": "with model.operator_labels parameters"} if sets else {}
 
     def operator_encoder(self, leaves: Input, operators: int) -> TreeEncoder | BidirectionalEncoder:
-        """Construct the encoder of trees whose inner nodes are operators.
-
-        Arguments:
-            leaves: the inputs of the leaves, zero elsewhere.
-            operators: the number of operators, the ids in the node field ``op``.
-
-        Returns:
-            the encoder.
-
-        Raises:
-            ConfigError: the cell has no parameters per operator, which the setting requires.
-        """
+        """Construct the encoder of trees whose inner nodes are operators."""
         if self.operator_labels == "one_hot":
             return self.encoder(Concat([leaves, OneHot("op", operators)]))
         if "operators" not in options_of(self.cell.source):

@@ -71,12 +71,6 @@ def generation_order(forest: Forest) -> NDArray[np.int32]:
 
     The order is breadth-first, with the left dependents of a node before the right ones and the
     nearest first on each side (the subscripts in Figure 2).
-
-    Arguments:
-        forest: a dependency forest.
-
-    Raises:
-        TreeError: node 0 of a tree is not its root.
     """
     child, _, _, place = _siblings(forest)
     # Nodes of equal depth are in the order of the paths to them. Pointer doubling: after round k,
@@ -97,12 +91,7 @@ def generation_order(forest: Forest) -> NDArray[np.int32]:
 def _siblings(
     forest: Forest,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Return all dependents, by head and for each head in word order.
-
-    Returns:
-        Four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; and
-        the number of dependents of the same head that are generated before them.
-    """
+    """Return all dependents, by head and for each head in word order."""
     check_roots(forest)
     up = forest.global_parent
     child = np.flatnonzero(up >= 0)
@@ -206,10 +195,6 @@ def edge_decisions(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.int8
     The values are 1 or 0, or -1 if the node cannot have the edge. Every word can have LEFT and
     RIGHT; a left dependent can have NX-LEFT, a right one NX-RIGHT. ROOT has no decisions: it always
     has a right dependent and never a left one.
-
-    Arguments:
-        etype: ``(N,)`` the type of the edge into each node.
-        source: ``(N,)``, the source node of that edge; -1 at ROOT.
     """
     has_source = source >= 0
     added = np.zeros((len(EDGE_TYPES), len(source)), np.int8)
@@ -221,16 +206,7 @@ def edge_decisions(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.int8
 
 
 def dependency_path(forest: Forest, tree: int, node: int) -> list[tuple[str, EdgeType]]:
-    """Return D(w), the words and edge types on the path from ROOT to a word w, without w.
-
-    Arguments:
-        forest: a generation forest with a column ``word``.
-        tree: the index of a tree.
-        node: the index of w in that tree; D(ROOT) is empty (section 2.1).
-
-    Raises:
-        TreeError: there is no such tree or node, or no column ``word``.
-    """
+    """Return D(w), the words and edge types on the path from ROOT to a word w, without w."""
     if not (0 <= tree < len(forest) and 0 <= node < forest.sizes[tree]):
         raise TreeError(
             "expected a node of the forest, got one that does not exist", tree=tree, node=node

@@ -299,11 +299,7 @@ def _ids(raw: LabeledTrees, settings: Any) -> dict[str, NDArray[Any]]:
 
 
 def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
-    """Check that a row has a target, which metrics need.
-
-    Raises:
-        TreeError: no row has a target.
-    """
+    """Check that a row has a target, which metrics need."""
     if not known.any():
         wanted = " or ".join(map(repr, data.target_names))
         raise TreeError(
@@ -313,14 +309,7 @@ def check_any_target(data: LabeledTrees, known: NDArray[np.bool_]) -> None:
 
 
 def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:
-    """Build a model of targets from columns.
-
-    Arguments:
-        model: settings of the model.
-        schema: the columns of the training trees.
-        head: the class of the head.
-        sizes: arguments of the head, such as the ``count`` of classes.
-    """
+    """Build a model of targets from columns."""
     inputs = ColumnsInput(
         schema,
         model["embedding"],

@@ -42,14 +42,6 @@ def bag_baselines(
     They are scikit-learn's RidgeCV or LogisticRegression over standardised features, and its
     histogram gradient boosting. They learn logarithms if all training targets are positive and the
     largest is more than 100 times their median.
-
-    Arguments:
-        task: the task.
-        train: training examples.
-        parts: examples for the metrics, by name; None for a missing part.
-
-    Returns:
-        The metrics by model and part; empty if there are several targets.
     """
     targets = task.targets(train)
     if targets.ndim > 1 and targets.shape[1] > 1:
@@ -82,14 +74,6 @@ def rank_baselines(
     Chance is a random order. The others are the models of :func:`bag_baselines`. They predict the
     relative rank of a tree in its group, from 0 to 1, from its flat features and their differences
     from the mean of the group.
-
-    Arguments:
-        task: the task.
-        train: training examples.
-        parts: examples for the metrics, by name; None for a missing part.
-
-    Returns:
-        The metrics by model and part.
     """
     names = frequent_names(train)
 

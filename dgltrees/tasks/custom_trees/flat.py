@@ -44,14 +44,6 @@ def flat_features(
     number a feature is 0. A pair of trees with features a and b has a, b, \|a - b\| and a * b, as
     the head of a model of pairs. A node has the features of its own columns, its depth and its
     number of children.
-
-    Arguments:
-        data: examples that a schema has encoded.
-        names: the ids to count in each column of categories; see :func:`frequent_names`.
-        nodes: whether rows are nodes; otherwise trees or pairs.
-
-    Returns:
-        the names of the features, and ``(R, F)`` the features of each row.
     """
     forest = data.forest
     row_of_node = np.arange(forest.num_nodes) if nodes else owner(forest.sizes)

@@ -44,15 +44,7 @@ def warn_of_leaks(
     targets: Sequence[str],
     features: Any,
 ) -> None:
-    """Warn of input columns that are measured with the target, or nearly equal to it.
-
-    Arguments:
-        raw: the training trees.
-        inputs: their input columns.
-        values: the values of the targets by name, ``(E,)`` each; those of nodes are left out.
-        targets: the names of the targets.
-        features: the setting of the inputs; None for all columns.
-    """
+    """Warn of input columns that are measured with the target, or nearly equal to it."""
     columns = [each.name for each in inputs]
     answers = {name: each for name, each in values.items() if each is not None}
     cure = f"name the inputs with {called('data.features')}"
@@ -78,11 +70,6 @@ def measured(forest: Forest, names: Sequence[str], targets: Sequence[str]) -> li
 
     They have such a name, or nearly all their numbers are those of such a column, or of a target,
     in the same tree, as the times of children are.
-
-    Arguments:
-        forest: the trees.
-        names: the columns.
-        targets: the names of the targets, which may be columns of nodes.
     """
     by_name = [n for n in names if any(map(_MEASURED.search, (n, n.replace("_", " "))))]
     numbers = {
@@ -120,12 +107,6 @@ def equal_to(
 
     Their correlation, or that of their ranks, is above .99 or below -.99; or thresholds
     separate the classes. Vectors are left out.
-
-    Arguments:
-        answers: the values of the targets by name, ``(E,)`` each. A column of nodes with the name
-            of a target next to the trees is not compared.
-        raw: the trees.
-        names: the columns.
     """
     codes = [_codes(values) for values in answers.values()]
     found = []

@@ -185,21 +185,7 @@ def read_numbers(
     what: str = "target",
     cure: str = "for classes use the task classify",
 ) -> NDArray[np.float64]:
-    """Return the values of a target column as numbers.
-
-    Arguments:
-        values: ``(R,)`` the value of each row.
-        column: the name of the column, for errors.
-        error: builds the error from its message and a row.
-        what: what the column is, for errors.
-        cure: what to do about a value that is not a number.
-
-    Returns:
-        ``(R,)`` numbers, NaN if missing.
-
-    Raises:
-        TreeError: a value is not a number, or not finite, or its square would not be.
-    """
+    """Return the values of a target column as numbers."""
     if values.ndim == 1 and values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
     else:

@@ -42,23 +42,7 @@ def stream_raw(
     labeled: bool = True,
     trees: int = 10_000,
 ) -> Iterator[LabeledTrees]:
-    """Read the trees of a file with all their columns, ``trees`` at a time.
-
-    Arguments:
-        path: the file.
-        settings: settings of the data.
-        names: the schema of the training trees; None for the first of these.
-        file_format: the format of the file; default: that of the settings, or inferred.
-        labeled: whether targets are used; otherwise they may have any values.
-        trees: trees per chunk.
-
-    Returns:
-        an iterator over chunks.
-
-    Raises:
-        ConfigError: the format is unknown, or does not use the layout of the training files.
-        TreeError: the file breaks a rule of its format.
-    """
+    """Read the trees of a file with all their columns, ``trees`` at a time."""
     name = file_format or settings.format or guess_format(path, settings)
     if settings.train is None and name in FORMATS:  # the layout is that of dictionaries in memory
         others: Any = dict.fromkeys({"children_key", "tree_path"} - {*FORMATS[name].layout})
@@ -107,11 +91,7 @@ def _names_number(name: str) -> bool:
 
 
 def _check_format(name: str, path: PathLike, settings: CustomTreesData) -> None:
-    """Check that a file for a trained model can be read with the layout of the training files.
-
-    Raises:
-        ConfigError: the format of the file does not use the layout of the training files.
-    """
+    """Check that a file for a trained model can be read with the layout of the training files."""
     train = [settings.train] if isinstance(settings.train, str) else settings.train or []
     trained = next(filter(None, map(format_by_suffix, train)), None)
     try:
@@ -169,23 +149,7 @@ def input_examples(
     nodes: bool = False,
     file: PathLike | None = None,
 ) -> LabeledTrees:
-    """Return examples with encoded input columns, without targets.
-
-    Arguments:
-        raw: trees with all their columns.
-        settings: settings of the data, with the names of targets and inputs.
-        names: the schema of the training trees; None for the first of these, which define it.
-        nodes: whether targets are of nodes; otherwise a node column may have the name of a target
-            of the trees.
-        file: the file, for errors.
-
-    Returns:
-        The examples, with the schema's targets and inputs.
-
-    Raises:
-        TreeError: the trees do not have the columns of the settings.
-        ConfigError: there is a pretrained encoder, but no column of kind text.
-    """
+    """Return examples with encoded input columns, without targets."""
     targets = target_names(settings)
     encoder = pretrained_encoder(settings)
     try:
@@ -312,11 +276,7 @@ def _report(
 def check_columns_seen(
     seen: Collection[str], schema: Schema, settings: CustomTreesData, file: PathLike | None = None
 ) -> None:
-    """Check that a training file has the columns of the first trees, unless settings name some.
-
-    Raises:
-        TreeError: it has other columns.
-    """
+    """Check that a training file has the columns of the first trees, unless settings name some."""
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
     if settings.features is None and (names - {*seen} or others):
@@ -329,15 +289,7 @@ def check_columns_seen(
 
 
 def no_column(what: str, name: str, raw: LabeledTrees, cure: str, *, nodes: bool = False) -> str:
-    """Return an error about a column that trees lack, with the nearest name, or a cure.
-
-    Arguments:
-        what: the column as text, such as ``"a target 'cost'"``.
-        name: its name.
-        raw: the trees; each of their columns is named once, those next to the trees first.
-        cure: the text if no column has a similar name.
-        nodes: whether only columns of nodes count.
-    """
+    """Return an error about a column that trees lack, with the nearest name, or a cure."""
     beside = [] if nodes else [each for each in raw.columns if each != "line"]
     columns = [*dict.fromkeys([*beside, *raw.forest.columns])]
     more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
@@ -349,17 +301,7 @@ def no_column(what: str, name: str, raw: LabeledTrees, cure: str, *, nodes: bool
 def target_values(
     raw: LabeledTrees, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
 ) -> NDArray[Any] | None:
-    """Return the values of a target column, per example or per node.
-
-    Arguments:
-        raw: trees with all their columns.
-        name: the name of the column.
-        nodes: whether targets are of nodes.
-        inputs: the input columns; a node column among them is not a target.
-
-    Returns:
-        ``(R,)`` names or numbers, None or NaN if missing; None if there is no such column.
-    """
+    """Return the values of a target column, per example or per node."""
     if nodes:
         return node_values(raw.forest, name, slice(None))
     beside = raw.columns.get(of_user(name))

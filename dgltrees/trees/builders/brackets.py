@@ -25,19 +25,7 @@ def assemble(
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary],
 ) -> Forest:
-    """Build a forest from those items of a string that are nodes.
-
-    Arguments:
-        is_node: ``(M,)`` whether each item is a node. The root of each tree comes first, and the
-            other nodes of the tree follow it.
-        parent: ``(M,)`` the item that is the parent of each node, -1 at roots.
-        pos: ``(M,)`` the position of each node among its siblings.
-        columns: node data of all items, each ``(M,)``.
-        vocabs: the vocabularies of the columns.
-
-    Returns:
-        the forest; nothing is checked.
-    """
+    """Build a forest from those items of a string that are nodes."""
     index = starts(is_node)
     up = parent[is_node]
     is_root = up < 0
@@ -59,18 +47,7 @@ def items_in(brackets: Brackets) -> Ints:
 
 
 def find_heads(brackets: Brackets, what: str) -> Bools:
-    """Find the heads of brackets: atoms that are the first item of their bracket.
-
-    Arguments:
-        brackets: the ``M`` items of the text.
-        what: the name of a head, such as ``"a label"``, for the errors.
-
-    Returns:
-        ``(M,)`` whether each item is a head.
-
-    Raises:
-        TreeError: a bracket does not begin with an atom.
-    """
+    """Find the heads of brackets: atoms that are the first item of their bracket."""
     heads: Bools = ~brackets.is_open & (brackets.parent >= 0) & (brackets.place == 0)
     headless = brackets.is_open.copy()
     headless[brackets.parent[heads]] = False
@@ -79,13 +56,7 @@ def find_heads(brackets: Brackets, what: str) -> Bools:
 
 
 def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
-    """Write each tree as a string, with children in the order of their positions.
-
-    Arguments:
-        forest: the trees, with nodes in any order.
-        enter: ``(N,)`` the string before the children of each node.
-        leave: ``(N,)`` the string after them.
-    """
+    """Write each tree as a string, with children in the order of their positions."""
     # A walk that enters and leaves every node writes 2 N strings. The string of entering node v has
     # the index 2 * rank(v) - depth(v), where the rank is its place in preorder: before it all nodes
     # of lower rank were entered and all of these but its ancestors left. The string of leaving v

@@ -69,17 +69,7 @@ def from_python(
 def parse_python(
     source: str | ast.AST, tree: int | None = None, file: PathLike | None = None
 ) -> ast.AST:
-    """Parse Python source to its syntax tree.
-
-    Arguments:
-        source: the source, or a node of ``ast``, which is returned unchanged.
-        tree: the number of the tree, for the errors.
-        file: the file, for the errors.
-
-    Raises:
-        TreeError: the source is not a string, not valid Python, or too deeply nested for Python's
-            parser.
-    """
+    """Parse Python source to its syntax tree."""
     if isinstance(source, ast.AST):
         return source
     if not isinstance(source, str):

@@ -130,11 +130,7 @@ def from_objects(
 
 
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
-    """Return the function of a getter, which resolves the access once per type of object.
-
-    Returns:
-        the function from an object to its value, None where that is missing.
-    """
+    """Return the function of a getter, which resolves the access once per type of object."""
     if callable(getter):
         return partial(_result_of, getter)
     functions: dict[type, Callable[[Any], Any]] = {}
@@ -214,24 +210,7 @@ def nested_lists(
     recursive: bool = False,
     common: bool = False,
 ) -> tuple[str, str] | None:
-    """Find the trees in records of JSON: the place with the most objects in lists under one key.
-
-    Arguments:
-        records: the records.
-        paths: the paths of the roots to consider; default: all of at most 8 keys.
-        children: the key of the children to consider; default: all.
-        recursive: whether only lists count whose objects have the same key, or whose key is
-            ``children``.
-        common: whether only places count that at least half of the records have.
-
-    Returns:
-        the path from a record to its root, with dots between keys, and the key of the children;
-        None if no record has objects in lists.
-
-    Example:
-        >>> nested_lists([{"id": 1, "plan": {"inputs": [{"inputs": [{}]}, {}]}}])
-        ('plan', 'inputs')
-    """
+    """Find the trees in records of JSON: the place with the most objects in lists under one key."""
     nodes: Counter[tuple[str, str]] = Counter()
     repeated: set[tuple[str, str]] = set()
     having: Counter[str] = Counter()  # the number of records with an object at a place

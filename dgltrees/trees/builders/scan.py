@@ -44,20 +44,7 @@ def check_balance(
     file: PathLike | None,
     first_line: int,
 ) -> None:
-    """Check that every bracket is closed, and that every closing bracket closes one.
-
-    Arguments:
-        at: ``(B,)`` the byte of each bracket; other brackets may exist.
-        depth: the number of open brackets after each byte of the text.
-        ends: ``(L,)`` the byte at which each line ends.
-        pair: the opening and the closing bracket, for the errors.
-        by_line: whether every line must close its own brackets, instead of the text as a whole.
-        file: the file of the text, for the errors.
-        first_line: the line of the file at which the text begins.
-
-    Raises:
-        TreeError: a bracket is not balanced; the error names file and line.
-    """
+    """Check that every bracket is closed, and that every closing bracket closes one."""
     last = np.searchsorted(at, ends) - 1  # the last bracket up to each line's end
     still_open = np.where(last < 0, 0, depth[last]) if len(at) else np.zeros(len(ends), np.int32)
     if not by_line:
@@ -137,15 +124,7 @@ class Brackets:
         return "an opening bracket" if name < 0 else repr(self.names[name])
 
     def refuse(self, broken: Bools, rule: Callable[[int], str]) -> None:
-        """Raise an error at the first item that is ``broken``, if any is.
-
-        Arguments:
-            broken: ``(M,)`` booleans.
-            rule: makes the message of the error for an item.
-
-        Raises:
-            TreeError: an item is broken; the error names file and line.
-        """
+        """Raise an error at the first item that is ``broken``, if any is."""
         if broken.any():
             item = int(np.argmax(broken))
             raise self._error(rule(item), item)
@@ -160,20 +139,7 @@ class Brackets:
     def look_up(
         self, items: Bools, table: Mapping[str, int], what: str, *, known: bool = True
     ) -> NDArray[np.int32]:
-        """Return the numbers of atoms in a table.
-
-        Arguments:
-            items: ``(M,)`` whether to look up each item.
-            table: the number of each atom.
-            what: the name of such atoms, for the errors.
-            known: whether all these atoms must be in the table.
-
-        Returns:
-            ``(M,)`` int32 numbers; -1 at all other items.
-
-        Raises:
-            TreeError: an atom is not in the table but must be; the error names file and line.
-        """
+        """Return the numbers of atoms in a table."""
         missing = min(table.values(), default=0) - 1
         of_name = np.array([*(table.get(name, missing) for name in self.names), missing], np.int32)
         numbers = of_name[self.name]
@@ -185,18 +151,7 @@ class Brackets:
         return np.where(items, numbers, -1).astype(np.int32)
 
     def encode(self, items: Bools, vocab: Vocabulary) -> NDArray[np.int32]:
-        """Return the ids of atoms in a vocabulary, which grows in the order of the text.
-
-        Arguments:
-            items: ``(M,)`` whether to encode each item.
-            vocab: the vocabulary.
-
-        Returns:
-            ``(M,)`` int32 ids; -1 at all other items.
-
-        Raises:
-            TreeError: an atom is not in a frozen vocabulary; the error names file and line.
-        """
+        """Return the ids of atoms in a vocabulary, which grows in the order of the text."""
         rows = self.name[items]
         first = np.full(len(self.names), len(rows))
         first[rows[::-1]] = np.arange(len(rows))[::-1]  # the first use of each name is written last
@@ -246,20 +201,7 @@ def scan(
     file: PathLike | None = None,
     first_line: int = 1,
 ) -> Brackets:
-    """Split bracketed text into items.
-
-    Arguments:
-        data: the text in UTF-8.
-        pair: the opening and the closing bracket.
-        blank: further bytes that are white space.
-        by_line: whether every line must close its own brackets.
-        file: the file of the text, for the errors.
-        first_line: the line of the file at which the text begins.
-
-    Raises:
-        TreeError: the text is not UTF-8, or its brackets are not balanced; the error names file
-            and line.
-    """
+    """Split bracketed text into items."""
     check_utf8(data, file, first_line)
     table = _table(pair, blank)
     letters = np.frombuffer(data, np.uint8)

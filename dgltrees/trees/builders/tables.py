@@ -22,17 +22,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 def parents_of_ids(
     tree: Ints, ids: Sequence[Hashable], parent_ids: Sequence[Hashable]
 ) -> tuple[Ints, Ints]:
-    """Find the row of each row's parent, and the first row of each id.
-
-    Arguments:
-        tree: ``(N,)`` the number of each row's tree; ids are unique within it.
-        ids: ``(N,)`` the id of each row.
-        parent_ids: ``(N,)`` the id of its parent.
-
-    Returns:
-        two arrays ``(N,)``: the parents, -1 where no row of the tree has the id; and the first row
-        of the tree with the id of each row, which is the row itself unless the id occurs twice.
-    """
+    """Find the row of each row's parent, and the first row of each id."""
     codes = dict(zip(dict.fromkeys(ids), itertools.count()))
     code = np.fromiter(map(codes.__getitem__, ids), np.int64, len(ids))
     parent_code = np.fromiter(map(codes.get, parent_ids, itertools.repeat(-1)), np.int64, len(ids))
@@ -49,18 +39,7 @@ def parents_of_ids(
 
 
 def roots_of_rows(parent: Ints, error: RowError) -> Ints:
-    """Find the row of the root above each row.
-
-    Arguments:
-        parent: ``(N,)`` the row of each row's parent, -1 at roots.
-        error: makes the error to raise from a message and a row.
-
-    Returns:
-        ``(N,)`` the rows of the roots.
-
-    Raises:
-        TreeError: there is a cycle.
-    """
+    """Find the row of the root above each row."""
     cyclic = depths(parent) < 0
     if cyclic.any():
         cycle = cycle_of(np.flatnonzero(cyclic), parent[cyclic])
@@ -83,18 +62,7 @@ def forest_of_rows(
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
-    """Build a forest with a tree per root, in the order of their first rows; nodes in row order.
-
-    Arguments:
-        parent: ``(N,)`` the row of each row's parent, -1 at roots.
-        root: ``(N,)`` the row of the root above each row, see :func:`roots_of_rows`.
-        pos: ``(N,)`` the positions of children, 0 at roots; default: in row order.
-        columns: node data, each ``(N, ...)``.
-        vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-
-    Raises:
-        TreeError: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-    """
+    """Build a forest with a tree per root, in the order of their first rows; nodes in row order."""
     _, first, tree = np.unique(root, return_index=True, return_inverse=True)
     tree = inverse(np.argsort(first))[tree]
     order = np.argsort(tree, kind="stable")

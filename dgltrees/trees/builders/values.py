@@ -41,25 +41,6 @@ def typed_columns(
     """Convert columns to arrays by the types of their values.
 
     A column without any value becomes NaN, and a warning names it: its name may be misspelt.
-
-    Arguments:
-        values: columns, each ``(N,)``, of names, numbers, booleans or vectors, with None where a
-            value is missing.
-        error: makes the error to raise from a message and the index of a value.
-        vocabs: vocabularies of columns of names to use.
-        kinds: required kinds of columns, from ``KINDS``. These columns, and those with a
-            vocabulary, may be missing everywhere without a warning.
-
-    Returns:
-        the arrays, and the vocabularies of those that hold names.
-
-    Raises:
-        TreeError: the values of a column have several kinds or an unsupported type, a number is too
-            large, or a name is not in a frozen vocabulary.
-        ConfigError: ``vocabs`` has a vocabulary for a column that does not hold names.
-
-    Warns:
-        UserWarning: a column has no value.
     """
     vocabs, kinds = vocabs or {}, kinds or {}
     columns: dict[str, NDArray[Any]] = {}

@@ -71,17 +71,7 @@ class NodeLists:
         vocabs: Mapping[str, Vocabulary] | None,
         numbers: Mapping[str, NDArray[Any]] | None = None,
     ) -> Forest:
-        """Convert the lists to a forest with columns of names and of numbers.
-
-        Arguments:
-            names: by column, the names of all nodes; None is a missing name.
-            vocabs: vocabularies of these columns to use.
-            numbers: other columns.
-
-        Raises:
-            TreeError: there is no tree, or a name is not in a frozen vocabulary.
-            ConfigError: there is a vocabulary for another column.
-        """
+        """Convert the lists to a forest with columns of names and of numbers."""
         vocabularies = vocabs_for(vocabs, *names)
         self.check_any()
         ids = {
@@ -100,21 +90,7 @@ def forest_of_nodes(
     file: PathLike | None = None,
     **options: Any,
 ) -> Forest:
-    """Build a forest by visiting objects.
-
-    Arguments:
-        roots: the root object of each tree.
-        children_of: see :func:`walk`.
-        names: by column, the function from an object to its name, or None.
-        vocabs: vocabularies of these columns to use.
-        numbers: by column, the function from an object to its integer.
-        file: the file of the trees, for the errors.
-        options: other arguments of :func:`walk`.
-
-    Raises:
-        TreeError: see :func:`walk` and :meth:`NodeLists.named`.
-        ConfigError: there is a vocabulary for another column.
-    """
+    """Build a forest by visiting objects."""
     check_vocabs(vocabs or {}, names)  # before any tree is read
     lists = walk(roots, children_of, lists=NodeLists(file=file), **options)
     columns = {key: list(map(name_of, lists.objects)) for key, name_of in names.items()}
@@ -133,22 +109,7 @@ def walk(
     identity: Callable[[Any], int] = id,
     lists: NodeLists | None = None,
 ) -> NodeLists:
-    """Visit trees of objects in preorder.
-
-    Arguments:
-        roots: the root object of each tree.
-        children_of: returns the children of an object by position, None where one is missing. It
-            may raise :class:`TreeError`, to which tree and node are added.
-        share: False writes an object that occurs several times in a tree out at each place; None:
-            an error. Immutable values such as strings and tuples are written out always.
-        identity: returns a number for each object that no other object has.
-        lists: the lists to append the nodes to; default: new lists.
-
-    Raises:
-        TreeError: a root is None, an object contains itself or occurs several times, or
-            ``children_of`` raises one; the error names tree and node.
-        ConfigError: ``share`` is another value.
-    """
+    """Visit trees of objects in preorder."""
     if share not in (None, False):
         raise ConfigError(
             "expected share=False, which writes a repeated object out at each place, or no "

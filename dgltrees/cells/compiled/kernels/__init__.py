@@ -104,14 +104,7 @@ def {name}(threads, shards, {arguments}):
 
 @cache
 def machine_code(body: str, name: str, arguments: str, threaded: bool) -> Any:
-    """Compile the function of all shards, ``up`` or ``down``.
-
-    Arguments:
-        body: Python code of ``up_shard`` or ``down_shard``.
-        name: ``up`` or ``down``.
-        arguments: what the function gets after the number of threads and of shards.
-        threaded: whether several threads share the shards.
-    """
+    """Compile the function of all shards, ``up`` or ``down``."""
     call = arguments
     if name == "down":  # each thread has memory of its own
         call = call.replace("plan", "np.int64(thread), plan", 1)

@@ -31,12 +31,7 @@ _sealed: dict[str, int] = {}  # by entry, how many versions of its functions hav
 
 @cache
 def folder() -> Path | None:
-    """Return the cache folder: ``dgltrees`` in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
-
-    Returns:
-        the folder; None, after one warning, if it cannot be written or other users may write it.
-        Code is then compiled in memory, once in each process.
-    """
+    """Return the cache folder: ``dgltrees`` in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         path = Path(base).expanduser() / "dgltrees"
@@ -76,11 +71,7 @@ def _danger(path: Path) -> str:
 
 
 def module_of(text: str) -> ModuleType:
-    """Import generated code as a module, from its entry, or from memory if there is no folder.
-
-    Arguments:
-        text: the code, whose ``{cache}`` says whether numba keeps the machine code.
-    """
+    """Import generated code as a module, from its entry, or from memory if there is no folder."""
     import numba
 
     place = folder()

@@ -59,18 +59,6 @@ def stream_entailment(
     begin before a word (:mod:`dgltrees.trees.constituents`), -1 without brackets. A sentence is a
     chain, see :func:`~dgltrees.trees.builders.sentences.chains`. Example columns: ``target``, the
     index in :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"word": vocabulary}`` to use. A word that is missing from a frozen vocabulary is
-            an error, or becomes its unknown name. All chunks share one vocabulary.
-        rules: the rules for words and for long sentences.
-        labeled: whether every pair must have a label; otherwise ``target`` is -1 without one.
-
-    Raises:
-        TreeError: with file and line: the file is not UTF-8 or of no known kind, a line is cut off,
-            a sentence is empty or too long, a label is none of the three, or a word is not in a
-            frozen vocabulary; or no pair has a label.
     """
     words = vocabs_for(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)

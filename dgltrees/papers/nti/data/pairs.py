@@ -36,18 +36,7 @@ class WordRules:
     truncate: bool = False
 
     def __call__(self, words: Sequence[str], file: PathLike, line: int | None) -> list[str]:
-        """Apply the rules to the words of one sentence.
-
-        Arguments:
-            words: the words.
-            file, line: the place of the sentence, for errors.
-
-        Returns:
-            the words, cut by the rules.
-
-        Raises:
-            TreeError: with file and line: the sentence has no words, or too many.
-        """
+        """Apply the rules to the words of one sentence."""
         if not words:
             raise TreeError(
                 "expected at least one word in a sentence, got none", file=file, line=line
@@ -55,11 +44,7 @@ class WordRules:
         return list(words[: self.length(len(words), file, line)])
 
     def length(self, words: int, file: PathLike, line: int | None) -> int:
-        """Return the number of words of a sentence of ``words`` words after the rules.
-
-        Raises:
-            TreeError: with file and line: there are too many words, and ``truncate`` is false.
-        """
+        """Return the number of words of a sentence of ``words`` words after the rules."""
         if self.max_words is None or words <= self.max_words:
             return words
         if self.truncate:
@@ -83,11 +68,7 @@ class Pair(NamedTuple):
     parses: Sequence[str | None] = (None, None)  # both sentences in brackets, if they have any
 
     def cut(self, rules: WordRules, path: PathLike) -> Pair:
-        """Apply the rules to both sentences.
-
-        Raises:
-            TreeError: with file and line: a sentence has no words, or too many.
-        """
+        """Apply the rules to both sentences."""
         left, right = (rules(side, path, self.line) for side in (self.left, self.right))
         return self._replace(left=left, right=right)
 
@@ -106,21 +87,6 @@ def pair_examples(
     Node column: ``word``. With brackets, the node columns ``merges`` and ``splits`` are the numbers
     of constituents that end and begin before each word (:mod:`dgltrees.trees.constituents`).
     Example columns: ``target`` and ``line``.
-
-    Arguments:
-        pairs: the pairs.
-        words, classes: the vocabularies of the columns.
-        path: the file, for errors.
-        labeled: whether every pair must have a class; otherwise ``target`` is -1 without a
-            known one.
-        brackets: whether sentences may have brackets; without brackets both columns are -1.
-
-    Returns:
-        the examples.
-
-    Raises:
-        TreeError: with file and line: a class or word is unknown to a frozen vocabulary, or a
-            bracket closes before it opens.
     """
     lines = [pair.line for pair in pairs]
     target = np.full(len(pairs), -1, np.int64)

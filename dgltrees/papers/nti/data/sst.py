@@ -35,18 +35,6 @@ def stream_sst(
 
     Node columns: ``word``, the word of a leaf or -1 at inner nodes, and ``target``, the sentiment
     from 0 (very negative) to 4 (very positive). Example column: ``target``, the root's sentiment.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"word": vocabulary}`` to use. A word that is missing from a frozen vocabulary is
-            an error, or becomes its unknown name. All chunks share one vocabulary.
-        labeled: whether every constituent must have a label; otherwise it is optional, as in
-            ``((The) ((good) (one)))``, and ``target`` is -1 without one.
-
-    Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced, a label is not 0 to 4, a leaf does not have one word, or a word is not in
-            a frozen vocabulary.
     """
     words = vocabs_for(vocabs, "word")["word"]
     for items, _ in _GRAMMAR.lines(path, trees):

@@ -56,18 +56,6 @@ def stream_wikiqa(
     of the question in the file; ``sentence``, the number of the sentence in its question; ``rank``,
     the place of the sentence in its question by the id as a string (without ids, the number), which
     is trec_eval's order of equal scores. Examples have arity 2, the question first.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs, rules: see :func:`~dgltrees.papers.nti.data.entailment.stream_entailment`.
-        labeled: whether every pair must have a label, the last field; otherwise ``target`` is -1
-            without one.
-
-    Raises:
-        TreeError: with file and line: the file is not UTF-8, a line has a wrong number of fields, a
-            sentence is empty or too long, a label is not 0 or 1, a question begins a second time,
-            or a word is not in a frozen vocabulary; or the file is empty.
-        ConfigError: ``trees`` is below 1, or the official file needs spaCy, which is missing.
     """
     check_chunk_size(trees)
     words = vocabs_for(vocabs, "word")["word"]

@@ -158,16 +158,7 @@ class GlobalAttention(AttentionOverTrees):
 def in_chunks(
     attend: Callable[[Tensor], tuple[Tensor, Tensor]], queries: Tensor, size: int
 ) -> Attended:
-    """Call ``attend`` on chunks of the queries, with checkpoints for more than one chunk.
-
-    Arguments:
-        attend: maps ``(T, Q, c)`` to the fields of :class:`Attended`.
-        queries: ``(T, Q, c)``.
-        size: the memory that one query per tree needs, in bytes.
-
-    Returns:
-        the concatenated results.
-    """
+    """Call ``attend`` on chunks of the queries, with checkpoints for more than one chunk."""
     at_once = max(1, CHUNK // max(1, size))
     if at_once >= queries.shape[1]:
         return Attended(*attend(queries))

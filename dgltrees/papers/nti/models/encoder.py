@@ -271,22 +271,7 @@ def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
 def make_leaves(
     name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", compile: bool = True
 ) -> LeafFunction:
-    """Make a leaf function by name.
-
-    Arguments:
-        name: ``"identity"``, ``"linear"`` (the cell applies the linear map), ``"lstm"`` or
-            ``"bilstm"``.
-        input_size: k, the size of a token's vector.
-        size: the size of a state of the LSTMs.
-        init: how weights are drawn.
-        compile: run all steps in one autograd function; False where a second derivative is needed.
-
-    Returns:
-        the leaf function.
-
-    Raises:
-        ConfigError: there is no leaf function of that name.
-    """
+    """Make a leaf function by name."""
     wrong = expected(Leaf, name)
     if wrong is not None:
         raise ConfigError(f"expected leaves to be {wrong}, got {name!r}")

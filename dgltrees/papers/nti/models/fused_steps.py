@@ -25,17 +25,6 @@ def lstm_steps(
 
         (i, f, o, u) &= (\sigma, \sigma, \sigma, \tanh)(wx_t + U h_{t-1}) \\
         c_t &= f \odot c_{t-1} + i \odot u, \quad h_t = o \odot \tanh(c_t)
-
-    Arguments:
-        wx: ``(W, 4 d)``, the inputs' part of the gates, biases included.
-        h, c: ``(T, d)``, state and memory before the first step.
-        U: ``(d, 4 d)``, the recurrent weights.
-        index: ``(steps, T)``, the row of ``wx`` that each sequence reads at each step; any row
-            after its end.
-        back: ``(W,)``, the index of each row of ``wx`` in ``index.flatten()``.
-
-    Returns:
-        the states and the memories, each ``(W, d)``, in the order of the rows of ``wx``.
     """
     states, memories = [], []
     for rows in index.unbind(0):

@@ -46,19 +46,7 @@ class LeafFunction(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
-        """Compute the states of all leaves.
-
-        Arguments:
-            x: ``(W, k)``, the vectors, tree after tree, each from left to right.
-            widths: ``(T,)`` int64 on the CPU, the number of leaves of each tree.
-            start: state and memory before each sentence, each ``(T, size)``; by default zeros.
-
-        Returns:
-            the states, and the memories of an LSTM.
-
-        Raises:
-            ConfigError: ``start`` was given, but there is no LSTM.
-        """
+        """Compute the states of all leaves."""
 
 
 class IdentityLeaves(LeafFunction):

@@ -44,18 +44,7 @@ class EncodingPair(NamedTuple):
 
 
 def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:
-    """Split a batch of adjacent pairs into the first and the second sentences.
-
-    Arguments:
-        vectors: ``(S, k)``, the vectors of the nodes of the batch, which are the tokens.
-        batch: an even number of sentences; its edges are not used.
-
-    Returns:
-        the first and the second sentences.
-
-    Raises:
-        TreeError: the number of sentences is odd.
-    """
+    """Split a batch of adjacent pairs into the first and the second sentences."""
     if batch.num_trees % 2:
         raise TreeError(f"expected pairs of sentences, got a batch of {batch.num_trees}")
     second = torch.repeat_interleave(torch.arange(batch.num_trees) % 2, batch.sizes)
@@ -90,14 +79,7 @@ class PairEncoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> EncodingPair:
-        """Encode both sentences of each pair, as trees over their tokens.
-
-        Returns:
-            the encodings of the first and of the second sentences.
-
-        Raises:
-            TreeError: the number of sentences is odd.
-        """
+        """Encode both sentences of each pair, as trees over their tokens."""
 
     def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Encode all sentences of a batch independently of each other."""
@@ -190,11 +172,7 @@ class SharedWordCount(nn.Module):
         self.register_buffer("zero", torch.zeros(()), persistent=False)  # has the model's dtype
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """Return the feature of each sentence of a batch, ``(T, 1)``.
-
-        Raises:
-            TreeError: there is no such column.
-        """
+        """Return the feature of each sentence of a batch, ``(T, 1)``."""
         shared = node_column(batch, self.column).to(wide(self.zero))
         count = shared.new_zeros(batch.num_trees).index_add(0, batch.tree_of_node, shared)
         return torch.log1p(count).unsqueeze(1)

@@ -29,10 +29,6 @@ def sentence_reader(stream: Callable[..., Iterator[LabeledTrees]], *options: str
     """Make a task's reader from a function that reads words as spelled in the file.
 
     With a frozen vocabulary the examples are for evaluation, so ``data.supervise`` is ``"root"``.
-
-    Arguments:
-        stream: has the arguments ``path``, ``trees``, ``rules``, ``labeled`` and ``options``.
-        options: names of settings of the data.
     """
 
     def reader(
@@ -71,11 +67,7 @@ class SentenceTask(ReaderTask):
     def extend_vocabularies(  # type: ignore[override]
         self, data: LabeledTrees, settings: SentenceSettings, paths: Sequence[Path]
     ) -> None:
-        """Add the words of ``paths`` to the vocabulary with ``data.vocabulary_from_all_splits``.
-
-        Raises:
-            TreeError: a file is invalid.
-        """
+        """Add the words of ``paths`` to the vocabulary with ``data.vocabulary_from_all_splits``."""
         if not settings.vocabulary_from_all_splits:
             return
         vocabs = {**data.forest.vocabs, "target": data.targets}
@@ -87,13 +79,7 @@ class SentenceTask(ReaderTask):
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: SentenceSettings, data: LabeledTrees
     ) -> None:
-        """Read the word vectors from files; a warning counts the words without a vector.
-
-        Raises:
-            TreeError: a file of word vectors is invalid, or its vectors have the wrong size.
-            ConfigError: the word vectors are fixed but there is no file, or sentences may have more
-                words than the trees have leaves.
-        """
+        """Read the word vectors from files; a warning counts the words without a vector."""
         _check_width(model, settings)
         check_pretrained(model, settings)
         words = _words_of(model)

@@ -48,15 +48,7 @@ class WikiQATask(SentenceTask):
     def report(
         self, data: LabeledTrees, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """Return the metrics of a ranking by probability.
-
-        Returns:
-            ``map`` and ``mrr`` over the ``questions`` with an answer; the number of others,
-            ``dropped``; ``loss``; and the number of ``examples``.
-
-        Raises:
-            TreeError: no question has an answer.
-        """
+        """Return the metrics of a ranking by probability."""
         ranks = ranking(
             outputs["probability"],
             self.targets(data) == 1,

@@ -126,17 +126,7 @@ class NTISettings(EncoderSettings):
     """Probability of dropout on the input vectors of the leaves."""
 
     def __call__(self, inputs: Input | None, size: int | None = None, **cell: Any) -> NTIEncoder:
-        """Construct the encoder.
-
-        Arguments:
-            inputs: the module that maps tokens to vectors; None for an encoder of given vectors.
-            size: the size of a vector, without ``inputs``.
-            cell: arguments of the cell.
-
-        Raises:
-            ConfigError: the leaves are linear, but the cell has no argument ``leaf``; or they are
-                vectors of another size than the states.
-        """
+        """Construct the encoder."""
         accepted, linear = options_of(self.cell.source), self.leaves == "linear"
         if linear and "leaf" not in accepted:
             raise ConfigError(

@@ -138,11 +138,7 @@ class SSTTask(TreeTask):
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: SSTSettings, data: LabeledTrees
     ) -> None:
-        """Check that the model uses the vectors of a pretrained encoder, if there are any.
-
-        Raises:
-            ConfigError: it does not use them, or they have the wrong size.
-        """
+        """Check that the model uses the vectors of a pretrained encoder, if there are any."""
         check_pretrained(model, settings)
 
 

@@ -35,13 +35,7 @@ VECTOR = "vector"
 
 
 def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
-    """Add the vectors of a pretrained encoder, if the settings name one.
-
-    Arguments:
-        sentences: trees with every word in its form for the encoder, in the order of the sentence;
-            nodes without a word (-1) get zeros.
-        settings: the data settings.
-    """
+    """Add the vectors of a pretrained encoder, if the settings name one."""
     encoder = pretrained_encoder(settings)
     if encoder is None:
         return sentences
@@ -58,25 +52,14 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
 def make_words(
     vocabs: Mapping[str, Vocabulary], size: int, *, pretrained: bool = False, frozen: bool = False
 ) -> Words:
-    """Return the word vectors of a model: a lookup table, or those of a pretrained encoder.
-
-    Arguments:
-        vocabs: the vocabularies of the words.
-        size: size of a vector.
-        pretrained: use the vectors of a pretrained encoder.
-        frozen: do not train the lookup table.
-    """
+    """Return the word vectors of a model: a lookup table, or those of a pretrained encoder."""
     if pretrained:
         return GivenVectors(VECTOR, size)
     return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
 
 
 def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
-    """Check that the model uses a pretrained encoder's vectors if and only if there are any.
-
-    Raises:
-        ConfigError: it does not, or its word vectors have the wrong size.
-    """
+    """Check that the model uses a pretrained encoder's vectors if and only if there are any."""
     reader: Any = model.encoder
     vectors: Input | None = reader.input if reader.input.ids is None else None
     encoder = pretrained_encoder(settings)

@@ -29,15 +29,7 @@ MOST_OPERATORS = 18
 def combine(
     operator: NDArray[Any], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Apply operators to pairs of operands.
-
-    Arguments:
-        operator: ``(n,)`` rows of :data:`SYMBOLS`.
-        left, right: ``(n,)`` the operands.
-
-    Returns:
-        the values, ``(n,)``, and a mask ``(n,)`` that is False for remainders by zero.
-    """
+    """Apply operators to pairs of operands."""
     defined = (operator != SYMBOLS.index("%")) | (right != 0)
     remainder = np.remainder(left, np.where(right == 0, 1, right))  # has the sign of the divisor
     return np.choose(operator, [left + right, left - right, left * right, remainder]), defined
@@ -56,14 +48,6 @@ def evaluate(code: NDArray[np.int8], depth: NDArray[np.int8]) -> Evaluation:
 
     It is one pass from left to right. A stack per expression holds the left operand and the
     operator of each open bracket.
-
-    Arguments:
-        code: ``(L, W)`` characters as rows of :data:`MEE_ALPHABET`; larger numbers are padding.
-            Operands and operators alternate, and all brackets close.
-        depth: ``(L, W)`` the number of open brackets after each character.
-
-    Returns:
-        the values and the positions of errors.
     """
     size = len(code), int(depth.max(initial=0)) + 1
     left, operator = np.zeros(size, np.int64), np.full(size, -1)

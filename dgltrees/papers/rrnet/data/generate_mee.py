@@ -27,7 +27,7 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     SYMBOLS,
     combine,
 )
-from dgltrees.settings.values import NonNegativeInt
+from dgltrees.settings.values import SampleSize
 
 BLOCK = 50_000
 """The number of expressions drawn at once; the result does not depend on it."""
@@ -36,9 +36,9 @@ BLOCK = 50_000
 def make_mee(
     out: PathLike,
     *,
-    train: NonNegativeInt = 100_000,
-    valid: NonNegativeInt = 10_000,
-    test: NonNegativeInt = 10_000,
+    train: SampleSize = 100_000,
+    valid: SampleSize = 10_000,
+    test: SampleSize = 10_000,
     lengths: Sequence[int] = (4, 5, 6, 7),
     seed: int = 0,
     positive: bool = False,

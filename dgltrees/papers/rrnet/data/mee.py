@@ -52,20 +52,6 @@ def stream_mee(
     Node columns: ``word``, the character's row of :data:`MEE_ALPHABET`, and ``op``, the character's
     ``Operation``: SPLIT for an opening bracket, MERGE for a closing one, RECUR for all others.
     Example columns: ``target``, the value, 10 to 99, and ``operators``, the number of operators.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        labeled: whether every line must have the value of its expression. Otherwise values are not
-            checked, and ``target`` is -1 for a line without a number from 10 to 99.
-
-    Yields:
-        the expressions of up to ``trees`` lines.
-
-    Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is empty or has no
-            TAB, a value is not a number from 10 to 99 or not the value of the expression, or an
-            expression has another character, a bracket without exactly one operator, a remainder by
-            zero, or more than 18 operators, whose value may not fit into 64 bits.
     """
     for data, line in line_chunks(path, trees, blank=True):
         yield _parse(data, path, line, labeled)

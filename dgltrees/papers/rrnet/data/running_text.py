@@ -34,18 +34,6 @@ def stream_running_text(
 
     Words are separated by spaces; the word ``<eos>`` follows the last one of a line, unless the
     line has it. Lines without words are skipped. Node column: ``word``. Example column: ``line``.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and ``<eos>``
-            first. A word that is missing from a frozen vocabulary becomes its unknown name. All
-            chunks share one vocabulary.
-
-    Yields:
-        up to ``trees`` lines.
-
-    Raises:
-        TreeError: with file and line: a line is not UTF-8; or the file has no words.
     """
     words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
     for chunk in chunks(sentences_of_lines(path), trees):
@@ -68,15 +56,6 @@ def stream_running_trees(
     and ``merges`` and ``splits``, the numbers of subtrees that end and then begin right before it
     (:mod:`dgltrees.trees.constituents`). All subtrees end before ``<eos>``. There are no example
     columns.
-
-    Arguments:
-        path, trees, vocabs: see :func:`stream_running_text`.
-
-    Yields:
-        up to ``trees`` sentences.
-
-    Raises:
-        TreeError: see :func:`~dgltrees.formats.mrg.stream_mrg`; or a sentence has no words.
     """
     words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
     for part in MRG.chunks(path, trees):

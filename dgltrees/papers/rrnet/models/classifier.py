@@ -60,15 +60,7 @@ class PolicyClassifier(Classifier):
         return self.encoder.rollout(batch)
 
     def forward(self, batch: Any, targets: Tensor | None = None) -> Tensor:
-        """Compute the logits of the head or, with targets, the losses of head and policy.
-
-        Arguments:
-            batch: sentences, or their :meth:`rollout`.
-            targets: ``(E,)``, the classes.
-
-        Returns:
-            the logits, or the losses, ``(E,)``.
-        """
+        """Compute the logits of the head or, with targets, the losses of head and policy."""
         if targets is None:
             return super().forward(batch)
         encoding = self.encoder(batch)

@@ -48,12 +48,7 @@ class Reinforce:
         return (scores - waiting.log_()).argmax(1)  # the first event, at rates exp(scores)
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """Compute the loss of each step, ``(S,)``.
-
-        Arguments:
-            decisions: the decisions of a policy.
-            rewards: ``(S,)``, the reward after each step.
-        """
+        """Compute the loss of each step, ``(S,)``."""
         values, end = decisions.values.detach(), decisions.bootstrap
         after_end = None if end is None else end.values
         advantage = advantages(rewards, values, decisions.sizes, self.discount, after_end)
@@ -71,13 +66,6 @@ def advantages(
 
     It is summed backwards from the errors of one step, :math:`A_t = \delta_t + \gamma A_{t+1}` with
     :math:`\delta_t = r_t + \gamma V_{t+1} - V_t`.
-
-    Arguments:
-        rewards, values: ``(S,)``, sequence after sequence.
-        sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence, at least 1.
-        discount: the factor gamma.
-        after_end: ``(T,)`` the value of the state after the last step of each sequence; without it,
-            sequences end with their last step, and the value after it is 0.
     """
     counts = sizes.tolist()
     r, v = (pad_sequence(list(each.split_with_sizes(counts))) for each in (rewards, values))

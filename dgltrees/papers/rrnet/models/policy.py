@@ -108,15 +108,7 @@ class Policy(nn.Module):
 
 
 def legal(open_trees: Tensor, max_open: int) -> Tensor:
-    """Return a mask of the legal operations: no split of a full stack, no merge of an empty one.
-
-    Arguments:
-        open_trees: ``(n,)``, the number of open subtrees.
-        max_open: the largest number of subtrees that can be open at a time.
-
-    Returns:
-        the mask, ``(n, 3)`` bool.
-    """
+    """Return a mask of the legal operations: no split of a full stack, no merge of an empty one."""
     always = torch.ones_like(open_trees, dtype=torch.bool)
     return torch.stack([open_trees < max_open, always, open_trees > 0], 1)
 
@@ -126,14 +118,6 @@ def legal_between_words(open_trees: Tensor, max_open: int, last: Tensor, left: T
 
     Every subtree has a token, so that the number of operations is finite: none ends right after its
     split, and none begins after the last token, where the open ones must end.
-
-    Arguments:
-        open_trees, max_open: see :func:`legal`.
-        last: ``(n,)`` the previous operations.
-        left: ``(n,)`` bool, whether there is a token to consume.
-
-    Returns:
-        the mask, ``(n, 3)`` bool.
     """
     split, recur, merge = legal(open_trees, max_open).unbind(1)
     return torch.stack([split & left, recur & left, merge & (last != Operation.SPLIT)], 1)
@@ -171,15 +155,7 @@ class RandomOperations(nn.Module):
         self.register_buffer("operation", torch.from_numpy(table))
 
     def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
-        """Return the operation of each token, ``(S,)``.
-
-        Arguments:
-            batch: the sentences.
-            max_open, opened: see :func:`legalized`.
-
-        Raises:
-            TreeError: the id of a token is out of range.
-        """
+        """Return the operation of each token, ``(S,)``."""
         ids = batch.on_host(batch.ndata[self.column]).long()
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(self.operation):
             raise TreeError(
@@ -193,14 +169,7 @@ class RandomOperations(nn.Module):
 def legalized(
     operations: Tensor, sizes: Tensor, max_open: int, opened: Tensor | None = None
 ) -> Tensor:
-    """Replace merges with an empty stack and splits with a full one by RECUR, ``(S,)``.
-
-    Arguments:
-        operations: ``(S,)``, sequence after sequence.
-        sizes: ``(T,)`` the number of steps of each sequence.
-        max_open: the largest number of subtrees that can be open at a time.
-        opened: ``(T,)``, the number of subtrees that are open before the first step; None for 0.
-    """
+    """Replace merges with an empty stack and splits with a full one by RECUR, ``(S,)``."""
     ops = operations.numpy().copy()
     open_trees = np.zeros(len(sizes), np.int64) if opened is None else opened.numpy().copy()
     for rows, at in each_step(sizes.numpy()):

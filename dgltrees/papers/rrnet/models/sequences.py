@@ -46,15 +46,7 @@ def with_starts(
     *,
     complete: bool = False,
 ) -> TreeBatch:
-    """Build the graph of the operations of sentences, with node columns; -1 at START and OPEN.
-
-    Arguments:
-        batch: sentences with ``S`` steps, each with the columns of its token.
-        operations: ``(S,)``, the operation of each step.
-        from_data: ``(S,)`` bool, True for operations from the data; becomes a node field.
-        start: the state in which the sentences begin; each has an OPEN per open subtree of it.
-        complete: whether a split that is left open is an error.
-    """
+    """Build the graph of the operations of sentences, with node columns; -1 at START and OPEN."""
     sizes = batch.sizes.numpy()
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
     total = heads + sizes
@@ -72,13 +64,7 @@ def with_starts(
 
 
 def with_tokens(batch: TreeBatch, steps: Steps) -> TreeBatch:
-    """Build sentences whose nodes are steps, each with the columns of the next token.
-
-    Arguments:
-        batch: sentences with a node per token.
-        steps: their operations; only RECUR consumes a token. After the last token ids are -1 and
-            numbers 0.
-    """
+    """Build sentences whose nodes are steps, each with the columns of the next token."""
     operations, sizes = batch.on_host(steps.operations).numpy(), steps.sizes.numpy()
     token = torch.from_numpy(token_at(operations, sizes, batch.sizes.numpy())).to(batch.device)
     none = torch.empty(0, dtype=torch.long)
@@ -122,13 +108,7 @@ def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
 
 
 def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
-    """Return a mask of the legal operations at each step, ``(L, 3)`` bool.
-
-    Arguments:
-        graph: the graph of the operations.
-        max_open: the largest number of subtrees that can be open at a time.
-        consume: the operations that consume their token.
-    """
+    """Return a mask of the legal operations at each step, ``(L, 3)`` bool."""
 
     def tokens_left() -> Tensor:  # whether a RECUR comes at each step or after it
         recurs, sizes = _operations(graph) == Operation.RECUR, graph.sizes.numpy()
@@ -179,13 +159,7 @@ def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
 
 
 def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -> RRNetState:
-    """Return the final state of sequences, detached.
-
-    Arguments:
-        graph: the graph of the operations.
-        states: the cell's state fields of all nodes.
-        max_open: K, the largest number of subtrees that can be open at a time.
-    """
+    """Return the final state of sequences, detached."""
     matching = match_splits(_operations(graph), graph.sizes.numpy())
     sequence = owner(graph.sizes.numpy())[matching.open]
     size = np.bincount(sequence, minlength=graph.num_trees)
@@ -225,11 +199,6 @@ def supervised_tokens(batch: TreeBatch, column: str, fraction: float) -> Tensor:
     """Choose about this fraction of the sentences, and return a mask of their tokens, ``(S,)``.
 
     A sentence is chosen by a hash of its tokens, so that the choice is the same in every epoch.
-
-    Arguments:
-        batch: sentences, ``S`` tokens in all.
-        column: the node column of token ids.
-        fraction: the fraction of sentences, 0 to 1.
     """
     ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
     place = within(sizes).astype(np.uint64)

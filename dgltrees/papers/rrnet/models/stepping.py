@@ -44,13 +44,7 @@ class RRNetState(NamedTuple):
 
 
 def initial_state(cell: RRNetCell, count: int, max_open: int) -> RRNetState:
-    """Return the state before the first token: zeros, and an empty stack.
-
-    Arguments:
-        cell: the cell.
-        count: B, the number of sequences.
-        max_open: K, the largest number of subtrees that can be open at a time.
-    """
+    """Return the state before the first token: zeros, and an empty stack."""
     like, d = cell.U, cell.hidden_size
     h, c = like.new_zeros(count, d), like.new_zeros(count, d)
     stack = like.new_zeros(count, max_open, d)
@@ -67,23 +61,7 @@ def advance(
     *,
     in_place: bool = False,
 ) -> RRNetState:
-    """Compute one step of each sequence.
-
-    Arguments:
-        cell: the cell.
-        x: ``(B, m)``, the inputs of the step.
-        operations: ``(B,)``, the :class:`Operation` of each sequence.
-        state: the state before.
-        mask: ``(B, d)``, the dropout mask of h as input of the step.
-        in_place: whether to push on the stack of ``state``, which must not be used again; only
-            without gradients.
-
-    Returns:
-        the new state.
-
-    Raises:
-        TreeError: a merge with an empty stack, a split with a full one, or an unknown operation.
-    """
+    """Compute one step of each sequence."""
     op = operations.cpu()
     _check(op, state)
     order = torch.argsort(op, stable=True)
@@ -159,25 +137,7 @@ def choose(
     consume: Consume,
     ends: bool,
 ) -> tuple[Steps, Tensor]:
-    """Choose the operations of sentences step by step.
-
-    Arguments:
-        policy, cell: the networks.
-        pick: from scores ``(n, 3)`` to actions ``(n,)``.
-        x: ``(S, m)`` the vectors of all tokens, sentence after sentence.
-        sizes: ``(T,)`` int64 on the CPU, the number of tokens of each sentence.
-        given: operations that are not chosen.
-        state: the state in which the sentences begin.
-        h_mask: ``(T, d)``, the dropout masks of h.
-        consume: the operations that consume their token.
-        ends: whether, if only RECUR consumes, subtrees are merged at the end of a sentence.
-
-    Returns:
-        the operations, and a mask ``(L,)`` that is True for given ones; on the CPU.
-
-    Raises:
-        ConfigError: no legal operation has a score, after a training that diverged.
-    """
+    """Choose the operations of sentences step by step."""
     max_open, ends = state.stack.shape[1], ends and consume == "recur"
     x = torch.cat([x, x.new_zeros(1, x.shape[1])])  # there is no token after the last
     known = torch.cat([given.operations.cpu(), torch.tensor([int(Operation.START)])])

@@ -83,20 +83,12 @@ class StreamTask(ReaderTask):
     def training_batches(
         self, data: LabeledTrees, settings: StreamSettings, batch_size: int
     ) -> WindowSampler:
-        """Return the windows of ``batch_size`` streams of the text.
-
-        Raises:
-            TreeError: the text is too short for the number of streams.
-        """
+        """Return the windows of ``batch_size`` streams of the text."""
         words = len(self.targets(data))
         return WindowSampler(words, streams=batch_size, window=settings.window)
 
     def evaluation_batches(self, data: LabeledTrees, max_nodes: int) -> list[NDArray[np.int64]]:
-        """Return the windows of up to ten streams of the text, each of at least 1,000 words.
-
-        Raises:
-            TreeError: the text has only one word.
-        """
+        """Return the windows of up to ten streams of the text, each of at least 1,000 words."""
         words = len(self.targets(data))
         streams = min(STREAMS, max(1, words // LEAST))
         return WindowSampler(words, streams=streams, window=max(1, max_nodes // streams)).batches()

@@ -142,11 +142,7 @@ class RRNetSettings(EncoderSettings):
     """Layer normalisation of the pre-activations of every gate, and of the memory."""
 
     def __call__(self, inputs: Input) -> RRNetEncoder:
-        """Construct the encoder.
-
-        Raises:
-            ConfigError: the operations are random per token id, and tokens have no ids.
-        """
+        """Construct the encoder."""
         operations = self.policy.operations
         fixed = self._fixed(inputs)
         cell = RRNetCell(

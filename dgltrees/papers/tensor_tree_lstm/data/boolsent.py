@@ -40,18 +40,6 @@ def stream_boolsent(
     Node columns: ``op``, the operator's row of :data:`BOOLSENT_OPERATORS` or -1 at a leaf;
     ``value``, the bit of a leaf or -1 at an operator; ``target``, the value of the subexpression,
     at a leaf its bit. Example column: ``target``, the root's value.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        labeled: whether every operator must have a value, as in ``1_AND``; otherwise ``target`` is
-            -1 for operators without one, as in ``AND``.
-
-    Yields:
-        the expressions of up to ``trees`` lines.
-
-    Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced, an operator or bit is unknown, or an operator has no arguments.
     """
     heads, what = (_HEADS, " with its value") if labeled else ({**_HEADS, **_BARE_HEADS}, "")
     for items, _ in _GRAMMAR.lines(path, trees):

@@ -17,7 +17,7 @@ from typing import Literal
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
-from dgltrees.settings.values import NonNegativeInt
+from dgltrees.settings.values import SampleSize
 
 DIGIT = 0.75
 """The probability that a node is a digit."""
@@ -33,9 +33,9 @@ OPERATORS: tuple[tuple[str, Callable[[list[int]], int]], ...] = (
 def make_listops(
     out: PathLike,
     *,
-    train: NonNegativeInt = 90_000,
-    valid: NonNegativeInt = 0,
-    test: NonNegativeInt = 10_000,
+    train: SampleSize = 90_000,
+    valid: SampleSize = 0,
+    test: SampleSize = 10_000,
     seed: int = 0,
     form: Literal["binary", "nary"] = "binary",
     max_depth: int = 20,

@@ -22,7 +22,7 @@ from pathlib import Path
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
-from dgltrees.settings.values import NonNegativeInt
+from dgltrees.settings.values import SampleSize
 
 LEVELS = 3
 VARIABLE = 0.55
@@ -124,7 +124,7 @@ SHARES = (1, 110, 588, 1098, 1435, 1613, 1557, 1260, 896, 597, 386, 231, 228)
 
 SUBSETS = ["".join(letters) for letters in combinations("abcdef", 4)]
 
-Sizes = NonNegativeInt | list[NonNegativeInt]
+Sizes = SampleSize | list[SampleSize]
 
 
 def make_lrt(

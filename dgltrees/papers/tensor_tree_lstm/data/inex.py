@@ -35,22 +35,6 @@ def stream_inex(
     ``label($)``.
 
     Node column: ``label``. Example column: ``target``, the class.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or one of the two. A name
-            that is missing from a frozen vocabulary becomes its unknown name; without one it is an
-            error. All chunks share the vocabularies.
-        labeled: whether every line must have a class; otherwise ``target`` is -1 without a
-            known one.
-
-    Yields:
-        the trees of up to ``trees`` lines.
-
-    Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced or not after a label, a label has no bracket, or a label or class is not
-            in a frozen vocabulary.
     """
     vocabs = vocabs_for(vocabs, "label", "target")
     for items, is_class in _GRAMMAR.lines(path, trees, labeled=labeled):

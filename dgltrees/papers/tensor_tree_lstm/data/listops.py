@@ -39,18 +39,6 @@ def stream_listops(
 
     Node columns: ``op``, the operator's row of :data:`LISTOPS_OPERATORS` or -1 at a digit, and
     ``value``, the digit or -1 at an operator. Example column: ``target``, the value.
-
-    Arguments:
-        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
-        labeled: whether every line must have a value; otherwise ``target`` is -1 without a
-            known one.
-
-    Yields:
-        the examples of up to ``trees`` lines.
-
-    Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            is unbalanced, an operator or digit is unknown, or an operator has no arguments.
     """
     grammar, empty = _GRAMMAR, True
     for data, line in line_chunks(path, trees):
@@ -84,15 +72,7 @@ def _examples(items: Brackets, is_target: NDArray[np.bool_], labeled: bool) -> L
 
 
 def find_operators(items: Brackets, what: str) -> Bools:
-    """Return a mask ``(M,)`` of the items that begin a bracket: operators before their arguments.
-
-    Arguments:
-        items: the ``M`` items of a string.
-        what: the name of such an item, ``"an operator"``, for the errors.
-
-    Raises:
-        TreeError: a bracket has no operator or no argument; the error names file and line.
-    """
+    """Return a mask ``(M,)`` of items that begin a bracket: operators before their arguments."""
     is_operator = find_heads(items, what)
     items.refuse(
         items.is_open & (items_in(items) == 1), lambda _: "expected at least one argument, got none"

@@ -113,18 +113,7 @@ def train_edge_classifier(
 
 
 def load_joint(run: TrainedModel) -> JointTreeLM | TreeLM:
-    """Load a run's model of words and edges, whose ``log_prob`` is log P(S, T).
-
-    Arguments:
-        run: a trained language model over trees, with or without START and STOP.
-
-    Returns:
-        The model, in evaluation mode.
-
-    Raises:
-        ConfigError: the model is not a TreeLM, it has no edge classifier, or it has been trained
-            further since.
-    """
+    """Load a run's model of words and edges, whose ``log_prob`` is log P(S, T)."""
     words = tree_language_model(run)
     if words.start is not None:
         return words
@@ -144,10 +133,6 @@ def joint_report(run: TrainedModel, test: Files = None, dir: str | None = None) 
     """Return ``joint_loss``, the mean of -log P(S, T) per word of test files, for ``evaluate``.
 
     Without an edge classifier the report is empty; also, with a warning, if it cannot be used.
-
-    Arguments:
-        run: a run of any task.
-        test, dir: see :meth:`~dgltrees.training.trained.TrainedModel.test_examples`.
     """
     if not _has_classifier(run):
         return {}

@@ -38,17 +38,7 @@ def read_sentences(
     encoding: str = "utf-8",
     after: str | None = None,
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a file.
-
-    Arguments:
-        path: the file.
-        form: by default ``conllu`` for ``.conllu`` and ``.conll``, else ``lines``.
-        encoding, after: see :func:`~dgltrees.formats.sentences_of_text`; CoNLL-U is UTF-8.
-
-    Raises:
-        ConfigError: there is no such format.
-        TreeError: the file does not have this format.
-    """
+    """Yield the sentences of a file."""
     if form is None:
         suffix = format_by_suffix(path)
         if suffix not in (None, "conllu", "text"):
@@ -139,21 +129,6 @@ def parse_files(
 
     The comments of each tree have the ``sent_id`` of its sentence, if any, ``analysis`` (1 for the
     best) and ``score``, as read by ``read_kbest``.
-
-    Arguments:
-        run: a trained parser.
-        stream: sentences; their tags are copied.
-        out: the file; it is replaced only when everything is parsed.
-        k: see :func:`parse`.
-        max_words: skip longer sentences; a warning states how many.
-        chunk: number of sentences to parse at a time.
-
-    Returns:
-        The numbers of ``sentences``, ``words`` and ``trees`` that were written.
-
-    Raises:
-        ConfigError: the model is not a parser, or ``k`` is not positive.
-        TreeError: the parser uses parts of speech, and a word has none.
     """
     require(run, run.model, BiaffineParser, "a parser")
     counts = {"sentences": 0, "words": 0, "trees": 0}

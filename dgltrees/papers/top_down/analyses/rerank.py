@@ -33,30 +33,14 @@ def longest_list(kbest: KBest) -> int:
 
 
 def tree_scores(run: TrainedModel, kbest: KBest, weight: float = 0.0) -> Scores:
-    """Return the log-probability of each tree plus ``weight`` times the parser's score, ``(T,)``.
-
-    Arguments:
-        run: a trained language model over trees.
-        kbest: the lists; with a weight every tree must have a score, which is checked by
-            ``read_kbest(..., scored=True)``.
-        weight: the weight of the parser's score.
-
-    Raises:
-        ConfigError: the model is not a language model over trees.
-    """
+    """Return each tree's log-probability plus ``weight`` times the parser's score, ``(T,)``."""
     tree_language_model(run)
     scores = log_probs(run, kbest.forest)
     return scores if weight == 0.0 else scores + weight * kbest.score
 
 
 def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
-    """Return the best of the first ``k`` trees of each list, ``(G,)``; of equal ones the first.
-
-    Arguments:
-        scores: ``(T,)``, the scores of all trees.
-        offsets: ``(G + 1,)``; list g has the trees ``offsets[g]:offsets[g + 1]``.
-        k: the number of trees to choose from, at least 1.
-    """
+    """Return the best of the first ``k`` trees of each list, ``(G,)``; of equal ones the first."""
     sizes = np.diff(offsets)
     is_first = within(sizes) < k
     first_scores = np.where(is_first, scores, -np.inf)
@@ -66,20 +50,7 @@ def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
 
 
 def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Forest:
-    """Read the gold trees of the sentences of k-best lists, with the lists' vocabularies.
-
-    Arguments:
-        path: a CoNLL-U file.
-        kbest: the lists.
-        single_root: whether a tree with two words below ROOT is an error.
-
-    Returns:
-        A dependency forest with one tree per list.
-
-    Raises:
-        TreeError: with file and line: there are more or fewer sentences, one has other words,
-            :func:`punctuation` does not decide on a word, or all words are punctuation.
-    """
+    """Read the gold trees of the sentences of k-best lists, with the lists' vocabularies."""
     lists, count = _words_of_lists(kbest), 0
     lines: list[int] = []
     for count, sentence in enumerate(conllu_sentences(path), start=1):
@@ -132,14 +103,6 @@ def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str
     K is the number with the highest UAS without punctuation; of equal ones the largest. At K = 1
     the parser's best tree is chosen. ``oracle`` is the same metric for the best trees among the
     first K.
-
-    Arguments:
-        kbest: the lists.
-        scores: ``(T,)``, the scores of all trees.
-        gold: the gold trees, see :func:`read_gold`.
-
-    Returns:
-        K, and a row for every K with ``k``, the metrics of :func:`measure` and ``oracle``.
     """
     hits, rows = _hits(kbest, gold), []
     for k in range(1, longest_list(kbest) + 1):
@@ -151,13 +114,7 @@ def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str
 
 
 def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
-    """Return UAS and LAS of one tree per list; see ``attachment``.
-
-    Arguments:
-        kbest: the lists.
-        trees: ``(G,)``, the result of :func:`choose`.
-        gold: the gold trees, see :func:`read_gold`.
-    """
+    """Return UAS and LAS of one tree per list; see ``attachment``."""
     chosen = kbest.forest.select(trees)
     return attachment(
         chosen.parent,

@@ -30,15 +30,7 @@ TREE_FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg
 
 
 def format_of(name: TreeFormat | None, out: PathLike | None) -> TreeFormat:
-    """Return the format of a file to write.
-
-    Arguments:
-        name: its name; by default it is derived from the suffix of ``out``, or ``"text"``.
-        out: the file; None for standard output, which supports only text.
-
-    Raises:
-        ConfigError: there is no such suffix, or the format needs a file.
-    """
+    """Return the format of a file to write."""
     if name is None and out is not None:
         ending = Path(out).suffix
         name = next((form for form, each in TREE_FORMATS.items() if each == ending), None)
@@ -80,11 +72,7 @@ class GeneratedTrees:
         return [" ".join(names[first + 1 : stop]) for first, stop in itertools.pairwise(bounds)]
 
     def write(self, path: PathLike, form: str) -> None:
-        """Write all trees in one of the :data:`TREE_FORMATS`, atomically.
-
-        Raises:
-            TreeError: the picture would be too large.
-        """
+        """Write all trees in one of the :data:`TREE_FORMATS`, atomically."""
         if form == "conllu":
             numbered = enumerate(zip(self.sentences, self.comments), start=1)
             comments = [

@@ -68,48 +68,23 @@ class CandidateScores(NamedTuple):
 
 
 def language_model(run: TrainedModel) -> LanguageModel:
-    """Return the language model of a run, over trees or over sequences.
-
-    Raises:
-        ConfigError: the run has another task than ``tree-lm``.
-    """
+    """Return the language model of a run, over trees or over sequences."""
     return require(run, run.model, Objective, "a language model (task tree-lm)").model
 
 
 def tree_language_model(run: TrainedModel) -> TreeLM:
-    """Return the language model over trees of a run.
-
-    Raises:
-        ConfigError: the run has another task than ``tree-lm``, or reads sequences.
-    """
+    """Return the language model over trees of a run."""
     expected = "a language model over trees (task tree-lm, model.language_model tree)"
     return require(run, getattr(run.model, "model", None), TreeLM, expected)
 
 
 def language_model_settings(run: TrainedModel) -> TreeLMSettings:
-    """Return the data settings of a language model.
-
-    Raises:
-        ConfigError: the run has another task than ``tree-lm``.
-    """
+    """Return the data settings of a language model."""
     return require(run, run.settings.data, TreeLMSettings, "a language model (task tree-lm)")
 
 
 def log_probs(run: TrainedModel, forest: Forest, *, max_nodes: int = 20_000) -> NDArray[np.float64]:
-    """Return the log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
-
-    Arguments:
-        run: a trained language model.
-        forest: dependency trees with a column ``word`` and its vocabulary.
-        max_nodes: largest number of nodes in a batch.
-
-    Returns:
-        The log-probabilities, in nats.
-
-    Raises:
-        ConfigError: the model is not a language model, or learned from other trees than these.
-        TreeError: the forest has no such column, or is not a dependency forest.
-    """
+    """Return the log-probability of each sentence given its tree, by the full softmax, ``(T,)``."""
     model = language_model(run)
     words = generation_forest(_known_words(run, forest))
     return generation_log_probs(model, words, run.fabric, max_nodes=max_nodes)
@@ -130,14 +105,7 @@ def _known_words(run: TrainedModel, forest: Forest) -> Forest:
 def generation_log_probs(
     model: Model, forest: Forest, fabric: Fabric | OneDevice, *, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
-    """Return the log-probability of each tree, ``(T,)``.
-
-    Arguments:
-        model: the model, set up by ``fabric`` and in evaluation mode.
-        forest: a generation forest with the model's ids in its column ``word``.
-        fabric: device and precision.
-        max_nodes: the largest number of nodes in a batch.
-    """
+    """Return the log-probability of each tree, ``(T,)``."""
 
     def score(ids: NDArray[np.int64]) -> dict[str, Tensor]:
         batch = generation_batch(forest, ids).to(fabric.device)
@@ -150,12 +118,7 @@ def generation_log_probs(
 
 
 def check(run: TrainedModel, parser: TrainedModel | None = None, ngram: bool = False) -> None:
-    """Check that a language model over trees has a parser, or an n-gram model is used instead.
-
-    Raises:
-        ConfigError: the model is over trees and there is no parser, or over words and there is one;
-            or a run has another task.
-    """
+    """Check that a language model over trees has a parser, or an n-gram model is used instead."""
     over_trees = isinstance(language_model(run), TreeLM)
     if parser is not None and not over_trees:
         raise ConfigError(
@@ -173,14 +136,7 @@ def check(run: TrainedModel, parser: TrainedModel | None = None, ngram: bool = F
 
 
 def train_ngram(run: TrainedModel, order: int) -> tuple[NGram, float | None]:
-    """Train an n-gram model on the sentences and the vocabulary of a language model.
-
-    Returns:
-        the model, and its perplexity on the validation sentences, if there are any.
-
-    Raises:
-        ConfigError: the data of the run have changed.
-    """
+    """Train an n-gram model on the sentences and the vocabulary of a language model."""
     run.directory.check(run.settings, fingerprints(run.settings))
     splits = load_splits(run.task, run.settings.data, run.max_children)
     model = NGram(splits.train.forest, order)
@@ -201,15 +157,6 @@ def candidate_scores(
     """Return the log-probabilities and unknown words of the sentences with each candidate.
 
     For models over trees, every sentence is parsed separately.
-
-    Arguments:
-        run: a trained language model.
-        questions: the questions.
-        parser: a trained parser, for models over trees only.
-        ngram: a model of :func:`train_ngram`, which scores the sentences instead, without a parser.
-
-    Raises:
-        ConfigError: see :func:`check`.
     """
     check(run, parser, ngram is not None)
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
@@ -247,10 +194,6 @@ def accuracy_of(scores: CandidateScores, correct: Sequence[int]) -> dict[str, An
     """Return the ``accuracy``, and the numbers of ``questions``, ``correct`` answers and ``ties``.
 
     A tie is a question with several most probable candidates. It does not count as correct.
-
-    Arguments:
-        scores: the result of :func:`candidate_scores`.
-        correct: the index of the correct candidate of each question, from 0.
     """
     best = scores.likeliest
     ties = best.sum(1) > 1

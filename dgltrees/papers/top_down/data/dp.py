@@ -16,10 +16,6 @@ def dp_sentences(path: PathLike) -> Iterator[Sentence]:
 
     A line is ``word TAB tag TAB head``; the head is the number of a word, from 1, or 0 for the
     root. A blank line ends a sentence.
-
-    Raises:
-        TreeError: with file and line: the file is empty or not UTF-8, a line does not have three
-            columns, or a head is not a number.
     """
     error = error_in(path)
     for block in blocks(path):

@@ -51,18 +51,6 @@ def read_kbest(
     ``# sent_id = ...`` belong to one sentence; without this comment, ``# analysis = 1`` begins a
     sentence and ``# analysis = 2`` and so on continue it. ``# score = -12.3`` is an analysis's
     score.
-
-    Arguments:
-        paths, vocabs, lower, single_root: see
-            :func:`~dgltrees.formats.sentences.stream_sentences`, also for the node columns.
-        scored: whether an analysis without a score is an error.
-
-    Raises:
-        TreeError: with file and line: an analysis has other words than the first one of its
-            sentence or has neither comment, the analyses of a sentence do not follow each other or
-            are not numbered 1, 2, 3, a score is not a number, or is missing; or what
-            the format ``conllu`` raises.
-        ConfigError: there is no file.
     """
     vocabs = vocabs_for(vocabs, *CONLLU_COLUMNS)
     forests: list[Forest] = []

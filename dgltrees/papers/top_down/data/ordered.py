@@ -36,18 +36,6 @@ def right_branching(
     The nodes are in preorder, below a ROOT. So the first child of a node has a RIGHT edge and each
     further one an NX-RIGHT edge, and a top-down model generates the trees breadth first, children
     in their order.
-
-    Arguments:
-        forest: any forest.
-        column: its column of names; every node must have one.
-        vocab: the vocabulary of the result; by default a new one, with ROOT first.
-        file: the file of the trees, for the errors.
-
-    Returns:
-        a dependency forest, whose node 0 is ROOT, with the column ``word``.
-
-    Raises:
-        TreeError: there is no such column of names, or a node has no name.
     """
     if column not in forest.columns or column not in forest.vocabs:
         raise TreeError(
@@ -68,19 +56,7 @@ def right_branching(
 
 
 def constituents(forest: Forest, *, lower: bool = False) -> Forest:
-    """Return the trees of the format ``mrg`` with each word as a leaf below its tag.
-
-    Arguments:
-        forest: its columns ``label`` and ``word`` are -1 at nodes without the one or the other.
-        lower: change the words to lower case.
-
-    Returns:
-        a forest with the column ``label``: ``(`` and the label of a constituent or tag, as in
-        ``(NP``; the word of a leaf.
-
-    Raises:
-        TreeError: one of the columns is missing.
-    """
+    """Return the trees of the format ``mrg`` with each word as a leaf below its tag."""
     for name in ("label", "word"):
         if name not in forest.vocabs:
             raise TreeError(f"expected a vocabulary {name!r}, got {list(forest.vocabs)}")
@@ -115,9 +91,6 @@ def brackets(forest: Forest) -> list[str]:
 
     A constituent, and any node with children, is ``(name child child)``; another node is its name.
     ROOT is left out.
-
-    Raises:
-        TreeError: there is no column ``word`` of names.
     """
     if "word" not in forest.columns or "word" not in forest.vocabs:
         raise TreeError(f"expected names in a column 'word', got {list(forest.vocabs)}")

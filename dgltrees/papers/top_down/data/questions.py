@@ -39,13 +39,7 @@ class Question:
 
 
 def read_questions(path: PathLike) -> list[Question]:
-    """Read questions from a CSV file with the columns ``id,question,a),b),c),d),e)``.
-
-    Raises:
-        TreeError: with file and line: the header names other columns, a row has another number of
-            columns, an id occurs twice, a question has no blank or two, or a candidate is empty; or
-            the file has no question.
-    """
+    """Read questions from a CSV file with the columns ``id,question,a),b),c),d),e)``."""
     questions: dict[str, Question] = {}
     error = error_in(path)
     for line, (key, text, *candidates) in _rows(path, _QUESTIONS):
@@ -62,16 +56,7 @@ def read_questions(path: PathLike) -> list[Question]:
 
 
 def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
-    """Read the answers to questions from a CSV file with the columns ``id,answer``.
-
-    Returns:
-        the number of the right candidate, 0 for a to 4 for e, per question.
-
-    Raises:
-        TreeError: with file and line: the header names other columns, a row has another number of
-            columns, an answer is not a letter from a to e, or an id occurs twice or is not the id
-            of a question; or a question has no answer (then the line is the last).
-    """
+    """Read the answers to questions from a CSV file with the columns ``id,answer``."""
     ids = {question.id for question in questions}
     answers: dict[str, int] = {}
     error = error_in(path)

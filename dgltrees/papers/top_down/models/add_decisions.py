@@ -71,13 +71,7 @@ class AddDecisions(nn.Module):
         return torch.cat([add(features) for add in self.add], 1)
 
     def log_prob(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> Tensor:
-        """Return the log-probability of each tree's decisions, ``(T,)``.
-
-        Arguments:
-            batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
-            H: ``(N, d)`` the states of all nodes.
-            vectors: the :meth:`vectors` of all words.
-        """
+        """Return the log-probability of each tree's decisions, ``(T,)``."""
         etype = batch.on_host(batch.ndata["etype"]).numpy()
         added = to_device(edge_decisions(etype, source_nodes(batch)).T, H.device)
         nll = decision_nll(self(decision_features(batch, H, vectors, self.state)), added).sum(1)
@@ -85,12 +79,7 @@ class AddDecisions(nn.Module):
 
 
 def decision_nll(logits: Tensor, added: Tensor) -> Tensor:
-    """Return the negative log-likelihood of decisions; all three have the same shape.
-
-    Arguments:
-        logits: the logits of adding an edge; half precision is raised to float32.
-        added: 1 for an edge, 0 for none, and -1 for no decision, whose loss is 0.
-    """
+    """Return the negative log-likelihood of decisions; all three have the same shape."""
     logits = wide(logits)
     labels = added.clamp(min=0).to(logits)
     nll = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
@@ -98,14 +87,7 @@ def decision_nll(logits: Tensor, added: Tensor) -> Tensor:
 
 
 def decision_features(batch: TreeBatch, H: Tensor, vectors: Tensor, state: str) -> Tensor:
-    """Return the input of the classifiers: states and vectors of words.
-
-    Arguments:
-        batch: a batch for :class:`~dgltrees.papers.top_down.models.tree_lm.TreeLM`.
-        H: ``(N, d)`` the states of all nodes.
-        vectors: ``(V, d)`` or ``(V, s)``, see :meth:`AddDecisions.vectors`.
-        state: ``"own"`` or ``"source"``, see :class:`AddDecisions`.
-    """
+    """Return the input of the classifiers: states and vectors of words."""
     if state == "source":
         H = H.index_select(0, source_of_node(batch))
     return torch.cat([H, F.embedding(batch.ndata["word"], vectors)], 1)

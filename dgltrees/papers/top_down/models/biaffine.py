@@ -37,23 +37,13 @@ class ArcScores(NamedTuple):
     labeler: Biaffine
 
     def labels(self, heads: Tensor) -> Tensor:
-        """Return the logits of the labels of arcs, ``(B, k, n + 1, L)``.
-
-        Arguments:
-            heads: ``(B, k, n + 1)`` the head of each word in each of k trees, none negative.
-        """
+        """Return the logits of the labels of arcs, ``(B, k, n + 1, L)``."""
         b = torch.arange(len(heads), device=heads.device)[:, None, None]
         dtype = self.labeler.U.dtype  # the scores may have come as single precision
         return self.labeler.pairs(self.dependents.to(dtype), self.heads[b, heads].to(dtype))
 
     def kbest(self, k: int = 1) -> tuple[Tensor, Tensor]:
-        """Return the k projective trees with the highest log-probability and one word below ROOT.
-
-        Returns:
-            ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond
-            the sentence; and ``(B, k)`` the log-probabilities, -inf where a sentence has fewer
-            trees.
-        """
+        """Return the k projective trees of highest log-probability with one word below ROOT."""
         return kbest_projective(self.arcs.detach(), self.sizes, k)
 
 
@@ -84,11 +74,7 @@ class Biaffine(nn.Module):
         return (left.flatten(1, 2) @ h.transpose(1, 2)).reshape(B, n, labels, n).transpose(2, 3)
 
     def pairs(self, dependent: Tensor, head: Tensor) -> Tensor:
-        """Return the scores of k heads per dependent, ``(B, n, a)`` and ``(B, k, n, a)``.
-
-        Returns:
-            ``(B, k, n, L)``.
-        """
+        """Return the scores of k heads per dependent, ``(B, n, a)`` and ``(B, k, n, a)``."""
         h = _with_one(head).permute(0, 2, 3, 1)  # (B, n, a + 1, k)
         return (self._left(dependent) @ h).permute(0, 3, 1, 2)
 
@@ -145,11 +131,7 @@ class BiaffineParser(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, batch: TreeBatch) -> ArcScores:
-        """Return the scores of all arcs of a batch of dependency trees; edges are ignored.
-
-        Raises:
-            TreeError: the batch lacks a column that an input reads.
-        """
+        """Return the scores of all arcs of a batch of dependency trees; edges are ignored."""
         x = torch.cat([self._drop_rows(each(batch)) for each in self.inputs], 1)  # (N, m)
         words, _ = packed(x, batch.sizes)
         states, _ = pad_packed_sequence(self.lstm(words)[0], batch_first=True)  # (B, n + 1, 2c)

@@ -23,19 +23,6 @@ def kbest_projective(scores: Tensor, sizes: Tensor, k: int = 1) -> tuple[Tensor,
     All spans of one width, of all sentences, are computed at once: O(n) steps, O(n^3 k log k) work.
     Each projective tree has one derivation in Eisner's chart, so no tree occurs twice; trees with
     equal scores may be in any order.
-
-    Arguments:
-        scores: ``(B, n + 1, n + 1)`` float, the score of the arc to word d (row) from head h
-            (column); word 0 is ROOT. An arc with -inf is in no tree.
-        sizes: ``(B,)`` int64, the number of words of each sentence, 1 to n.
-        k: the number of trees.
-
-    Returns:
-        ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond the
-        sentence; and ``(B, k)`` the sums, -inf where a sentence has fewer trees.
-
-    Raises:
-        ConfigError: ``k`` is not positive.
     """
     if k < 1:
         raise ConfigError(f"expected k to be at least 1, got {k}")

@@ -90,12 +90,7 @@ class LanguageModel(nn.Module, ABC):
         """Return the predictions of all words except ROOT."""
 
     def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
-        """Return the scores of dependency labels, ``(P, K)``; None without labels.
-
-        Arguments:
-            h: ``(P, d)`` the states that the words are predicted from.
-            words: ``(P,)`` the words.
-        """
+        """Return the scores of dependency labels, ``(P, K)``; None without labels."""
         return None
 
     def log_prob(self, batch: TreeBatch) -> Tensor:
@@ -269,13 +264,7 @@ class NCE(nn.Module):
         return words.to(self.log_noise.device, non_blocking=True)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
-        """Return the loss of each position, ``(P,)``.
-
-        Arguments:
-            h: ``(P, d)`` the states.
-            output: ``(V, d)`` the output embeddings.
-            words: ``(P,)`` the words.
-        """
+        """Return the loss of each position, ``(P,)``."""
         noise = self.draw(len(words) * self.noise).view(len(words), self.noise)
         words = torch.cat([words.unsqueeze(1), noise], 1)  # (P, 1 + k)
         score = (F.embedding(words, output) @ h.unsqueeze(2)).squeeze(2)  # (P, 1 + k)

@@ -38,12 +38,7 @@ class Sampling:
     top_p: PositiveShare = 1.0
 
     def draw(self, y: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Sample one word per row, ``(A,)``.
-
-        Arguments:
-            y: ``(A, V)``, the scores; -inf for words that must not be sampled.
-            generator: the random generator, on the device of the scores.
-        """
+        """Sample one word per row, ``(A,)``."""
         if self.temperature == 0.0:
             return y.argmax(1)
         p = torch.softmax(self._truncated(y / self.temperature), 1)
@@ -104,26 +99,6 @@ def sample_trees(
     if it samples START or STOP, there is no edge. The order is that of training,
     ``generation_order``. Every step adds one word or symbol to
     each tree. ROOT has only right dependents.
-
-    Arguments:
-        model: words and decisions, or a model of words with ``stops``; in evaluation mode.
-        vocabs: the names of the columns ``word`` and, where the model has labels, ``deprel``.
-        count: T, the number of trees.
-        root: the id of ROOT, which is drawn nowhere else.
-        max_words: the largest number of words of a tree.
-        sampling: how words and labels are drawn; by default from the whole softmax.
-        sample_decisions: add an edge with its probability p, instead of where p > 0.5; START and
-            STOP are drawn as words are.
-        excluded: ids of more words that are not drawn.
-        single_root: ROOT has one dependent; else one or more.
-        generator: the random generator, on the model's device.
-
-    Returns:
-        T trees with their log-probabilities.
-
-    Raises:
-        ConfigError: there is no tree or no word to sample, or the model has no decisions and no
-            ``stops``.
     """
     if count < 1 or max_words < 1:
         raise ConfigError(
@@ -202,13 +177,7 @@ class _Trees:
     def add_words(
         self, active: Tensor, source: Tensor, etype: Tensor, sampling: Sampling, excluded: Tensor
     ) -> None:
-        """Add a node at the end of each of these edges, or close the edge by a symbol.
-
-        Arguments:
-            active, source, etype: the results of :meth:`next_edges`.
-            sampling: the sampling options.
-            excluded: ids of words that are never sampled.
-        """
+        """Add a node at the end of each of these edges, or close the edge by a symbol."""
         model = self.model
         ndata = {"x": model.embed.look_up(self.word[active, source]), "etype": etype}
         if model.left is not None:

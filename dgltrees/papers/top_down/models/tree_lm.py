@@ -168,15 +168,6 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
     one START, after its last left dependent or in place of one, and one STOP; ROOT has a STOP after
     its dependents. That is 2 N + 1 symbols for N words. The LD LSTM reads START before the left
     dependents.
-
-    Arguments:
-        batch: the result of ``generation_batch``, with a node column ``word``.
-        start: the id of START, which no word may have; that of STOP is the next.
-
-    Returns:
-        a generation batch in which the symbols follow the nodes of their tree; its node columns are
-        ``word``, ``etype``, ``nearest_left``, and ``node``: the index of each node in ``batch``, or
-        that of ROOT for a symbol.
     """
     etype, word = (batch.on_host(batch.ndata[name]).numpy() for name in ("etype", "word"))
     source = source_nodes(batch)

@@ -29,14 +29,7 @@ TYPES = len(EDGE_TYPES)
 
 
 def decisions_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
-    """Return the data of this task: one tree of one node per deciding training node.
-
-    Arguments:
-        features: ``(N, 2 d)`` or ``(N, d + s)``, the inputs of the classifiers, see
-            :func:`~dgltrees.papers.top_down.models.add_decisions.decision_features`.
-        added: ``(N, 4)``, 1 if the node has an edge of that type, 0 if it has none, -1 if it cannot
-            have one.
-    """
+    """Return the data of this task: one tree of one node per deciding training node."""
     nodes = len(features)
     return Forest(
         np.full(nodes, -1, np.int32),
@@ -53,11 +46,7 @@ class EdgeClassifierTask(Task):
     has_majority = False  # the report uses the more frequent class of the evaluated examples
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> AddDecisions:
-        """Build the model of these settings.
-
-        Raises:
-            ConfigError: they lack the size of a state.
-        """
+        """Build the model of these settings."""
         if model["hidden_size"] is None:
             raise ConfigError(
                 "expected model.hidden_size, the size of a state of the language model"
@@ -82,11 +71,7 @@ class EdgeClassifierTask(Task):
         return batch, batch.ndata["added"].reshape(-1)
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: LabeledTrees) -> None:
-        """Check that the features have the size that the model expects.
-
-        Raises:
-            ConfigError: the features have another size.
-        """
+        """Check that the features have the size that the model expects."""
         expected, width = cast(AddDecisions, model), data.forest.columns["features"].shape[1]
         if width != expected.features:
             raise ConfigError(

@@ -155,12 +155,7 @@ class ParserTask(Task):
 
 
 def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
-    """Return the most probable label of each arc, ``(B, k, n + 1)``; ``NONE`` as a last resort.
-
-    Arguments:
-        scores: the scores.
-        heads: see :meth:`~dgltrees.papers.top_down.models.biaffine.ArcScores.labels`.
-    """
+    """Return the most probable label of each arc, ``(B, k, n + 1)``; ``NONE`` as a last resort."""
     labels = scores.labels(heads)
     if labels.shape[3] == 1:
         return torch.full_like(heads, NONE)
@@ -208,18 +203,6 @@ def attachment(
 
     The label is the whole relation, including its subtype. Both scores are computed over all words
     and, if it is known of each word, also without punctuation; LAS only if the words have labels.
-
-    Arguments:
-        heads, labels: ``(N,)``, the predictions for all nodes.
-        gold_heads, gold_labels: ``(N,)``, the true ones. A negative head marks ROOT, which does not
-            count; a negative label marks a word without one.
-        punct: ``(N,)``, the result of :func:`punctuation`.
-
-    Returns:
-        ``uas``, ``las``, ``uas_no_punct`` and ``las_no_punct``, each from 0 to 1.
-
-    Raises:
-        TreeError: there is no word.
     """
     words = gold_heads >= 0
     if not words.any():

@@ -77,21 +77,6 @@ def stream_trees(
 
     In trees without dependencies all children become right dependents
     (:func:`~dgltrees.papers.top_down.data.ordered.right_branching`).
-
-    Arguments:
-        path: the file or folder.
-        settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
-            ``label`` for saved forests without heads.
-        vocabs: the vocabularies ``word`` and, for dependencies, ``deprel``; by default new ones
-            with an unknown name.
-        trees: trees per forest; of a saved forest all.
-
-    Yields:
-        forests with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
-
-    Raises:
-        TreeError: the file does not have the format of its name, all its trees are too large, or
-            its trees are dependency trees and those of the vocabularies are not, or the reverse.
     """
     expected = None if vocabs is None else LABEL in vocabs
     if vocabs is None:
@@ -274,15 +259,7 @@ def word_shape(word: str) -> str:
 
 
 def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
-    """Add the columns ``ending`` and ``shape`` of the words.
-
-    Arguments:
-        forest: a forest with a column ``word`` and a vocabulary of the original words.
-        vocabs: the vocabularies of the two columns; a frozen one must have an unknown name.
-
-    Raises:
-        TreeError: there is no vocabulary of words, or a name is not in a frozen vocabulary.
-    """
+    """Add the columns ``ending`` and ``shape`` of the words."""
     if "word" not in forest.vocabs:
         raise TreeError(f"expected a vocabulary 'word', got {list(forest.vocabs)}")
     names, columns = forest.vocabs["word"].names, dict(forest.columns)
@@ -300,9 +277,6 @@ def punctuation(forest: Forest) -> NDArray[np.int8]:
     decides. Punctuation are PUNCT and the five tags of Chen and Manning (2014), without brackets.
     Words with other tags or none are punctuation if all their characters are punctuation in
     Unicode, as in ``eval.pl`` of the CoNLL-X evaluation. A word ``_`` is missing.
-
-    Arguments:
-        forest: a forest with columns ``upos``, ``xpos`` and ``word`` and their vocabularies.
     """
     known = np.full(forest.num_nodes, -1, np.int8)
     for column, decide in (("upos", _by_tag), ("xpos", _by_tag), ("word", _by_characters)):

@@ -57,12 +57,7 @@ class Objective(nn.Module):
         return self.model.start is not None
 
     def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the losses of words and ends, their nodes, and the scores of labels.
-
-        Returns:
-            The losses ``(P,)`` of each word except ROOT and of ends; their nodes ``(P,)``, see
-            ``Predictions``; and the scores ``(P, K)``, None if the model has no labels.
-        """
+        """Return the losses of words and ends, their nodes, and the scores of labels."""
         h, words, node = self.model(batch)
         objective = self.nce if self.nce is not None and self.training else softmax_nll
         loss: Tensor = objective(h, self.model.output, words)
@@ -147,11 +142,7 @@ class LanguageModelTask(Task):
     )
 
     def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Objective:
-        """Build the model of these settings.
-
-        Raises:
-            ConfigError: it should predict labels, and the data have none.
-        """
+        """Build the model of these settings."""
         given = {"words": len(vocabs["word"]), "dropout": model["output_dropout"]}
         lm: LanguageModel
         if model["language_model"] == "tree":
@@ -185,11 +176,7 @@ class LanguageModelTask(Task):
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: TreeLMSettings, data: LabeledTrees
     ) -> None:
-        """Count the words for the noise distribution, and read the word vectors.
-
-        Raises:
-            TreeError: the file of word vectors is invalid, or its vectors have the wrong size.
-        """
+        """Count the words for the noise distribution, and read the word vectors."""
         objective, vocab = cast(Objective, model), data.forest.vocabs["word"]
         if objective.nce is not None:
             counts = np.bincount(data.forest.columns["word"], minlength=len(vocab))
