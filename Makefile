@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test tests pages papers check style types test-everywhere deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills breaks results clean
+.PHONY: install demo test tests pages papers check style types test-everywhere deletion docs linkcheck oldest newest readme dist wheel pythons bench bench-start custom-trees gpu fuzz kills breaks results golden clean
 
 install: $(VENV)/.with-test
 
@@ -79,6 +79,13 @@ breaks: install
 # of a table of datasets/results, and NAME="rrnet/mee 3" trains the third again.
 results: install
 	$(BIN)/python -m tests.papers.results $(NAME)
+
+# Settings, parameters, losses, predictions, texts and names next to their records in tests/golden;
+# WRITE=1 writes these. NAME="listops lrt" compares presets; BASE=COMMIT trains them with a commit too
+# and compares all bits. JOBS=2 trains in two processes.
+golden: install
+	$(BIN)/python -m tests.golden $(NAME) $(if $(WRITE),--write) $(if $(BASE),--base $(BASE)) \
+		$(if $(JOBS),--jobs $(JOBS))
 
 # The site, without the network: begin at build/docs/index.html. SPHINXOPTS="-D nb_execution_mode=off"
 # shows the notebooks as they are stored.
