@@ -20,7 +20,6 @@ from sklearn.utils import Bunch, check_random_state
 
 from dgltrees._files import PathLike, temporary_folder
 from dgltrees.errors import ConfigError, TreeError, called, settings_called
-from dgltrees.estimators.drift import compared, joined, training_statistics
 from dgltrees.estimators.ensemble import OF_MEMBERS, Ensemble, fit_members
 from dgltrees.estimators.inputs import (
     Trees,
@@ -390,8 +389,6 @@ class TreeEstimator(SavedEstimator):
                     self._open(out)
                 else:
                     self._take(*train_in_memory(settings, splits, **calls))
-            statistics = training_statistics(cast(TrainedModel, self.run_), splits)
-            self._statistics = statistics if start is None else joined(self._statistics, statistics)
         return self
 
     def _learned(self, raw: LabeledTrees, settings: Settings, names: Schema | None) -> LabeledTrees:
@@ -507,12 +504,16 @@ class TreeEstimator(SavedEstimator):
         with self._names_of_settings():
             return self._fitted().examples(self._trees(X), labeled=False)
 
-    def _predicted(self, X: Trees, predict: Callable[[Any], T], *, compare: bool = True) -> T:
-        """Return the result of a function of encoded trees; that of no trees has no rows."""
+    def _predicted(self, X: Trees, predict: Callable[[Any], T]) -> T:
+        """Return the result of a function of encoded trees; that of no trees has no rows.
+
+        Arguments:
+            X: the trees.
+            predict: the function, which returns an array, a list, or columns of the trees.
+        """
         run = self._fitted()
         if not has_no_trees(X):
-            data = self._encoded(X)
-            return self._compared(data, predict) if compare else predict(data)
+            return predict(self._encoded(X))
         data = run.examples(no_trees(run.vocabularies.inputs, run.task.arity), labeled=False)
         one = one_example(data) if isinstance(data, LabeledTrees) else [*map(one_example, data)]
         return cast(T, _no_rows(predict(one)))
@@ -528,12 +529,6 @@ class TreeEstimator(SavedEstimator):
             raise ConfigError(f"missing ensemble for {method}; write ensemble=5 and fit again")
         return self._predicted(X, run.outputs_of_folds)
 
-    def _compared(self, data: Any, predict: Callable[[Any], T]) -> T:
-        """Return the result of a function of encoded trees; warn if they differ from training."""
-        first: Any = self.members_[0] if hasattr(self, "members_") else self
-        with compared(first._statistics, first.run_, data if first is self else data[0]):
-            return predict(data)
-
     def _fitted(self) -> Any:
         """Return the trained run, or an :class:`~dgltrees.estimators.ensemble.Ensemble`."""
         if not hasattr(self, "run_"):
@@ -547,11 +542,22 @@ class TreeEstimator(SavedEstimator):
         run = self._fitted()
         names = run.vocabularies.targets
         data = run.examples(self._labeled(X, y, names=names, **options))
-        return dict(self._compared(data, run.report))
+        return dict(run.report(data))
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
-        """Return the vector of each tree."""
-        return np.asarray(self._predicted(X, self._fitted().encode, compare=False))
+        """Return the vector of each tree.
+
+        Arguments:
+            X: the trees, or pairs.
+
+        Returns:
+            ``(n_trees, c)``; for pairs ``(n_pairs, 2 * c)``. c is ``hidden_size``, or twice as
+            much with ``model.bidirectional``.
+
+        Raises:
+            ConfigError: there is an ``ensemble``; use a member, ``members_[0].encode(X)``.
+        """
+        return np.asarray(self._predicted(X, self._fitted().encode))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
         """Explain a prediction by the contributions of nodes and columns."""
@@ -582,7 +588,7 @@ class TreeEstimator(SavedEstimator):
             permuted = {**columns, name: np.asarray(columns[name])[order]}
             forest = trees.forest.with_columns(permuted)
             with warnings.catch_warnings():  # which permuted trees do
-                warnings.filterwarnings("ignore", "the trees differ from the training trees")
+                warnings.filterwarnings("ignore", "the trees have")
                 return float(scorer(self, replace(trees, forest=forest), y))
 
         before = scorer(self, trees, y)

@@ -221,7 +221,7 @@ def _without_table(data: LabeledTrees) -> LabeledTrees:
 def _table(features: FlatFeatures, trees: Any) -> NDArray[np.float32]:
     # the network warns of unknown names and absent columns; catch_warnings is not for threads
     schema = features.schema_
-    schema.reported |= {"unknown", *(f"absent {each.name}" for each in schema.inputs)}
+    schema.reported |= {"unknown", "range", *(f"absent {each.name}" for each in schema.inputs)}
     return features.transform(trees).astype(np.float32)
 
 

@@ -122,7 +122,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             (2,)
         """
         with self._names_of_settings():
-            return self._predicted(X, self._fitted().predict_nodes, compare=False)
+            return self._predicted(X, self._fitted().predict_nodes)
 
     def predict_interval(self, X: Trees, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return an interval that contains the target of a tree with a given probability.

@@ -7,26 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator
 
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
 from dgltrees.estimators.blend import Blend, with_flat_models
-from dgltrees.estimators.drift import Statistics
 from dgltrees.estimators.ensemble import member_folder, plain_members, restore_members
 from dgltrees.settings.values import plain
-from dgltrees.training.files import checking, read_tensors, write_tensors
+from dgltrees.training.files import checking
 from dgltrees.training.rundir import BLEND, ESTIMATOR, RunDirectory
 from dgltrees.training.trained import load_network
-
-_STATISTICS = "statistics.safetensors"
 
 
 class SavedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of estimators that are saved as run directories with a file of parameters."""
-
-    _statistics: Statistics
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read."""
@@ -39,9 +33,6 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
         with draft_folder(target.parent, target.name) as draft:
             folder = draft / target.name
             run.save(folder, self.history_, self.result_)
-            if not hasattr(self, "members_"):  # which have theirs
-                tensors = {n: torch.from_numpy(array) for n, array in self._statistics.items()}
-                write_tensors(folder / _STATISTICS, tensors, {})
             runs, is_blend = _identities(folder, self), isinstance(run, Blend)
             values = {"class": type(self).__name__, "runs": runs, "blend": is_blend}
             values.update(self._plain())
@@ -80,8 +71,6 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
             estimator._open(folder.path)
             if is_blend and not isinstance(estimator.run_, Blend):
                 raise ConfigError(f"missing {BLEND} at {path}; restore it")
-            tensors, _ = read_tensors(folder / _STATISTICS)
-            estimator._statistics = {name: tensor.numpy() for name, tensor in tensors.items()}
         if runs != _identities(folder.path, estimator):
             raise ConfigError(
                 f"the files at {path} are those of several models; restore them, or save again"

@@ -18,7 +18,7 @@ from dgltrees.tasks.settings import DataSettings, WordSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.on_disk import examples_on_disk
-from dgltrees.trees.schema import Schema
+from dgltrees.trees.schema import NUMBERS, Schema, bounded
 from dgltrees.trees.segments import inverse, run_offsets
 
 
@@ -198,6 +198,9 @@ def split_examples(
     least = settings.min_freq if isinstance(settings, WordSettings) else 1
     parts = _without_rare(task, parts, least)
     task.extend_vocabularies(parts.train, settings, files)
+    if (numbers := parts.train.forest.columns.get(NUMBERS)) is not None:
+        inputs = bounded(parts.train.inputs, numbers)
+        parts = replace(parts, train=replace(parts.train, inputs=inputs))
     names = parts.train.schema
     for vocabulary in names.values():
         vocabulary.freeze()

@@ -29,6 +29,7 @@ class Column:
         trees: the number of training trees; of groups for a ranker.
         missing: how many of them have no value of it.
         alone: how many of them have a category that would be unknown without them.
+        bounds: the smallest and the largest number of training.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Column:
     trees: int = field(default=0, compare=False)
     missing: int = field(default=0, compare=False)
     alone: int = field(default=0, compare=False)
+    bounds: tuple[float, float] | None = field(default=None, compare=False)
 
     @property
     def numeric(self) -> bool:

@@ -48,7 +48,8 @@ class Schema(Mapping[str, Vocabulary]):
     ) -> None:
         self.node_target = node_target
         self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
-        self.reported = {"unknown"}  # what no warning names (again): absent columns, unknown names
+        # what no warning names (again): absent columns, unknown names, numbers out of range
+        self.reported = {"unknown", "range"}
 
     def __getitem__(self, name: str) -> Vocabulary:
         return self.vocabs[name]
@@ -82,6 +83,7 @@ class Schema(Mapping[str, Vocabulary]):
                 str(c["name"]),
                 str(c["kind"]),
                 *(int(c[key]) for key in ("size", "trees", "missing", "alone")),
+                None if c["bounds"] is None else (float(c["bounds"][0]), float(c["bounds"][1])),
             )
             for c in values["inputs"]
         ]
@@ -151,6 +153,28 @@ class Schema(Mapping[str, Vocabulary]):
                 )
         return found
 
+    def out_of_range(self, forest: Forest, units: NDArray[np.int64]) -> list[str]:
+        """Describe the numbers of a forest that are outside the range of training, by column.
+
+        Columns that have them by chance are left out. Arguments and result are those of
+        :meth:`unknown_categories`.
+        """
+        found = []
+        of_node, m = units[forest.tree_of_node], int(units.max(initial=-1)) + 1
+        for each in self.numbers:
+            if each.bounds is None:
+                continue
+            low, high = each.bounds
+            numbers = _numbers(forest, each)
+            rows, places = np.nonzero((numbers < low) | (numbers > high))
+            k = len(np.unique(of_node[rows]))
+            if k and _hardly(k, m, 0, each.trees, tests=2 * len(self.numbers)):
+                found.append(
+                    f"{len(np.unique(rows)):,} of {len(numbers):,} in column {each.name!r}, such "
+                    f"as {numbers[rows[0], places[0]]:g} (training: {low:g} to {high:g})"
+                )
+        return found
+
     def _encoded(
         self, texts: Sequence[str | None], column: Column, read_texts: TextReader | None
     ) -> NDArray[Any]:
@@ -201,43 +225,47 @@ def counted(
         known = has_value(forest, each.name)
         owners, rare = of_node[known], 0
         if each.kind == "category":
-            rare = alone(_distinct_names(forest, each)[1][known], owners, owners, least)
+            rare = _alone(_distinct_names(forest, each)[1][known], owners, least)
         missing = n - len(np.unique(owners))
         result.append(replace(each, trees=n, missing=missing, alone=rare))
     return tuple(result)
 
 
-def alone(
-    codes: NDArray[Any],
-    trees: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    least: int,
-    unknown: int = -1,
-) -> int:
-    """Return the number of trees with a category that is unknown, or would be without the group.
+def bounded(inputs: Sequence[Column], numbers: NDArray[np.float64]) -> tuple[Column, ...]:
+    """Return the columns with the range of the numbers ``(N, K)`` of training.
 
-    A category is known if ``least`` nodes have it; the nodes have categories, trees and groups.
+    A column with a range is one of a model whose training continues: both ranges count.
     """
-    pairs, of_node, inside = np.unique(
-        np.stack([groups, codes]), axis=1, return_inverse=True, return_counts=True
-    )
-    rare = (np.bincount(codes)[pairs[1]] - inside < least) | (pairs[1] == unknown)
-    return len(np.unique(trees[rare[of_node.ravel()]]))
+    first, result = 0, []
+    for each in inputs:
+        if each.numeric:
+            part = numbers[:, first : first + each.size]
+            first += each.size
+            ends = [float(end.reduce(part, axis=None)) for end in (np.fmin, np.fmax)]
+            low, high = each.bounds or ends
+            known = None if np.isnan(ends[0]) else (min(low, ends[0]), max(high, ends[1]))
+            each = replace(each, bounds=known or each.bounds)
+        result.append(each)
+    return tuple(result)
 
 
-def by_chance(k: Any, m: int, r: Any, n: int) -> Any:
-    """Return the probability that k or more of m new trees are as rare as r of n training trees.
+def _alone(codes: NDArray[Any], units: NDArray[np.int64], least: int) -> int:
+    """Return the number of units with a category that would be unknown without the unit.
 
-    It is that of Fisher's exact test: all the trees are from one distribution.
+    A category is known if ``least`` nodes have it; the nodes have categories and units.
+    """
+    pairs, inside = np.unique(np.stack([units, codes]), axis=1, return_counts=True)
+    return len(np.unique(pairs[0, np.bincount(codes)[pairs[1]] - inside < least]))
+
+
+def _hardly(k: int, m: int, r: int, n: int, *, tests: int = 1) -> bool:
+    """Return whether k of m trees are hardly rare by chance, as r of n training trees are.
+
+    The probability is that of Fisher's exact test. The more trees, the less often.
     """
     from scipy.stats import hypergeom
 
-    return hypergeom.sf(k - 1, n + m, k + r, m)
-
-
-def _hardly(k: int, m: int, r: int, n: int) -> bool:
-    """Return whether k of m trees are hardly rare by chance; the more trees, the less often."""
-    return bool(by_chance(k, m, r, n) < _HARDLY / max(m, 1))
+    return bool(hypergeom.sf(k - 1, n + m, k + r, m) < _HARDLY / max(m, 1) / tests)
 
 
 def _distinct_names(

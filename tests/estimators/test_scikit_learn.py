@@ -1,7 +1,6 @@
 """The habits of users of scikit-learn: weights, interrupts, continued fits."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +71,15 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     model.save(tmp_path / "model")
     leaf = {"Node Type": "Custom Scan", "Plan Rows": 9}
     others = [dict(leaf, Plans=[leaf]), dict(leaf, Table="t1"), dict(leaf, Table="t2")]
-    absent = "^the trees have no value of Plan Width, Table, which training trees have"
-    unknown = (
-        "that training did not have, .* data.min_freq times; they count as <unk>: "
+    both = (
+        "^the trees have no value of Plan Width, Table, which training trees have; .*. They have "
+        "categories that training did not have, .* data.min_freq times; they count as <unk>: "
         "4 of 4 in column 'Node Type', such as 'Custom Scan'$"
     )
     several = TreeRegressor(ensemble=2, **TINY).fit(PLANS, SECONDS)  # a fold has other categories
     for fitted in (model, TreeRegressor.load(tmp_path / "model"), several):
-        with pytest.warns(UserWarning, match="have") as caught:
+        with pytest.warns(UserWarning, match=both):
             fitted.predict(others[:1] * 2)
-        texts = [str(each.message) for each in caught]
-        assert [bool(re.search(absent, each)) for each in texts].count(True) == 1
-        assert [bool(re.search(unknown, each)) for each in texts].count(True) == 1
         fitted.predict([*PLANS, *others])  # warnings are errors
         few = [{"Node Type": "Hash Join", "Plans": [{"Node Type": "Hash Join"}]}] * 2
         with pytest.warns(UserWarning, match="the trees have no value of Plan Rows, which"):
@@ -92,7 +88,7 @@ def test_absent_columns_and_unknown_categories_are_named_once(tmp_path: Path) ->
     loaded = load(tmp_path / "model")
     path = tmp_path / "new.jsonl"
     path.write_text("".join(json.dumps({"plan": plan}) + "\n" for plan in [PLANS[0], *others]))
-    unknown = "the nodes of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', su"
+    unknown = "the trees of .*new.jsonl have .*4 of [0-9]* in .*; 2 of [0-9]* in column 'Table', su"
     with pytest.warns(UserWarning, match=unknown):
         assert len([*loaded.predict(path)]) == 4
     assert len([*loaded.predict(path)]) == 4
@@ -154,8 +150,7 @@ def test_categories_that_a_few_trees_lack_by_chance_are_not_reported() -> None:
     scores = cross_val_score(model, trees, range(20), cv=folds, error_score="raise")
     assert np.isfinite(scores).all()
     new = [{"op": "new", "of": [{"op": "op1"}]}] * 6
-    unknown, differ = "6 of 12 in column 'op', such as 'new'", "6 of 6 trees have unknown categ"
-    with pytest.warns(UserWarning, match=unknown), pytest.warns(UserWarning, match=differ):
+    with pytest.warns(UserWarning, match="6 of 12 in column 'op', such as 'new'"):
         model.fit(trees, range(20)).predict(new)
 
 

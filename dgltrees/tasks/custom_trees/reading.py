@@ -250,27 +250,30 @@ def _units(raw: LabeledTrees, settings: CustomTreesData) -> NDArray[np.int64]:
 def _report(
     raw: LabeledTrees, settings: CustomTreesData, schema: Schema, file: PathLike | None
 ) -> None:
-    """Warn of absent columns, and of categories that are new, once per model."""
+    """Warn of absent columns, new categories, and numbers out of range, once per model."""
     forest, units = raw.forest, _units(raw, settings)
     of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
+    found = []
     absent = [n for n in schema.absent(forest, units) if f"absent {n}" not in schema.reported]
     none = not {c.name for c in schema.inputs} & {*forest.columns}  # which the schema refuses
     if absent and not none:
         schema.reported.update(f"absent {name}" for name in absent)
-        warnings.warn(
-            f"the trees{of} have no value of {', '.join(absent)}, which training trees have; it is "
-            "treated as missing",
-            stacklevel=3,
-        )
-    if "unknown" in schema.reported:
-        return
-    if unknown := schema.unknown_categories(forest, units):
-        schema.reported.add("unknown")
-        warnings.warn(
-            f"the nodes{of} have categories that training did not have, or fewer than "
-            f"data.min_freq times; they count as {UNKNOWN}: {'; '.join(unknown)}",
-            stacklevel=3,
-        )
+        names = ", ".join(absent)
+        found.append(f"no value of {names}, which training trees have; it is treated as missing")
+    for key, describe, what in (
+        (
+            "unknown",
+            schema.unknown_categories,
+            "categories that training did not have, or fewer than data.min_freq times; they count "
+            f"as {UNKNOWN}",
+        ),
+        ("range", schema.out_of_range, "numbers outside the range of training"),
+    ):
+        if key not in schema.reported and (columns := describe(forest, units)):
+            schema.reported.add(key)
+            found.append(f"{what}: {'; '.join(columns)}")
+    if found:
+        warnings.warn(f"the trees{of} have {'. They have '.join(found)}", stacklevel=3)
 
 
 def check_columns_seen(
