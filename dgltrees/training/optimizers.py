@@ -58,7 +58,7 @@ def make_optimizer(
     if on_processor and name in _FUSED and not options.keys() & _KINDS_OF_STEP:
         options["fused"] = True
     try:
-        return kinds[name](list(parameters), **options)  # type: ignore[arg-type]
+        return kinds[name](list(parameters), **options)
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"training.optimizer {name} does not accept the options {options}: {error}"

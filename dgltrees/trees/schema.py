@@ -82,8 +82,8 @@ class Schema(Mapping[str, Vocabulary]):
             Column(
                 str(c["name"]),
                 str(c["kind"]),
-                *(int(c[key]) for key in ("size", "trees", "missing", "alone")),
-                None if c["bounds"] is None else (float(c["bounds"][0]), float(c["bounds"][1])),
+                **{key: int(c[key]) for key in ("size", "trees", "missing", "alone")},
+                bounds=c["bounds"] and (float(c["bounds"][0]), float(c["bounds"][1])),
             )
             for c in values["inputs"]
         ]
