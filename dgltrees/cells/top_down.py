@@ -56,7 +56,15 @@ class _SourceLSTM(BaseCell):
         return {"h": new_h, "c": new_c}
 
     def advance(self, ndata: Mapping[str, Tensor], h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute one step of n nodes from the states of their sources, to generate trees."""
+        """Compute one step of n nodes from the states of their sources, to generate trees.
+
+        Arguments:
+            ndata: the input fields of the n nodes.
+            h, c: ``(n, L, d)`` the states of their sources.
+
+        Returns:
+            the new h and c, each ``(n, L, d)``.
+        """
         wx, types = self.prepare(ndata)["wx"], self.types_of_nodes(ndata)
         if types is None:
             return self._typed(wx, h, c, None)
@@ -91,7 +99,11 @@ class _SourceLSTM(BaseCell):
         return torch.stack(states, 2), torch.stack(memories, 2)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Collect the state h and the memory c of the source, each ``(n, L, d)``."""
+        """Collect the state h and the memory c of the source, each ``(n, L, d)``.
+
+        Raises:
+            TreeError: a node has several sources.
+        """
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 1, L, d)
         if h.shape[1] != 1:
             raise TreeError(

@@ -228,7 +228,39 @@ class TreeEstimator(SavedEstimator):
         on_epoch: Callable[[dict[str, Any]], None] | None = None,
         out: PathLike | None = None,
     ) -> Any:
-        """Train on trees."""
+        """Train on trees.
+
+        Arguments:
+            X: the trees: a :class:`~dgltrees.Forest`, the result of :func:`~dgltrees.read`,
+                :class:`~dgltrees.trees.labeled.TreePairs`, or a list of nested dictionaries.
+            y: their targets, one per tree or pair, or a row of several: numbers, or for a
+                classifier classes as numbers or strings; several labels are 0 and 1.
+            sample_weight: weights of the trees in the loss, which with ``patience`` then determines
+                the best epoch; trees of weight 0 are left out.
+            groups: the group of each tree, such as its template or file. Trees of one group are
+                together in a fold of ``ensemble``, or in the part that is held out for validation.
+            validation: trees and targets that determine which epoch is kept, and with ``patience``
+                when to stop.
+            on_epoch: is called with the metrics of each epoch; an exception from it stops the
+                training, as Optuna's ``TrialPruned`` does. An interrupt (Ctrl-C) ends it with the
+                last complete epoch, or the best one if ``patience`` or ``validation`` is given.
+            out: the run directory to train in, which can be resumed; by default nothing is written.
+
+        Returns:
+            the estimator itself.
+
+        Raises:
+            TreeError: X and y have different lengths, a target is missing or infinite, some classes
+                are strings and others are not, or the trees cannot be read.
+            ConfigError: a setting has no effect or a wrong value.
+
+        Example:
+            >>> from dgltrees import TreeRegressor
+            >>> trees = [{"cost": 1.0, "children": [{"cost": c}]} for c in range(20)]
+            >>> model = TreeRegressor(epochs=1).fit(trees, [float(c) for c in range(20)])
+            >>> model.predict(trees[:2]).shape
+            (2,)
+        """
         y = self._targets(y)
         classes, layout = self._classes(y), self._layout(X)
         raw = self._labeled(X, y, layout=layout)
@@ -538,7 +570,20 @@ class TreeEstimator(SavedEstimator):
         return self.run_
 
     def evaluate(self, X: Trees, y: ArrayLike, **options: Any) -> dict[str, Any]:
-        """Return all metrics of the predictions, as ``dgltrees evaluate`` prints them."""
+        """Return all metrics of the predictions, as ``dgltrees evaluate`` prints them.
+
+        Arguments:
+            X: the trees.
+            y: their targets.
+            options: ``groups``, for a ranker.
+
+        Returns:
+            the metrics by name; see :mod:`dgltrees.metrics`. The ``loss`` of training is that of
+            one network; ensembles and blends have none.
+
+        Raises:
+            TreeError: see :meth:`fit`.
+        """
         run = self._fitted()
         names = run.vocabularies.targets
         data = run.examples(self._labeled(X, y, names=names, **options))
@@ -560,7 +605,17 @@ class TreeEstimator(SavedEstimator):
         return np.asarray(self._predicted(X, self._fitted().encode))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
-        """Explain a prediction by the contributions of nodes and columns."""
+        """Explain a prediction by the contributions of nodes and columns.
+
+        Arguments:
+            X: trees, or pairs.
+            tree: the index of the tree or pair to explain.
+            options: ``target``, the class to explain, or one of several labels or numbers;
+                ``steps`` of the integrated gradients.
+
+        Returns:
+            an :class:`~dgltrees.analyses.explain.Explanation`, which Jupyter draws.
+        """
         return self._fitted().explain(self._encoded(X), tree, **options)
 
     def permutation_importance(
@@ -576,6 +631,20 @@ class TreeEstimator(SavedEstimator):
 
         It does for node columns what ``sklearn.inspection.permutation_importance`` does for
         columns of an array.
+
+        Arguments:
+            X: the trees.
+            y: their targets.
+            scoring: a scorer of scikit-learn; default: :meth:`score`.
+            n_repeats: the number of permutations of each column.
+            random_state: the seed of the permutations.
+
+        Returns:
+            ``importances``, ``(n_columns, n_repeats)`` in the order of ``feature_names_in_``, with
+            ``importances_mean`` and ``importances_std``, as in scikit-learn.
+
+        Raises:
+            ConfigError: ``n_repeats`` is less than 1.
         """
         if n_repeats < 1:
             raise ConfigError(f"expected n_repeats to be at least 1, got {n_repeats}")

@@ -23,7 +23,15 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of estimators that are saved as run directories with a file of parameters."""
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read."""
+        """Write the fitted model to a folder, which ``load`` and ``dgltrees predict`` read.
+
+        Arguments:
+            path: the folder.
+            overwrite: replace a model that :meth:`save` wrote there.
+
+        Raises:
+            ConfigError: the path exists and is not a saved model, or ``overwrite`` is false.
+        """
         run, target = self._fitted(), Path(path).resolve()  # "." and links have no name to replace
         is_saved = (target / ESTIMATOR).exists()
         if target.exists() and not (overwrite and is_saved):
@@ -51,7 +59,17 @@ class SavedEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
-        """Load a fitted estimator."""
+        """Load a fitted estimator.
+
+        Arguments:
+            path: a folder that :meth:`save` wrote.
+
+        Returns:
+            the estimator.
+
+        Raises:
+            ConfigError: the folder has no estimator, one of another class, or a damaged one.
+        """
         folder = RunDirectory(path)
         if not (folder / ESTIMATOR).exists():
             raise ConfigError(

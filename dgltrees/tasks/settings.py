@@ -58,7 +58,11 @@ class DataSettings:
         return None
 
     def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the examples ``ids`` of training files are used; default: all."""
+        """Return which of the examples ``ids`` of training files are used; default: all.
+
+        Raises:
+            ConfigError: the settings do not match the data.
+        """
         return np.ones(len(ids), dtype=bool)
 
 
