@@ -65,6 +65,11 @@ def make_optimizer(
         ) from None
 
 
+def check_optimizer(settings: TrainingSettings) -> None:
+    """Raise ConfigError if the optimizer of the settings cannot be made."""
+    make_optimizer(settings, [nn.Parameter(torch.zeros(1, 1))])
+
+
 def _typed(optimizer: type[torch.optim.Optimizer], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an optimizer with the types of its arguments; unknown ones unchanged.
 

@@ -35,6 +35,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.files import locked, write_json
 from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch, shown_metrics
+from dgltrees.training.optimizers import check_optimizer
 from dgltrees.training.rundir import (
     RunDirectory,
     check_folder_of_runs,
@@ -81,6 +82,7 @@ def _bounded_parameters() -> Iterator[None]:
 
 def prepare(settings: Settings) -> Prepared:
     """Read all data and build the model in its initial state; nothing is written."""
+    check_optimizer(settings.training)
     return _prepare(settings, None, None)
 
 
@@ -134,6 +136,7 @@ def train(
     start: Weights | None = None,
 ) -> dict[str, Any]:
     """Train in the run directory ``out``, or resume the training there."""
+    check_optimizer(settings.training)  # before anything is read or written
     check_processes(settings.task)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
@@ -164,6 +167,7 @@ def train_in_memory(
     start: Weights | None = None,
 ) -> tuple[TrainedModel, list[dict[str, Any]], dict[str, Any]]:
     """Train without a run directory; nothing is written, and nothing can be resumed."""
+    check_optimizer(settings.training)
     check_processes(settings.task)
     fabric, files = make_fabric(settings.training), _fingerprints(settings, splits)
     trainer, metadata, result = _train(
