@@ -39,7 +39,7 @@ def test_a_run_of_another_task_is_told_before_its_files(
 
 WRONG = {
     "accuracy-by-padding": ("x --input y --out x.pdfx", "--out to end in .png"),
-    "make-data mee": ("--out x --train 1000000000", "expected at most 10,000,000"),
+    "make-data mee": ("--out x --train 1000000000", "from 0 to 10 million"),
 }
 
 
