@@ -135,7 +135,8 @@ def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> No
     # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
     torch.set_flush_denormal(True)
     if "16" in settings.precision and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-        torch.backends.mkldnn.set_flags(False)  # without AVX-512, oneDNN refuses LSTMs in bfloat16
+        # without AVX-512, oneDNN refuses LSTMs in bfloat16
+        torch.backends.mkldnn.set_flags(False)  # type: ignore[no-untyped-call]
     if settings.deterministic:  # what CUDA's matrix products need to be repeatable
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
