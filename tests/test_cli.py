@@ -239,7 +239,7 @@ def test_standard_streams_may_be_closed(
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.filterwarnings("ignore:the nodes of .* have categories")
+@pytest.mark.filterwarnings("ignore:the trees of .* have categories")
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_characters_that_the_output_lacks_are_escaped(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str

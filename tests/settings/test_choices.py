@@ -4,22 +4,24 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from types import ModuleType
 from typing import get_type_hints
 
 import pytest
 from torch import nn
 
-from dgltrees import cells, models, papers
+import dgltrees
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
 from dgltrees.settings.values import choices_of
 
 
-def classes(room: ModuleType) -> Iterator[type[nn.Module]]:
-    """The modules of torch that are defined in a folder, with a constructor."""
-    for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
-        if ".compiled" not in found.name:
+def classes() -> Iterator[type[nn.Module]]:
+    """The modules of torch that cells, models and the installed papers define."""
+    for found in pkgutil.walk_packages(dgltrees.__path__, "dgltrees."):
+        if (
+            found.name.split(".")[1] in ("cells", "models", "papers")
+            and ".compiled" not in found.name
+        ):
             module = importlib.import_module(found.name)
             for kind in vars(module).values():
                 is_class = isinstance(kind, type) and issubclass(kind, nn.Module)
@@ -30,8 +32,7 @@ def classes(room: ModuleType) -> Iterator[type[nn.Module]]:
 
 CHOICES = [
     (kind, name)
-    for room in (cells, models, papers)
-    for kind in classes(room)
+    for kind in classes()
     for name, hint in get_type_hints(inspect.unwrap(kind.__init__), include_extras=True).items()
     if choices_of(hint) and hint is not Init  # which initialize checks
 ]
