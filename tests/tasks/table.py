@@ -42,6 +42,7 @@ class Row:
             data, model, training: other settings.
         prepare: writes files into a folder, and returns settings of the data.
         unlabel: puts a text in the place of the labels of a line; None takes them off.
+        unknown: whether an unknown label may be there, as it may not inside of brackets.
         texts: unlabeled texts, their format, and the number of examples in them.
         equal: one example as texts of several formats.
         errors: a text, its format, and a pattern of the error.
@@ -57,6 +58,7 @@ class Row:
     training: dict[str, Any] = field(default_factory=dict)
     prepare: Callable[[Path], dict[str, Any]] | None = None
     unlabel: Change | None = None
+    unknown: bool = True
     texts: tuple[tuple[list[str], str | None, int], ...] = ()
     equal: dict[str, list[str]] = field(default_factory=dict)
     errors: tuple[tuple[str, str | None, str], ...] = ()

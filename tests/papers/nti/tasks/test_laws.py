@@ -68,6 +68,7 @@ ROWS = [
         "sst-phrases-small",
         accuracies,
         unlabel=_IN_TREES,
+        unknown=False,
         texts=(
             (["The story isn't dull.", "Hopeless!"], None, 2),
             ([_MRG], "mrg", 1),
@@ -84,6 +85,7 @@ ROWS = [
         "sst-tree",
         accuracies,
         unlabel=_IN_TREES,
+        unknown=False,
         texts=(
             ([_MRG, _MRG], "mrg", 2),
             ([_MRG], None, 1),
