@@ -64,10 +64,10 @@ deletion: install
 fuzz: install
 	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz $(wildcard tests/papers/*/test_fuzz.py)
 
-# A hundred kills of a run of every family, each of which must go on; `make test` takes three.
+# A hundred kills of a run of every row of the tables of tasks, each of which must go on; `make test`
+# takes one.
 kills: install
-	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py \
-		$(wildcard tests/papers/test_kills.py)
+	KILLS=100 $(BIN)/python -m pytest -n auto -k kill tests/training tests/tasks tests/papers
 
 # Sixty statements, broken one at a time: which breaks do the tests of their folder catch? Hours on one
 # core; it continues where it stopped. REPLAY=FILE breaks the places of a file of results again.

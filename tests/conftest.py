@@ -28,10 +28,14 @@ settings.load_profile("suite")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Laws of worlds hold for those of the module; a paper imports the laws and has its own."""
-    worlds = getattr(metafunc.module, "WORLDS", None)
-    if worlds is not None and "world" in metafunc.fixturenames:
-        metafunc.parametrize("world", worlds, ids=str)
+    """Laws of worlds, or of rows of a table, hold for those of the module.
+
+    A paper imports the laws and has its own.
+    """
+    for table, name in (("WORLDS", "world"), ("ROWS", "row")):
+        entries = getattr(metafunc.module, table, None)
+        if entries is not None and name in metafunc.fixturenames:
+            metafunc.parametrize(name, entries, ids=str, scope="module")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,7 @@ from tests.training.samples import SAMPLES, quick
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 pytest.importorskip("dgltrees.papers.tensor_tree_lstm", reason="needs the paper tensor_tree_lstm")
 
-from tests.papers.rrnet.tasks.test_symbols import PRESETS, assert_equals_its_pairs, lrt_model
+from tests.papers.rrnet.tasks.test_symbols import PRESETS, lrt_model
 
 
 def splits(name: str) -> Splits:
@@ -41,10 +41,6 @@ def test_the_presets_have_about_as_many_parameters_as_trees() -> None:
     presets = [*PRESETS, "lrt-tree"]
     counts = [task.parameters(model)["model"] for task, model, _ in map(lrt_model, presets)]
     assert max(counts) < 1.05 * min(counts)
-
-
-def test_a_batch_of_trees_equals_its_pairs() -> None:
-    assert_equals_its_pairs("lrt-tree")
 
 
 def test_the_model_of_trees_has_a_name() -> None:

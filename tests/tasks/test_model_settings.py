@@ -18,11 +18,6 @@ def assert_refused(task: str, section: str, values: dict[str, Any], message: str
     ("task", "section", "values", "message"),
     [
         (
-            *("classify-nodes", "model", {"readout": "mean"}),
-            "readout has no effect in the task classify-nodes",
-        ),
-        ("rank", "model", {"log_target": True}, "log_target has no effect in the task rank"),
-        (
             *("classify", "data", {"handle_unknown": "drop"}),
             "handle_unknown to be one of use_encoded_value, error, got 'drop'",
         ),

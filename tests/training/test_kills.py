@@ -1,7 +1,7 @@
-"""A run of any family survives kills: it goes on, and ends as if nothing had happened.
+"""Runs that are killed, which the laws of tasks do with every row.
 
-Three kills for each family; ``make kills`` takes 100 (the variable ``KILLS``), and kills as many
-processes that compile their cells, each with an empty cache of compiled code.
+One kill for each; ``make kills`` takes 100 (the variable ``KILLS``), and kills as many processes
+that compile their cells, each with an empty cache of compiled code.
 """
 
 import itertools
@@ -19,21 +19,21 @@ from typing import Any
 import pytest
 
 from dgltrees.cells.compiled.kernels import available
-from dgltrees.settings.layers import Settings, layered
+from dgltrees.settings.layers import Settings
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from tests.training.samples import CLASSIFY, assert_same_runs, quick
+from tests.training.samples import CLASSIFY, assert_same_runs
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="needs fork"),
-    pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork"),
-]
 
-KILLS = int(os.environ.get("KILLS", "3"))
+def can_be_killed(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that trains in forks."""
+    test = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork")(test)
+    return pytest.mark.skipif(sys.platform == "win32", reason="needs fork")(test)
+
+
+KILLS = int(os.environ.get("KILLS", "1"))
 _OPERATIONS = 60  # the most of a run between two kills; a start has fewer
-FAMILIES = {"custom trees": "classify", "groups": "rank"}
-"""A preset of each family."""
 
 
 def _killed(settings: Settings, run: Path, operations: int) -> bool:
@@ -73,19 +73,9 @@ def _killed(settings: Settings, run: Path, operations: int) -> bool:
         os._exit(1)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_kills_change_nothing(tmp_path: Path, family: str) -> None:
-    survives_kills(quick(FAMILIES[family]), tmp_path, random.Random(family))
-
-
-def survives_kills(settings: Settings, tmp_path: Path, rng: random.Random) -> None:
-    """Train, killed again and again; the run equals one that was not."""
-    run = tmp_path / "run-0"
-    loop: dict[str, Any] = {"epochs": 2, "patience": None}
-    if not settings.task.stateful:  # it is resumed at the beginning of an epoch
-        loop["save_every_n_steps"] = 1
-    settings = Settings(layered(settings.to_dict(), {"training": loop}))
-    train(settings, tmp_path / "whole", bar=False)
+def survives_kills(settings: Settings, folder: Path, rng: random.Random) -> None:
+    """Train, killed again and again; the run equals ``folder / "whole"``, which was not."""
+    run = folder / "run-0"
     kills, runs = 0, 1
     while kills < KILLS:
         if _killed(settings, run, rng.randint(1, _OPERATIONS)):
@@ -93,10 +83,10 @@ def survives_kills(settings: Settings, tmp_path: Path, rng: random.Random) -> No
             if (run / "run.json").exists():
                 RunDirectory(run).metrics()  # whole, however far it came
         else:
-            assert_same_runs(tmp_path / "whole", run)
-            run, runs = tmp_path / f"run-{runs}", runs + 1
+            assert_same_runs(folder / "whole", run)
+            run, runs = folder / f"run-{runs}", runs + 1
     train(settings, run, bar=False)
-    assert_same_runs(tmp_path / "whole", run)
+    assert_same_runs(folder / "whole", run)
 
 
 @pytest.mark.skipif(KILLS < 100 or not available(), reason="make kills: each compiles for seconds")

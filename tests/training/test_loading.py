@@ -1,33 +1,6 @@
-import pickle
-
-import pytest
-from torch.testing import assert_close
-
-from dgltrees.settings.catalog import load_preset, preset_names
-from dgltrees.settings.tasks import TASKS
-from dgltrees.training.loading import Loader, automatic_batch_size, training_sampler
+from dgltrees.training.loading import automatic_batch_size, training_sampler
 from dgltrees.training.run import prepare
-from tests.training.samples import PLANS, quick
-
-_PRESETS = {
-    load_preset(name).task.name: name
-    for name in preset_names()
-    if name in PLANS or load_preset(name).data.train is not None
-}
-"""A preset with data of each task."""
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("task", sorted(set(TASKS) & set(_PRESETS)))
-def test_what_goes_to_the_workers_can_be_pickled(task: str) -> None:
-    ready = prepare(settings := quick(_PRESETS[task]))
-    data = ready.splits.train
-    chunks = Loader(ready.settings.task, data, 1).ahead.dataset
-    ids = training_sampler(settings, data).batches()[0]
-    (batch, targets), *_ = pickle.loads(pickle.dumps(chunks))[[ids]]
-    expected, wanted = ready.settings.task.batch(data, ids)
-    assert_close(targets, wanted)
-    assert batch.num_nodes == expected.num_nodes
+from tests.training.samples import quick
 
 
 def test_an_epoch_of_small_data_has_thirty_steps() -> None:

@@ -95,13 +95,6 @@ def test_the_scale_of_16_mixed_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     assert loaded == [{"scale": 4.0}]
 
 
-def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:
-    for _ in range(5):
-        train_killed(_settings(), tmp_path / "run", after=3)
-    train(_settings(), tmp_path / "run")
-    assert_same_runs(whole, tmp_path / "run")
-
-
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 def test_workers_change_nothing(whole: Path, tmp_path: Path) -> None:
     train_killed(_settings(num_workers=2), tmp_path / "run", after=3)

@@ -58,35 +58,6 @@ def test_a_run_directory_holds_what_it_should(run: Run) -> None:
     assert classes == ['"fast"', '"slow"']
 
 
-def test_evaluation_gives_the_result_of_the_run(run: Run) -> None:
-    loaded, result = run
-    report = loaded.evaluate(test=_TEST)
-    assert report == result["test"] == loaded.evaluate()
-    metrics = {"accuracy", "macro_f1", "auroc", "average_precision", "loss"}
-    assert set(report) == metrics | {"examples", "majority_accuracy"}
-    assert report["examples"] == 60
-
-
-def test_predictions_have_the_accuracy_of_the_evaluation(run: Run) -> None:
-    loaded, result = run
-    lines = list(loaded.predict([_TEST]))
-    with open(_TEST, encoding="utf-8") as file:
-        targets = [json.loads(line)["speed"] for line in file]
-    right = sum(line["prediction"] == target for line, target in zip(lines, targets))
-    assert right / len(targets) == result["test"]["accuracy"]
-    assert [line["example"] for line in lines] == list(range(60))
-    assert all(0.5 <= line["probability"] <= 1 for line in lines)
-
-
-def test_a_tree_is_encoded_by_a_vector_of_its_own(run: Run, tmp_path: Path) -> None:
-    loaded, _ = run
-    vectors = loaded.encode([_TEST])
-    assert vectors.shape == (60, 8)
-    with open(_TEST, encoding="utf-8") as file:
-        (tmp_path / "last.jsonl").write_text(list(file)[-1], encoding="utf-8")
-    assert loaded.encode([tmp_path / "last.jsonl"])[0] == pytest.approx(vectors[-1], abs=1e-6)
-
-
 def test_seeds_are_summed_up(tmp_path: Path) -> None:
     settings = with_model(quick("classify"), hidden_size=4)
     summary = train_seeds(settings, tmp_path, [3, 5])

@@ -7,27 +7,8 @@ import pytest
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.training.run import train
 from dgltrees.training.trained import load
-from tests.tasks.test_unlabeled import assert_one_error, assert_read
-from tests.training.samples import SAMPLES, quick, with_model
+from tests.training.samples import quick, with_model
 from tests.training.test_device import TOLERANCE, losses_of_one_and_two
-
-
-def test_an_expression_is_text_with_and_without_a_header() -> None:
-    assert_read("listops", ["Source", "[MAX 1 2 ]"], None, 1)
-    assert_one_error("listops", "[MAX 1", None, "<lines>:1: ")
-
-
-def test_lrt_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
-    train(quick("lrt-sum-c5", {"max_train_examples": None}), tmp_path / "run")
-    loaded = load(tmp_path / "run")
-    examples = loaded.metadata["examples"]
-    assert examples["valid"] == 13  # a tenth of 130 pairs of 0 to 12 operators
-    assert examples["train"] <= 50  # at most 4 operators: the first five of 13 files of 10
-    report = loaded.evaluate(test=[str(SAMPLES / "lrt" / f"test{n}") for n in (0, 3, 12)])
-    by_operators = report["accuracy_by_operators"]
-    assert list(by_operators) == ["0", "3", "12+"]
-    mean = sum(by_operators.values()) / 3  # as many examples in each file
-    assert report["accuracy"] == pytest.approx(mean)
 
 
 def test_a_task_with_operators_needs_a_cell_with_operators(tmp_path: Path) -> None:

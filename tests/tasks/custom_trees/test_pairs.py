@@ -29,37 +29,6 @@ def forests(records: list[dict[str, Any]]) -> TreePairs:
     return TreePairs(*(Forest.from_objects(roots, columns=["word"]) for roots in sides))
 
 
-@pytest.mark.parametrize(
-    ("preset", "target", "keys"),
-    [
-        ("classify-pairs", "entailment_label", {"example", "prediction", "probability"}),
-        ("classify-pairs", ["same", "long"], {"example", "same", "long"}),
-        ("regress-pairs", "relatedness_score", {"example", "prediction"}),
-        ("regress-pairs", ["relatedness_score", "long"], {"example", "relatedness_score", "long"}),
-    ],
-)
-def test_a_run_predicts_pairs_that_have_no_target(
-    tmp_path: Path, preset: str, target: str | list[str], keys: set[str]
-) -> None:
-    path, bare = tmp_path / "pairs.jsonl", tmp_path / "bare.jsonl"
-    named = [{**r, "same": i % 2 == 0, "long": i % 3 == 0} for i, r in enumerate(RECORDS)]
-    path.write_text("".join(json.dumps(record) + "\n" for record in named))
-    trees = [{key: record[key] for key in ("first", "second")} for record in RECORDS]
-    bare.write_text("".join(json.dumps(record) + "\n" for record in trees))
-    chosen = settings(preset, train=str(path), target=target, test_fraction=0.2)
-    result = train(chosen, tmp_path / "run")
-    assert result["test"]["examples"] > 0
-    assert set(result.get("baselines", ())) == (
-        {"linear", "boosting"} if isinstance(target, str) else set()
-    )
-    run = load(tmp_path / "run")
-    lines = list(run.predict([bare]))
-    assert len(lines) == len(RECORDS)
-    assert all(set(line) == keys for line in lines)
-    assert [*run.predict(forests(RECORDS))] == lines
-    assert run.encode(forests(RECORDS[:3])).shape == (3, 2 * 8)
-
-
 @pytest.mark.filterwarnings("ignore:trees with children under")
 @pytest.mark.parametrize(
     ("preset", "data", "message"),

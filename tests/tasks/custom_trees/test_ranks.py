@@ -20,7 +20,7 @@ from dgltrees.training.loading import automatic_batch_size, training_sampler
 from dgltrees.training.run import train
 from tests.tasks.custom_trees.test_numbers import without, write
 from tests.training.samples import PLANS as OWN
-from tests.training.samples import SAMPLES, assert_same_runs, short, train_killed
+from tests.training.samples import SAMPLES, short
 
 PLANS = [
     json.loads(line)
@@ -172,16 +172,6 @@ def test_the_group_of_a_root_is_no_input() -> None:
 def test_places_in_a_group_are_from_0_to_1() -> None:
     places = _places(np.array([5.0, 1.0, 1.0, 9.0, 2.0]), np.array([0, 0, 0, 1, 1]))
     assert places.tolist() == [1, 0.25, 0.25, 1, 0]
-
-
-@pytest.mark.parametrize("objective", ["pairwise", "listwise"])
-def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path, objective: str) -> None:
-    chosen = settings({"baselines": False}, batch_size=8, save_every_n_steps=1)
-    chosen = chosen.replace("model", objective=objective)
-    train(chosen, tmp_path / "whole")
-    train_killed(chosen, tmp_path / "run", after=7)
-    train(chosen, tmp_path / "run")
-    assert_same_runs(tmp_path / "whole", tmp_path / "run")
 
 
 BAD: dict[str, tuple[dict[str, Any], Any, str]] = {

@@ -68,6 +68,7 @@ class AddDecisions(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return the logits of an edge of each type, ``(N, 4)``, from the features."""
+        features = features.to(next(self.parameters()).dtype)
         return torch.cat([add(features) for add in self.add], 1)
 
     def log_prob(self, batch: TreeBatch, H: Tensor, vectors: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees._files import Lines
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.settings.layers import Settings
 from dgltrees.settings.tasks import get_task
@@ -21,7 +20,6 @@ from dgltrees.training.run import prepare, train
 from dgltrees.training.trained import load
 from dgltrees.trees import LabeledTrees, Vocabulary
 from tests.tasks.build import build
-from tests.tasks.test_unlabeled import assert_one_error, assert_read, model_of, predict
 from tests.training.samples import SAMPLES
 
 FILES = {
@@ -56,21 +54,6 @@ def logits(how: Settings) -> tuple[Tensor, Tensor]:
     examples = load_splits(how.task, how.data).train
     batch, targets = how.task.batch(examples, np.arange(5))
     return build(how.task, examples, **how.model).eval()(batch), targets
-
-
-@pytest.mark.parametrize("task", FILES)
-@pytest.mark.parametrize("encoder", ["nti", "lstm", "transformer"])
-def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, task: str, encoder: str) -> None:
-    how = settings(task, model={"encoder": encoder}, epochs=6)
-    result = train(how, tmp_path / "run", bar=False)
-    run = load(tmp_path / "run")
-    losses = [line["train_loss"] for line in run.directory.metrics()]
-    assert losses[-1] < losses[0]
-    test = str(SAMPLES / FILES[task][1])
-    assert run.evaluate(test=test) == result["valid"]
-    assert len(list(run.predict([test]))) == result["valid"]["examples"]
-    words = result["parameters"]["model"] - result["parameters"]["cell"]
-    assert words % 6 == 0  # the words' vectors are not in the table
 
 
 @pytest.mark.parametrize(
@@ -249,73 +232,8 @@ def test_questions_of_several_files_stay_apart(tmp_path: Path) -> None:
         run.evaluate(test=[str(tmp_path / "none")])
 
 
-def test_questions_without_an_answer_are_counted(tmp_path: Path) -> None:
-    result = train(settings("wikiqa", monitor="map"), tmp_path / "run", bar=False)["valid"]
-    text = (SAMPLES / "wikiqa" / "WikiQASent-dev.txt").read_text(encoding="utf-8").splitlines()
-    answered = {line.split("\t")[0] for line in text if line.endswith("1")}
-    assert result["questions"] == len(answered)
-    assert result["dropped"] == len({line.split("\t")[0] for line in text} - answered)
-    assert 0 < result["map"] == result["mrr"] <= 1  # each question has one answer at most
-
-
 def test_word_counts_change_the_score() -> None:
     plain, _ = logits(settings("wikiqa"))
     counted, _ = logits(settings("wikiqa", model={"word_count": True}))
     assert plain.shape == counted.shape == (5, 1)
     assert not torch.equal(plain, counted)
-
-
-_MRG = "( (S (NP (DT the) (NN story)) (VP (VBZ is) (ADJP (JJ hopeless))) (. .)) )"
-_CONLLU = "\n".join(
-    "\t".join([str(i), word, *"____", str(head), "_", "_", "_"])
-    for i, word, head in ((1, "the", 2), (2, "story", 4), (3, "is", 4), (4, "hopeless", 0))
-)
-_SNLI = '{"sentence1": "A dog runs.", "sentence2": "An animal moves."}'
-
-
-@pytest.mark.parametrize(
-    ("name", "texts", "file_format", "count"),
-    [
-        ("sst-tree", [_MRG, _MRG], "mrg", 2),
-        ("sst-tree", [_MRG], None, 1),
-        ("sst-tree", [_CONLLU, ""], "conllu", 1),
-        ("sst-tree", ["((the) ((story) (is)))"], "sst", 1),
-        ("sst-phrases", ["The story isn't dull.", "Hopeless!"], None, 2),
-        ("sst-phrases", [_MRG], "mrg", 1),
-        ("sst-phrases", [_CONLLU, ""], "conllu", 1),
-        ("nli", ["A dog runs.\tAn animal moves."], None, 1),
-        ("nli", [_SNLI, _SNLI], None, 2),
-        ("nli", ["sentence1\tsentence2", "A dog runs.\tAn animal moves."], None, 1),
-        ("wikiqa", ["who ran ?\tA dog ran .", "who ran ?\tNobody ."], None, 2),
-    ],
-)
-def test_text_comes_in_many_forms(
-    name: str, texts: list[str], file_format: str | None, count: int
-) -> None:
-    assert_read(name, texts, file_format, count)
-
-
-def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
-    model, task, train, _, settings = model_of("sst-phrases")
-    forms = {
-        "mrg": ["(S (NP (DT the) (NN story)) (VP (VBZ is) (JJ hopeless) (-NONE- *-1)))"],
-        "conllu": [_CONLLU, ""],
-        "text": ["the story is hopeless"],
-        "sst": ["((the) ((story) ((is) (hopeless))))"],
-    }
-    lines = [predict(model, task, train, Lines(t), settings, f) for f, t in forms.items()]
-    assert all(line == lines[0] for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "file_format", "message"),
-    [
-        ("sst-tree", "a fine film", "text", "expected a format of the task sst-tree, sst or"),
-        ("sst-tree", "(S (NN a) (NN b))", "sst", "the format mrg"),
-        ("nli", "A dog runs.", None, "expected label TAB parse TAB parse"),
-    ],
-)
-def test_what_cannot_be_read_is_one_error(
-    name: str, text: str, file_format: str | None, message: str
-) -> None:
-    assert_one_error(name, text, file_format, message)

@@ -7,18 +7,8 @@ import pytest
 
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples, load_splits
-from dgltrees.training.run import train
-from dgltrees.training.trained import load
 from tests.tasks.build import predictions
-from tests.training.samples import SAMPLES, quick
-
-
-def test_nodes_are_reported_beside_roots(tmp_path: Path) -> None:
-    result = train(quick("sst-tree"), tmp_path / "run")["valid"]
-    assert {"root_accuracy", "node_accuracy", "node_majority_accuracy", "nodes"} <= set(result)
-    assert result["accuracy"] == result["root_accuracy"]
-    line = next(load(tmp_path / "run").predict([SAMPLES / "sst" / "dev.txt"]))
-    assert line["prediction"] in line["nodes"]
+from tests.training.samples import SAMPLES
 
 
 def test_accuracy_is_of_roots_and_of_nodes() -> None:

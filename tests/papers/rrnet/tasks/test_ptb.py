@@ -12,18 +12,16 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.tasks import ptb
 from dgltrees.papers.rrnet.tasks.ptb import PTB
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
-from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.trained import load
 from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build, run
-from tests.training.samples import SAMPLES, assert_same_runs, quick, train_killed, with_model
+from tests.training.samples import assert_same_runs, quick, with_model
 
 LINES = ["the cat sat", "a dog ran away", "the cat ran", "it sat", "no dog sat there"] * 6
 
@@ -65,23 +63,6 @@ def test_batches_consume_the_word_before_and_predict_the_next(path: Path) -> Non
     assert [stream[1:] for stream in seen] == [stream[:-1] for stream in wanted]
     assert seen[0][0] == "<eos>"
     assert [stream[0] for stream in seen[1:]] == [stream[-1] for stream in wanted[:-1]]
-
-
-def test_every_word_is_predicted_once_in_evaluation_whatever_the_windows(path: Path) -> None:
-    data = _read(path)
-    model = _model(data)
-    outputs, smaller = run(model, PTB, data), run(model, PTB, data, max_nodes=40)
-    loss = outputs["loss"]
-    np.testing.assert_allclose(smaller["loss"], loss, rtol=1e-5)
-    assert all((smaller[name] == outputs[name]).all() for name in ("splits", "merges"))
-    report = PTB.report(data, outputs, {})
-    assert report["words"] == len(loss) == data.forest.num_nodes
-    assert report["perplexity"] == pytest.approx(math.exp(loss.mean()))
-    assert 0 <= report["merges"] <= report["splits"] + 0.1 <= 1.1
-    lines = list(PTB.predictions(data, outputs))
-    assert sum(line["words"] + 1 for line in lines) == report["words"]  # and the end
-    total = sum(line["log_prob"] for line in lines)
-    assert total == pytest.approx(-loss.sum(), rel=1e-6)
 
 
 def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> None:
@@ -195,40 +176,11 @@ def settings(preset: str = "ptb-small", **training: Any) -> Settings:
     return with_model(quick(preset, {"max_train_examples": 80, "window": 8}, **loop), **small)
 
 
-@pytest.mark.parametrize("preset", ["ptb-small", "ptb-small-lstm"])
-def test_training_is_resumed_at_the_beginning_of_an_epoch(tmp_path: Path, preset: str) -> None:
-    """Killed in the middle of one, and stopped after one: as if it had run through."""
-    train(settings(preset), tmp_path / "whole")
-    train(settings(preset, epochs=1), tmp_path / "run")
-    train_killed(settings(preset), tmp_path / "run", after=4)
-    train(settings(preset), tmp_path / "run")
-    assert_same_runs(tmp_path / "whole", tmp_path / "run")
-    losses = [line["valid_loss"] for line in RunDirectory(tmp_path / "run").metrics()]
-    assert all(later < earlier for earlier, later in itertools.pairwise(losses))
-
-
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 def test_workers_change_nothing(tmp_path: Path) -> None:
     train(settings(epochs=1), tmp_path / "here")
     train(settings(epochs=1, num_workers=1), tmp_path / "there")
     assert_same_runs(tmp_path / "here", tmp_path / "there")
-
-
-def test_a_run_is_evaluated_and_predicts(tmp_path: Path) -> None:
-    result = train(settings(epochs=1), tmp_path / "run")
-    valid = str(SAMPLES / "ptb_lm" / "ptb.valid.txt")
-    run = load(tmp_path / "run")
-    again = run.evaluate(valid)
-    once = result["valid"]
-    name = "perplexity_by_length"
-    assert again[name] == pytest.approx(once[name])
-    assert {**again, name: 0} == pytest.approx({**once, name: 0})
-    lines = list(run.predict([valid]))
-    assert len(lines) == again["examples"] == 30
-    total = sum(line["log_prob"] for line in lines) / sum(line["words"] + 1 for line in lines)
-    assert -total == pytest.approx(again["loss"], abs=1e-6)
-    with pytest.raises(ConfigError, match="separate trees .* which reads running text"):
-        run.encode([valid])
 
 
 def test_texts_that_are_too_short_are_refused(tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
 """Tasks whose models decide while they read: math expressions, and pairs of sentences."""
 
-import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from torch import nn
 from torch.testing import assert_close
 
@@ -20,7 +18,6 @@ from dgltrees.training.run import train
 from dgltrees.training.trained import TrainedModel, load
 from dgltrees.trees import LabeledTrees
 from tests.tasks.build import build
-from tests.tasks.test_unlabeled import assert_read
 from tests.training.samples import SAMPLES, quick, with_model
 
 FILES = {
@@ -52,40 +49,6 @@ def settings(
 def built(reader: Settings) -> tuple[Any, LabeledTrees]:
     examples = load_splits(reader.task, reader.data).train
     return build(reader.task, examples, **reader.model), examples
-
-
-POLICIES: dict[str, dict[str, Any]] = {
-    "gold": {},
-    "random": {"operations": "random"},
-    "recur": {"operations": "recur"},
-    "supervised": {"operations": "policy"},
-    "reinforce": {"operations": "policy", "agent": "reinforce"},
-}
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
-    epochs = 12 if policy == "gold" else 2
-    result = train(settings(policy=POLICIES[policy], epochs=epochs), tmp_path / "run", bar=False)
-    run = load(tmp_path / "run")
-    losses = [line["train_loss"] for line in run.directory.metrics()]
-    assert all(map(math.isfinite, losses))
-    if policy == "gold":
-        assert losses[-1] < losses[0]
-    report = run.evaluate(test=[str(SAMPLES / file) for file in FILES["mee"][1]])
-    assert report == result["valid"]
-    assert set(report["accuracy_by_operators"]) == {"4", "5"}
-    lines = run.predict([SAMPLES / "mee" / "test4.tsv"])
-    assert all(0 <= int(x["prediction"]) <= 99 and 0 < x["probability"] <= 1 for x in lines)
-
-
-@pytest.mark.parametrize("policy", ["gold", "reinforce"])
-def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> None:
-    whole = train(settings(policy=POLICIES[policy], epochs=3), tmp_path / "whole", bar=False)
-    for epochs in (1, 3):
-        how = settings(policy=POLICIES[policy], epochs=epochs)
-        parts = train(how, tmp_path / "parts", bar=False)
-    assert whole["valid"] == parts["valid"]
 
 
 def test_what_the_settings_say_is_what_is_built() -> None:
@@ -185,27 +148,6 @@ def test_the_presets_have_about_as_many_parameters() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_batch_equals_its_pairs(preset: str) -> None:
-    assert_equals_its_pairs(preset)
-
-
-def assert_equals_its_pairs(preset: str) -> None:
-    task, model, parts = lrt_model(preset, hidden_size=8)
-    model.double().eval()
-    ids = np.arange(len(parts.train))
-    with torch.no_grad():
-        together = task.outputs(model, *task.batch(parts.train, ids))
-        alone = [task.outputs(model, *task.batch(parts.train, ids[i : i + 1])) for i in ids]
-    for name, column in together.items():
-        pairs = torch.cat([outputs[name] for outputs in alone])
-        torch.testing.assert_close(column, pairs, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("preset", PRESETS)
 def test_models_have_names(preset: str) -> None:
     settings = quick(preset)
     assert settings.task.display_name(settings.model) == PRESETS[preset]
-
-
-def test_expressions_without_values_are_read_and_values_are_ignored() -> None:
-    assert_read("mee", ["(1+2)", "17\t(3*4)", "7\t(1+2)"], None, 3)

@@ -1,4 +1,4 @@
-"""Decisions to add edges as a task: reading, metrics, training from the preset."""
+"""Decisions to add edges as a task: reading and metrics."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, load
+from dgltrees import ConfigError, LabeledTrees, TreeError
 from dgltrees.papers.top_down.tasks.edge_classifier import EDGE_CLASSIFIER, decisions_forest
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.training.run import train
@@ -14,36 +14,11 @@ from dgltrees.trees.builders import from_nested
 from tests.training.samples import quick, with_model
 
 
-def decisions(nodes: int) -> Forest:
-    """Edges that the features tell; a node with a negative third feature decides on NX-RIGHT."""
-    features = np.random.default_rng(0).normal(size=(nodes, 8)).astype(np.float32)
-    left = features[:, 2] > 0
-    edges = features[:, :2] > 0
-    beyond = features[:, 3] > 0
-    next_edges = np.stack([np.where(left, beyond, -1), np.where(left, -1, beyond)], 1)
-    return decisions_forest(features, np.concatenate([edges, next_edges], 1).astype(np.int8))
-
-
-def test_the_preset_trains(tmp_path: Path) -> None:
-    for name, nodes in (("train", 600), ("valid", 200)):
-        decisions(nodes).save(tmp_path / name)
-    files = {name: str(tmp_path / name) for name in ("train", "valid")}
-    data = {**files, "max_train_examples": None}
-    settings = quick("edge-classifier", data, batch_size=32, lr=0.1, epochs=3)
-    settings = with_model(settings, hidden_size=4, hidden=[16], dropout=0.0)
-    result = train(settings, tmp_path / "run", bar=False)["valid"]
-    assert result["accuracy"] > 0.8 > 0.6 > result["majority_accuracy"]
-    assert result["decisions"] == 600  # three per node
-    run = load(tmp_path / "run")
-    assert run.evaluate(str(tmp_path / "valid")) == result
-    lines = list(run.predict([tmp_path / "valid"]))
-    assert len(lines) == 200
-    added = decisions(200).columns["added"]
-    for line, row in zip(lines, added):
-        names = ["LEFT", "RIGHT", "NX-LEFT" if row[2] >= 0 else "NX-RIGHT"]
-        assert list(line["probability"]) == names
+def test_the_size_of_a_state_is_that_of_the_data(tmp_path: Path) -> None:
+    decisions_forest(np.zeros((9, 8), np.float32), np.zeros((9, 4), np.int8)).save(tmp_path / "a")
+    settings = quick("edge-classifier", {"train": str(tmp_path / "a")})
     with pytest.raises(ConfigError, match=r"model\.hidden_size .* the sum 8, .*, got 10"):
-        train(with_model(settings, hidden_size=5), tmp_path / "other", bar=False)
+        train(with_model(settings, hidden_size=5), tmp_path / "run", bar=False)
 
 
 def test_metrics_are_those_of_the_decisions_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import TreeError, load, read
+from dgltrees import TreeError, read
 from dgltrees.papers.top_down.tasks.parser import PARSER, attachment, best_labels
 from dgltrees.papers.top_down.tasks.reading import punctuation
 from dgltrees.settings.layers import Settings
@@ -44,22 +44,6 @@ def test_sentences_to_be_evaluated_are_never_left_out() -> None:
         train = PARSER.read(SENTENCES, PARSER.data(max_words=8), None)
     vocabs = {name: vocab.freeze() for name, vocab in train.forest.vocabs.items()}
     assert len(PARSER.read(SENTENCES, PARSER.data(max_words=8), vocabs)) == 5
-
-
-@pytest.mark.parametrize("model", [{}, {"tags": True}])
-def test_a_parser_learns_five_sentences_by_heart(tmp_path: Path, model: dict[str, Any]) -> None:
-    result = train(settings(model=model), tmp_path / "run", bar=False)
-    valid = result["valid"]
-    assert valid["las"] > 0.9
-    assert set(valid) >= {"uas", "las", "uas_no_punct", "las_no_punct", "loss"}
-    run = load(tmp_path / "run")
-    assert run.evaluate(test=[str(SENTENCES)]) == valid
-    gold = read(SENTENCES, "conllu").forest
-    parses = list(run.predict([SENTENCES]))
-    heads = np.concatenate([parse["heads"] for parse in parses])
-    right = heads == gold.parent[gold.parent >= 0]
-    assert_close(float(right.mean()), valid["uas"])
-    assert len(parses[0]["heads"]) == len(parses[0]["deprels"]) == 8
 
 
 def test_the_loss_is_of_heads_and_labels() -> None:

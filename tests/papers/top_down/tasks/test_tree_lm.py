@@ -1,7 +1,6 @@
 """The language-model task, from files to perplexities."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,12 @@ import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, LabeledTrees, TreeBatch, load
+from dgltrees import ConfigError, LabeledTrees, TreeBatch
 from dgltrees.papers.top_down.models.language_model import BidirectionalLM, SequenceLM
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.run import prepare, train
 from tests.papers.top_down.samples import tree_lm_settings
 from tests.tasks.build import columns
-from tests.training.samples import SENTENCES
 
 
 def ready(values: dict[str, Any]) -> tuple[Any, LabeledTrees, TreeBatch, torch.Tensor]:
@@ -26,39 +24,6 @@ def ready(values: dict[str, Any]) -> tuple[Any, LabeledTrees, TreeBatch, torch.T
     prepared = prepare(tree_lm_settings(values))
     data = prepared.splits.train
     return (prepared.model.eval(), data, *TREE_LM.batch(data, np.arange(len(data))))
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        {},
-        {"left_dependents": True, "layers": 2, "output_dropout": 0.2},
-        {"objective": "nce", "noise": 3},
-        {"language_model": "sequence", "tied": True, "embedding": 8},
-        {"language_model": "sequence", "end": True},
-        {"language_model": "bidirectional"},
-        {"labels": True},
-        {"labels": True, "objective": "nce", "noise": 3},
-        {"stops": True, "left_dependents": True, "labels": True},
-        {"stops": True, "objective": "nce", "noise": 3, "tied": True, "embedding": 8},
-    ],
-)
-def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, model: dict[str, Any]) -> None:
-    loop = {"lr": 0.2} if "stops" in model else {}  # more losses a sentence
-    result = train(tree_lm_settings(model, training=loop), tmp_path / "run", bar=False)
-    valid = result["valid"]
-    assert_close(valid["perplexity"], math.exp(valid["loss"]))
-    run = load(tmp_path / "run")
-    assert_close(run.evaluate(test=[str(SENTENCES)])["loss"], valid["loss"])
-    lines = list(run.predict([SENTENCES]))
-    assert len(lines) == valid["examples"]
-    assert sum(line["words"] for line in lines) == valid["words"]
-    assert_close(-sum(line["log_prob"] for line in lines) / valid["words"], valid["loss"])
-    assert all(("joint_log_prob" in line) == ("joint_loss" in valid) for line in lines)
-    history = run.directory.metrics()
-    assert min(line["valid_loss"] for line in history) == valid["loss"]
-    learned = "valid_joint_loss" if "joint_loss" in valid else "valid_loss"
-    assert min(line[learned] for line in history) < history[0][learned]
 
 
 def test_perplexity_is_of_the_words_alone() -> None:
@@ -83,9 +48,8 @@ def test_the_end_of_a_sentence_counts_beside_its_words() -> None:
     assert alone < whole
 
 
-def test_start_and_stop_count_beside_the_words(tmp_path: Path) -> None:
-    """Their loss joins that of the words in joint_loss and joint_log_prob."""
-    result = train(tree_lm_settings({"stops": True}), tmp_path / "run", bar=False)["valid"]
+def test_start_and_stop_count_beside_the_words() -> None:
+    """Their loss joins that of the words in joint_loss."""
     model, data, batch, targets = ready({"stops": True})
     report = TREE_LM.report(data, columns(TREE_LM.outputs(model, batch, targets)), {})
     with torch.no_grad():
@@ -97,10 +61,6 @@ def test_start_and_stop_count_beside_the_words(tmp_path: Path) -> None:
     per_word = loss[is_word].mean(), loss.sum() / report["words"]
     assert_close(torch.tensor([report["loss"], report["joint_loss"]]), torch.stack(per_word))
     assert report["words"] == int(is_word.sum())
-    lines = load(tmp_path / "run").predict([SENTENCES])
-    joint = -sum(line["joint_log_prob"] for line in lines) / result["words"]
-    assert_close(joint, result["joint_loss"])
-    assert joint > result["loss"]
 
 
 def test_the_joint_loss_may_decide(tmp_path: Path) -> None:
@@ -132,10 +92,8 @@ def test_noise_counts_start_and_stop() -> None:
     assert_close(noise[-2:].float() / root, expected)
 
 
-def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:
-    """They stand beside the words, whose perplexity is theirs alone."""
-    result = train(tree_lm_settings({"labels": True}), tmp_path / "run", bar=False)["valid"]
-    assert 0 <= result["label_accuracy"] <= 1
+def test_labels_are_learned_beside_the_words() -> None:
+    """The perplexity is that of the words alone."""
     model, data, batch, targets = ready({"labels": True})
     with torch.no_grad():
         both = TREE_LM.losses(model, batch, targets).sum()
@@ -149,10 +107,6 @@ def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:
     truth = batch.ndata["deprel"][real]
     assert (label[real] == scores.argmax(1)).all()
     assert_close(p[real], scores.exp().gather(1, truth[:, None])[:, 0].double())
-    lines = list(load(tmp_path / "run").predict([SENTENCES]))
-    assert [len(line["labels"]) for line in lines] == [line["words"] for line in lines]
-    names = data.schema["deprel"].names
-    assert {name for line in lines for name in line["labels"]} <= set(names)
 
 
 def test_words_without_labels_count_for_the_words_alone(tmp_path: Path) -> None:
