@@ -56,6 +56,10 @@ class RecordLayout:
     column of parents."""
     categorical_columns: tuple[str, ...] = ()
     """Columns to read as strings, even if all or some of their values are numbers."""
+    missing: tuple[str, ...] = ()
+    """Words of a CSV or TSV file that mean a missing value in every column, such as ``NA`` or
+    ``-``; default: only an empty cell, and in columns of numbers also ``NA``, ``N/A``, ``NaN``,
+    ``nan``, ``NULL``, ``null`` and ``\\N``."""
     attributes: bool = False
     """Whether attributes of XML elements are nodes too: children ``@name`` with their value."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -68,6 +68,15 @@ def name_of(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def column_names(names: Iterable[Any], error: Callable[[str], TreeError] = TreeError) -> list[str]:
+    """Return the names of columns as strings; two equal ones, as 1 and ``"1"``, are an error."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise error(f"expected every column once, got {twice!r} twice; rename one of them")
+    return texts
 
 
 def names_of(values: NDArray[Any], column: str, error: RowError) -> list[str | None]:
