@@ -50,9 +50,7 @@ from dgltrees.trees.schema import Schema
 
 T = TypeVar("T")
 
-_OF_FILES = tuple(
-    f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
-)
+_OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format"))
 """Settings of files, which an estimator does not read."""
 
 _ARGUMENTS = "    parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`."

@@ -17,7 +17,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.records import is_records, layout_of, listed, single, trees_of_records
 from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
-from dgltrees.trees.columns import Column, name_of
+from dgltrees.trees.columns import Column, column_names, name_of
 
 Trees = (
     Forest
@@ -119,7 +119,7 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
-    names = [str(name) for name in getattr(y, "columns", [])]
+    names = column_names(getattr(y, "columns", []))
     if y is None:
         raise TreeError("missing targets y")
     values = _values(y)

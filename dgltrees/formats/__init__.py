@@ -11,6 +11,7 @@ from dgltrees.formats.format import (
     guess_format,
     read,
 )
+from dgltrees.formats.folders import write_forest
 from dgltrees.formats.jsonl import write_jsonl
 from dgltrees.formats.lrt import LRT_OPERATORS, LRT_RELATIONS, LRT_VARIABLES, write_lrt
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
@@ -34,6 +35,7 @@ __all__ = [
     "tokenize",
     "write_arrow",
     "write_conllu",
+    "write_forest",
     "write_jsonl",
     "write_lrt",
     "write_parquet",

@@ -24,7 +24,7 @@ from dgltrees.formats.values import (
     check_writable,
 )
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
-from dgltrees.trees.columns import name_of
+from dgltrees.trees.columns import column_names, name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
@@ -82,7 +82,9 @@ def _open(path: PathLike) -> Iterator[Any]:
 def arrow_schema(path: PathLike) -> pyarrow.Schema:
     """Return the columns of a Parquet or Arrow file with their types."""
     with _open(path) as reader:
-        return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
+        schema = reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
+    column_names(schema.names, lambda text: TreeError(text, file=path))
+    return schema
 
 
 def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
@@ -240,6 +242,7 @@ def stream_arrow(
     columns that are not lists.
     """
     parent, first = layout.parent or "parent", 1
+    arrow_schema(path)  # with every column once
     for batch in arrow_batches(path, trees):
         yield _examples(batch, parent, layout, first, path)
         first += len(batch)

@@ -30,6 +30,7 @@ class Column:
         missing: how many of them have no value of it.
         alone: how many of them have a category that would be unknown without them.
         bounds: the smallest and the largest number of training.
+        strings: whether the training data have strings in it, which further tables keep as text.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Column:
     missing: int = field(default=0, compare=False)
     alone: int = field(default=0, compare=False)
     bounds: tuple[float, float] | None = field(default=None, compare=False)
+    strings: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -125,6 +127,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             name,
             infer_kind(values, forest.vocabs.get(name)),
             values.shape[1] if values.ndim > 1 else 1,
+            strings=name in forest.vocabs,
         )
         for name, values in forest.columns.items()
         if name not in without

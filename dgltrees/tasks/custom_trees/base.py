@@ -27,10 +27,8 @@ from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import (
-    check_columns_seen,
     error_at,
     input_examples,
-    large_parts,
     no_column,
     stream_raw,
     target_values,
@@ -104,23 +102,15 @@ class CustomTreesTask(Task):
     ) -> Iterator[LabeledTrees]:
         """Read the examples of a file in any format; see :meth:`Task.stream`.
 
-        The columns of training files are inferred from the whole file, or with ``data.cache_dir``
-        from its first part; other parts may then lack some of them.
+        The columns of training files are inferred from the whole file.
         """
         parts = stream_raw(
             path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
         )
-        training = vocabs is None or not vocabs["target"].frozen
-        if training:
-            parts = iter([gather(parts)]) if settings.cache_dir is None else large_parts(parts)
-        seen: set[str] = set()
+        if vocabs is None or not vocabs["target"].frozen:
+            parts = iter([gather(parts)])
         for raw in parts:
-            data = self.examples(raw, settings, vocabs, path, labeled=labeled)
-            vocabs = vocabs or data.schema
-            seen |= {*raw.forest.columns}
-            yield data
-        if training and vocabs is not None:
-            check_columns_seen(seen, cast(Schema, vocabs), settings, path)
+            yield self.examples(raw, settings, vocabs, path, labeled=labeled)
 
     def whole_parts(self, parts: Iterator[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
         """Return parts of a file that can be predicted one after the other; default: the same."""

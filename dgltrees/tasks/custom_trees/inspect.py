@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
@@ -36,6 +37,7 @@ from dgltrees.trees.summary import (
     summarize_column,
     summarize_shapes,
 )
+from dgltrees.trees.text_cells import MISSING
 
 _SHOWN_NODES = 6  # the drawn tree has about this many nodes
 _SHOWN_LINES = 40  # of its drawing
@@ -239,6 +241,7 @@ def inspect_trees(
                 if c.name == target and c.missing
             ),
             *(f"column {each.name!r} {text}" for each in used for text in each.warnings),
+            *_word_warnings(examples, form),
             *_leak_warnings(leaks),
             *_split_warnings(examples, [each.name for each in inputs], {target, group}),
         ),
@@ -383,6 +386,25 @@ def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -
         yield "no likely target was found; name the column with --target"
     if shapes.size[2] == 1:
         yield "every tree has one node; if nodes have children, name their key with --children_key"
+
+
+def _word_warnings(examples: LabeledTrees, form: str | None) -> Iterator[str]:
+    """Yield warnings of words in cells that are read as names, but may mean missing values."""
+    if form is None or "missing" not in FORMATS[form].layout:
+        return
+    forest = examples.forest
+    counts = {
+        name: dict(zip(v.names, forest.name_counts(name))) for name, v in forest.vocabs.items()
+    }
+    counts |= {n: Counter(c.tolist()) for n, c in examples.columns.items() if c.dtype == object}
+    for name, count in counts.items():
+        words = {word: int(count[word]) for word in sorted(MISSING) if count.get(word)}
+        if words:
+            found = ", ".join(f"{word!r} ({number:,})" for word, number in words.items())
+            yield (
+                f"column {name!r} has {found} as names; if they mean missing values, use --missing "
+                f"{shlex.join(words)}"
+            )
 
 
 def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:

@@ -39,17 +39,8 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     learned."""
     format: str | None = None
     """Format of the files; default: inferred from the suffix or the first line."""
-    cache_dir: str | None = None
-    """Folder for temporary files with the trees during training, for data sets larger than memory;
-    default: the trees are in memory. With a folder, the kinds of columns are inferred from the
-    first 10,000 trees."""
     baselines: bool = True
     """Add the metrics of linear and boosted models on flat features to the result."""
-
-    @property
-    def trees_folder(self) -> str | None:
-        """The setting ``cache_dir``."""
-        return self.cache_dir
 
 
 @dataclass(frozen=True)

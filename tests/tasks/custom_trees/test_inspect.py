@@ -330,6 +330,16 @@ def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -
         inspect_trees(table)
 
 
+def test_words_that_may_mean_missing_values_are_counted(tmp_path: Path) -> None:
+    table = tmp_path / "trees.csv"
+    table.write_text("tree,id,parent,land,x\nq1,1,,NA,NA\nq1,2,1,DE,1\nq2,1,,NA,2\nq2,2,1,null,3\n")
+    (text,) = [each for each in inspect_trees(table).warnings if "--missing" in each]
+    assert text.startswith("column 'land' has 'NA' (2), 'null' (1) as names; if they mean missing")
+    assert text.endswith("use --missing NA null")
+    layout = RecordLayout(missing=("NA", "null"))
+    assert not [e for e in inspect_trees(table, layout=layout).warnings if "--missing" in e]
+
+
 def test_errors(tmp_path: Path) -> None:
     with pytest.raises(
         TreeError, match="a target 'second', got the columns seconds, .*; did you mean seconds"
