@@ -2,6 +2,7 @@
 
 from dgltrees.formats.arrow import write_arrow, write_parquet
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_blocks, write_conllu
+from dgltrees.formats.folders import write_forest
 from dgltrees.formats.format import (
     FORMATS,
     Format,
@@ -11,7 +12,6 @@ from dgltrees.formats.format import (
     guess_format,
     read,
 )
-from dgltrees.formats.folders import write_forest
 from dgltrees.formats.jsonl import write_jsonl
 from dgltrees.formats.lrt import LRT_OPERATORS, LRT_RELATIONS, LRT_VARIABLES, write_lrt
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize

@@ -342,18 +342,8 @@ class Forest:
         """
         return in_parts(self, lambda forest: forest, chosen_ids(ids, len(self)))
 
-    def taken(self, ids: NDArray[np.int64]) -> Forest:
-        """Copy trees into memory.
-
-        Arguments:
-            ids: the trees (negative: from the end).
-
-        Returns:
-            a forest of the trees.
-
-        Raises:
-            IndexError: an id is out of range.
-        """
+    def _taken(self, ids: NDArray[np.int64]) -> Forest:
+        """Copy the trees ``ids`` into memory."""
         rows, offsets = self._rows(ids)
         columns = {name: column[rows] for name, column in self.columns.items()}
         chosen = Forest(self.parent[rows], self.pos[rows], offsets, columns, self.vocabs)

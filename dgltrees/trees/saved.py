@@ -57,12 +57,12 @@ def in_parts(
     """
     sizes = forest.sizes if ids is None else forest.sizes.take(ids, mode="wrap")
     if not is_on_disk(forest) or int(sizes.sum()) <= _LARGE:
-        return change(forest if ids is None else forest.taken(ids))
+        return change(forest if ids is None else forest._taken(ids))
     ids = np.arange(len(forest)) if ids is None else ids
     with ForestWriter(tempfile.gettempdir()) as writer:
         for at in range(0, len(ids), _PART):
             try:
-                writer.add(change(forest.taken(ids[at : at + _PART])))
+                writer.add(change(forest._taken(ids[at : at + _PART])))
             except TreeError as error:
                 tree = None if error.tree is None else error.tree + at
                 place: dict[str, Any] = {"line": error.line, "tree": tree, "node": error.node}
