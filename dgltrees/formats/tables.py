@@ -97,12 +97,13 @@ class Table:
         header = self._read_header() if self._is_text else arrow_schema(path).names
         self.header = column_names(header, lambda text: self.error(text, self.header_line))
 
-    def batches(self, typed: Collection[str] = (), rows: int = _ROWS) -> Iterator[Batch]:
-        """Read all rows, ``rows`` at a time.
+    def batches(self, typed: Collection[str] = (), rows: int | None = None) -> Iterator[Batch]:
+        """Read all rows, ``rows`` (default: 65,536) at a time.
 
         Columns of a text table are strings, those in ``typed`` numbers or names by the kind of
         all their cells; without a value in any row they are left out.
         """
+        rows = rows or _ROWS
         batches = self._text_batches(typed, rows) if self._is_text else self._arrow_batches(rows)
         yield from at_least_one(batches, empty_file(self.path, line=self.header_line))
 
