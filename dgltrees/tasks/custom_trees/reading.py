@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
 from dgltrees.formats.lines import gather
-from dgltrees.formats.records import with_roots
+from dgltrees.formats.records import layout_of_model, read_as_names
 from dgltrees.formats.values import of_user
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
@@ -58,9 +59,13 @@ def stream_raw(
         settings = replace(
             settings, categorical_columns=(*settings.categorical_columns, *any_values)
         )
-    first = form.first_records if settings.tree_path is None and in_file(path) else None
-    if isinstance(names, Schema) and first is not None:
-        settings = with_roots(settings, [*first(path, 100)], names.inputs)
+    if isinstance(names, Schema) and form.records is not None:
+        if in_file(path):
+            first = [record for _, record in islice(form.records(path), 100)]
+            settings = layout_of_model(settings, first, names.inputs)
+        settings = read_as_names(settings, names.inputs)
+    elif form.records is not None:
+        settings = replace(settings, categorical_columns=settings.as_names)
     return form.chunks(path, trees, settings)
 
 

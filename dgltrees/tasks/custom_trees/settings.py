@@ -47,6 +47,15 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     """Add the metrics of linear and boosted models on flat features to the result."""
 
     @property
+    def as_names(self) -> tuple[str, ...]:
+        """The columns that are read as strings, as settings or kinds say."""
+        kinds = self.features if isinstance(self.features, Mapping) else {}
+        return (
+            *self.categorical_columns,
+            *(name for name, kind in kinds.items() if kind in ("category", "text")),
+        )
+
+    @property
     def trees_folder(self) -> str | None:
         """The setting ``cache_dir``."""
         return self.cache_dir

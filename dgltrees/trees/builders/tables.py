@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import RowError, TreeError
-from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.columns import EXACT
+from dgltrees.trees.columns_of import columns_of_values
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import cycle_of, depths, parents_of_depths
 from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of, run_offsets
@@ -167,7 +167,12 @@ def from_table(
     roots = roots_of_rows(parents, _error)
     if tree is not None:
         _check_one_root(table[tree], roots)
-    typed, vocabularies = typed_columns({n: table[n] for n in chosen}, _error, vocabs, kinds)
+    typed, vocabularies = columns_of_values(
+        {n: table[n] for n in chosen},
+        _error,
+        vocabs,
+        [n for n, kind in (kinds or {}).items() if kind == "name"],
+    )
     return forest_of_rows(parents, roots, columns=typed, vocabs=vocabularies)
 
 
