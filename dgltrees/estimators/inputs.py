@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import gather
-from dgltrees.formats.records import is_records, layout_of, listed, single, trees_of_records
+from dgltrees.formats.records import complete, is_records, listed, trees_of_records
 from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
 from dgltrees.trees.columns import Column, column_names, name_of
@@ -36,7 +36,7 @@ as an array or table with one column."""
 def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
     """Complete the layout of nested dictionaries; return that of other trees unchanged."""
     trees = listed(X)
-    return layout_of(layout, [*map(single, trees)]) if is_records(trees) else layout
+    return complete(layout, trees) if is_records(trees) else layout
 
 
 def as_examples(

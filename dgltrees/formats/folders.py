@@ -151,7 +151,7 @@ def _stream_folder(
         if format_by_suffix(file) is None:
             return None
         name = guess_format(file, layout)
-        if name == "json-records" and layout.children_key is None and not layout.paths:
+        if name == "json-records" and not layout.keys and not layout.paths:
             name = "json"  # most documents of the folder have no trees
         form = FORMATS[name]
         read.update(dict.fromkeys(form.layout))
@@ -165,13 +165,13 @@ def _stream_folder(
         yield examples
 
 
-def _first_records(path: PathLike, count: int) -> Iterator[Any]:
-    """Parse the first records of the files of a folder that have records."""
-    for file in sorted(p for p in Path(path).rglob("*") if p.is_file())[:count]:
+def _records(path: PathLike) -> Iterator[tuple[int, Any]]:
+    """Iterate over the records of the files of a folder that have records."""
+    for file in sorted(p for p in Path(path).rglob("*") if p.is_file()):
         name = format_by_suffix(file)
-        records = None if name is None else FORMATS[name].first_records
+        records = None if name is None else FORMATS[name].records
         if records is not None:
-            yield from records(file, count)
+            yield from records(file)
 
 
 FOREST = Format(
@@ -189,5 +189,6 @@ FOLDER = Format(
     layout=tuple(field.name for field in fields(RecordLayout)),
     fits=lambda path, _: os.path.isdir(path),
     text=False,
-    first_records=_first_records,
+    records=_records,
+    numbers=True,
 )

@@ -18,11 +18,20 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError, called
 from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_arrow
 from dgltrees.formats.format import TABLES, Format, RecordLayout
-from dgltrees.formats.lines import at_least_one, empty_file, error_in, not_utf8, open_bytes
-from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.values import ID, shown
+from dgltrees.formats.lines import (
+    at_least_one,
+    empty_file,
+    error_in,
+    not_utf8,
+    open_bytes,
+    parse_json,
+)
+from dgltrees.formats.records import Records
+from dgltrees.formats.values import ID
 from dgltrees.trees.columns import column_names
+from dgltrees.trees.columns_of import shown
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.layout import single
 from dgltrees.trees.segments import Ints
 from dgltrees.trees.text_cells import CellKind
 
@@ -251,7 +260,7 @@ def stream_rows(
 
     The layout names the column, by default ``tree`` or ``json``, or a path into its JSON:
     ``json.Plan`` is the value under ``Plan`` in the column ``json``; pairs of trees need two paths.
-    Trees are as in :func:`~dgltrees.formats.jsonl.stream_jsonl`.
+    Trees are as in :func:`~dgltrees.formats.jsonl.lines`.
 
     Node columns: the members of the nodes. Example columns: ``line``, the other columns, and the
     JSON members next to the tree, with names such as ``json.Execution Time``.
@@ -281,20 +290,20 @@ def stream_rows(
                         file=path,
                         line=line,
                     )
-                value[column] = parse_json(str(cell), path, line)
+                value[column] = single(parse_json(str(cell), path, line))
         beside = {name: batch.cells[name] for name in others if name in batch.cells}
         yield records.examples(values, lines, beside)
+    records.announce()
 
 
-def _first_cells(path: PathLike, count: int) -> Iterator[Any]:
-    """Parse the JSON objects in the cells of the first rows, each under its column."""
-    with suppress(TreeError):
-        batch = next(Table(path).batches(rows=count))
+def _cells(path: PathLike) -> Iterator[tuple[int, Any]]:
+    """Iterate over the JSON objects in cells, each under its column, with their lines."""
+    for batch in Table(path).batches(rows=1000):
         for name, cells in batch.cells.items():
             for line, cell in zip(batch.lines.tolist(), cells.tolist()):
                 if re.match(r"\s*(\{|\[\s*\{)", str(cell)):
                     with suppress(TreeError):  # a string in brackets, perhaps
-                        yield {name: parse_json(str(cell), path, line)}
+                        yield line, {name: parse_json(str(cell), path, line)}
 
 
 ROWS = Format(
@@ -303,5 +312,6 @@ ROWS = Format(
     suffixes=TABLES,
     layout=("tree_path", "children_key", "categorical_columns", "missing"),
     text=False,
-    first_records=_first_cells,
+    records=_cells,
+    numbers=True,
 )

@@ -148,7 +148,7 @@ class Forest:
     def from_objects(
         cls,
         roots: Iterable[Any],
-        children: Any = "children",
+        children: Any = None,
         columns: Sequence[str] | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Forest:
@@ -161,10 +161,11 @@ class Forest:
         Arguments:
             roots: the root object of each tree.
             children: the key, attribute, index or function that gives the children of an object; or
-                a list of these, one for each child.
+                a list of these, one for each child. Default: ``children``; for dictionaries, the
+                key of the children and the path to the roots are inferred.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions; default: all keys of dictionaries except the children.
-            options: ``vocabs``, ``kinds``, ``share``, ``source`` and ``file``, see
+            options: ``vocabs``, ``categorical_columns``, ``share`` and ``file``, see
                 :func:`~dgltrees.trees.builders.objects.from_objects`.
 
         Returns:

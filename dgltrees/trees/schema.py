@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -329,7 +330,14 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     values, nodes = forest.columns.get(column.name), forest.num_nodes
     if values is None:
         return np.full((nodes, column.size), np.nan)
-    if column.name in forest.vocabs or values.dtype.kind in "USO":
+    if column.name in forest.vocabs:
+        names = forest.vocabs[column.name].names
+        used = forest.name_counts(column.name).nonzero()[0]
+        with suppress(ValueError):
+            table = np.full(len(names) + 1, np.nan)
+            table[used] = [float(names[i]) for i in used.tolist()]
+            values = table[values]
+    if (column.name in forest.vocabs and values.dtype.kind != "f") or values.dtype.kind in "USO":
         wanted, got = "to hold numbers", "names"
     else:
         matrix = np.asarray(values, np.float64).reshape(nodes, *values.shape[1:] or (1,))

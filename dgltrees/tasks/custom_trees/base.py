@@ -16,6 +16,7 @@ from dgltrees.errors import RowError, TreeError, called
 from dgltrees.formats import get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
+from dgltrees.formats.records import numbered
 from dgltrees.formats.values import ID
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
@@ -122,7 +123,7 @@ class CustomTreesTask(Task):
         if not files:
             return {}
         form = get_format(settings.format or guess_format(files[0], settings), "data.format")
-        layout = form.complete_layout(files[0], settings)
+        layout = form.complete_layout(files, settings)
         return {"children_key": layout.children_key, "tree_path": layout.tree_path}
 
     def format_of(self, path: PathLike) -> str | None:
@@ -157,6 +158,8 @@ class CustomTreesTask(Task):
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
+        if names is None:
+            raw = numbered(raw, settings.as_names)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         error = partial(self._row_error, raw=raw, file=file)

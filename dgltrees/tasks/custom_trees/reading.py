@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
-from dgltrees.formats.records import with_roots
+from dgltrees.formats.records import layout_of_model, read_as_names
 from dgltrees.formats.values import of_user
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
@@ -54,19 +55,21 @@ def stream_raw(
     texts = [] if labeled else [n for n in target_names(settings) if n not in read]
     form = get_format(name, "data.format")
     options: dict[str, Any] = {}
-    if "missing" in form.layout:  # cells of text tables
-        kinds = settings.features if isinstance(settings.features, dict) else {}
-        texts += [column for column, kind in kinds.items() if kind in ("category", "text")]
-        if isinstance(names, Schema):
+    if form.records is not None or "missing" in form.layout:
+        texts += settings.as_names
+    if isinstance(names, Schema):
+        if "missing" in form.layout:  # cells of text tables
             strings, options["numbers"] = _kinds(names, settings)
             texts += strings
+        if form.records is not None:
+            if in_file(path):
+                first = [record for _, record in islice(form.records(path), 100)]
+                settings = layout_of_model(settings, first, names.inputs)
+            settings = read_as_names(settings, names.inputs)
     if texts and "categorical_columns" in form.layout:
         settings = replace(settings, categorical_columns=(*settings.categorical_columns, *texts))
-    first = form.first_records if settings.tree_path is None and in_file(path) else None
     if name == "forest" and training:
         trees = sys.maxsize  # all of them, memory-mapped
-    if isinstance(names, Schema) and first is not None:
-        settings = with_roots(settings, [*first(path, 100)], names.inputs)
     return form.chunks(path, trees, settings, **options)
 
 

@@ -42,6 +42,15 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     baselines: bool = True
     """Add the metrics of linear and boosted models on flat features to the result."""
 
+    @property
+    def as_names(self) -> tuple[str, ...]:
+        """The columns that are read as strings, as settings or kinds say."""
+        kinds = self.features if isinstance(self.features, Mapping) else {}
+        return (
+            *self.categorical_columns,
+            *(name for name, kind in kinds.items() if kind in ("category", "text")),
+        )
+
 
 @dataclass(frozen=True)
 class NumbersData(CustomTreesData):

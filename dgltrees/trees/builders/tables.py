@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import RowError, TreeError
-from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.columns import EXACT, column_names, name_of
+from dgltrees.trees.columns_of import columns_of_values, is_missing
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import cycle_of, depths, parents_of_depths
 from dgltrees.trees.segments import Ints, cumcount, inverse, offsets_of, run_offsets
@@ -160,7 +160,12 @@ def from_table(
         raise TreeError("expected at least one row, got an empty table")
     for name in places:
         _check_hashable(table, name)
-    typed, vocabularies = typed_columns({n: table[n] for n in chosen}, _error, vocabs, kinds)
+    typed, vocabularies = columns_of_values(
+        {name: table[name] for name in chosen},
+        _error,
+        vocabs,
+        [name for name, kind in (kinds or {}).items() if kind == "name"],
+    )
     return forest_of_nodes(used, table, typed, vocabularies, _error)[0]
 
 
@@ -211,13 +216,7 @@ def _error(message: str, row: int) -> TreeError:
 def _values(column: Any) -> list[Any]:
     """Return the values of a column, None where one is missing."""
     values = column.tolist() if hasattr(column, "tolist") else list(column)
-    return [None if _is_missing(value) else value for value in values]
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # those of pandas
-        return True
-    return isinstance(value, (float, np.floating)) and bool(value != value)
+    return [None if is_missing(value) else value for value in values]
 
 
 def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
