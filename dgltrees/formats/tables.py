@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError, called
-from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_arrow
+from dgltrees.formats.arrow import arrow_batches, arrow_schema, column_array, is_arrow
 from dgltrees.formats.format import TABLES, Format, RecordLayout
 from dgltrees.formats.lines import (
     at_least_one,
@@ -231,7 +231,7 @@ class Table:
         for batch in arrow_batches(self.path, rows):
             lines = np.arange(first, first + len(batch))
             cells = {
-                name: ArrowColumn(name, column, self.path, lines.__getitem__).array(self.names)
+                name: column_array(name, column, self.names, self.path)
                 for name, column in zip(self.header, batch.columns)
             }
             yield Batch(lines, cells)
