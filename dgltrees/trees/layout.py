@@ -21,6 +21,7 @@ PREORDER = "num-children"
 _PLAN, _OF_PLANS, _PLANS = "Plan", "Node Type", "Plans"
 """PostgreSQL's keys of a plan, of the type of its nodes, and of their children, which a plan of a
 single node does not have."""
+_MOST_KEYS = 8  # in an inferred path; a longer one may be that of a cycle
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -63,7 +64,8 @@ class Evidence:
     def __init__(
         self, paths: Sequence[str] = (), keys: Sequence[str] = (), argument: str = "children_key"
     ) -> None:
-        self.paths, self.keys, self.argument = [path.split(".") for path in paths], keys, argument
+        self.paths = [path.split(".") if path else [] for path in paths]
+        self.keys, self.argument = keys, argument
         self.objects = Counter[Any]()  # in lists, by their key
         self.recurring: set[Any] = set()
         self.sharing: set[Any] = set()  # keys whose objects share a key with their parent
@@ -91,17 +93,17 @@ class Evidence:
             root = at_path(record, path)
             if isinstance(root, Mapping):
                 stack.append((root, "", None, False, frozenset()))
-                plan = root.get(_PLAN)
+                plan = root if path[-1:] == [_PLAN] else root.get(_PLAN)
                 self.plans += isinstance(plan, Mapping) and _OF_PLANS in plan
             elif isinstance(root, (list, np.ndarray)):
                 self._note_list(".".join(path), root)
-        seen: set[int] = set()  # an object may have several parents
+        seen: set[tuple[int, str | None]] = set()  # an object may have several parents
         tops: dict[Any, set[str | None]] = {}
         while stack:
             node, place, by, in_list, inside = stack.pop()
-            if id(node) in seen:
+            if (id(node), place) in seen:
                 continue
-            seen.add(id(node))
+            seen.add((id(node), place))
             similar = []
             for key, value in node.items():
                 if isinstance(value, _SCALARS):
@@ -346,7 +348,7 @@ def nest_nodes(nodes: Sequence[Any], key: str) -> dict[str, Any]:
 
 def _below(place: str | None, key: Any) -> str | None:
     """Return the place below a key; None where no path leads."""
-    if place is None or not isinstance(key, str) or "." in key:
+    if place is None or not isinstance(key, str) or "." in key or place.count(".") > _MOST_KEYS:
         return None
     return f"{place}.{key}" if place else key
 
