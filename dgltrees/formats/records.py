@@ -206,6 +206,7 @@ def stream_records(
     If the layout is not complete, the file can be read only once: its first records decide, and a
     later record that decides otherwise is an error.
     """
+    source: Any = numbered  # a generator, which holds the file
     if not layout.keys or layout.tree_path is None:
         first = [*islice(numbered, _DECIDE)]
         evidence = Evidence(_given(layout), layout.keys)
@@ -224,6 +225,7 @@ def stream_records(
                 examples = reader.examples(records, lines)
             yield examples
     finally:
+        source.close()
         reader.announce()
 
 

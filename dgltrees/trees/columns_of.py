@@ -181,7 +181,7 @@ def with_numbers(forest: Forest, names: Collection[str] = ()) -> tuple[Forest, l
     The list has the converted columns.
     """
     columns, vocabs = dict(forest.columns), dict(forest.vocabs)
-    for name in [each for each in vocabs if each not in (*names, _LABEL)]:
+    for name in [each for each in vocabs if each in columns and each not in (*names, _LABEL)]:
         counts = forest.name_counts(name)
         used = np.flatnonzero(counts)
         texts = vocabs[name].decode(used)

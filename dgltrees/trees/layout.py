@@ -143,7 +143,7 @@ class Evidence:
             for key in similar if len(similar) > 1 else ():
                 self.similar.setdefault(key, set()).add(place)
         for key, places in tops.items():
-            self.roots.setdefault(key, Counter()).update(places)
+            self.roots.setdefault(key, Counter()).update(sorted(places, key=str))
             for place, other in permutations(places, 2):
                 if place is not None and other is not None and _is_below(other, place):
                     self.nested.setdefault(key, other[len(place) :].strip(".").split(".")[0])
@@ -227,13 +227,12 @@ class Evidence:
     def _path(self, keys: Sequence[str]) -> str:
         """Choose the path to the root."""
         places = Counter[str | None]()
-        for found in (self.roots, self.empty):
-            for key in keys:
-                places.update(found.get(key, {}))
-            if places:
-                break
+        for key in keys:
+            places.update(self.roots.get(key, {}))
         if not places and not self.paths and keys[0] in self.flat:
             return self.flat[keys[0]]
+        for key in keys if not places else ():
+            places.update(self.empty.get(key, {}))
         if not places:
             return _PLAN if self.plans and not self.paths and keys == (_PLANS,) else ""
         (path, _), *others = places.most_common()

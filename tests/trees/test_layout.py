@@ -58,7 +58,7 @@ def test_the_children_and_the_root_are_found(records: list[Any], layout: tuple[s
     [
         (
             [{"children": [{"x": 1}]}, {"Plans": [{"x": 1}, {}]}],
-            'got lists of objects under Plans (2 objects), children (1 objects); children_key="Plans"',
+            'under Plans (2 objects), children (1 objects); children_key="Plans"',
         ),
         ([{"n": 1, "kids": [{"n": 1}], "notes": [{"n": 2}]}], "under kids (1 objects), notes (1"),
         (
@@ -85,7 +85,7 @@ def test_the_children_and_the_root_are_found(records: list[Any], layout: tuple[s
         # several roots in a record
         (
             [{"a": TREE, "b": TREE}],
-            "lists under 'Plans' in 'a' (1 records), 'b' (1 records); give tree_path=\"a\", or ['a',",
+            "'Plans' in 'a' (1 records), 'b' (1 records); give tree_path=\"a\", or ['a',",
         ),
         (
             [{"plan": TREE}, {"json": {"plan": TREE}}],
@@ -98,7 +98,7 @@ def test_the_children_and_the_root_are_found(records: list[Any], layout: tuple[s
         # children that are single objects
         (
             [{"op": "+", "left": {"op": "x", "n": 1}, "right": {"op": "y"}, "by": {"name": "A"}}],
-            "like their parents under 'left', 'right'; children_key=[\"left\", \"right\"] reads them",
+            "under 'left', 'right'; children_key=[\"left\", \"right\"] reads them",
         ),
         (
             [{"operator": "a", "input": {"operator": "b", "input": {"operator": "c"}}}],
@@ -116,7 +116,7 @@ def test_the_children_and_the_root_are_found(records: list[Any], layout: tuple[s
         # lists of nodes
         (
             [{"tree": [{"token": "a", "children": [1, 2]}, {"token": "b"}, {"token": "c"}]}],
-            'the indices of their children under \'tree\'; children_key="children" and tree_path="tree"',
+            'children under \'tree\'; children_key="children" and tree_path="tree"',
         ),
         (
             [[{"type": "Module", "children": [1]}, {"type": "x"}, 0]],
@@ -125,7 +125,7 @@ def test_the_children_and_the_root_are_found(records: list[Any], layout: tuple[s
         ([{"type": "Module", "children": [1]}, {"type": "x"}], "the indices of their children; ch"),
         (
             [{"plan": [{"class": "A", "num-children": 1}, {"class": "B", "num-children": 0}]}],
-            'numbers of their children under \'plan\'; children_key="num-children" and tree_path="plan"',
+            'children under \'plan\'; children_key="num-children" and tree_path="plan"',
         ),
     ],
 )
