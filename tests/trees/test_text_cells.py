@@ -43,5 +43,6 @@ def test_texts_become_numbers_if_every_one_is_a_number(
         assert column is None
     else:
         integers = all(isinstance(n, int) for n in numbers)
-        assert column is not None and column.dtype == (np.int64 if integers else np.float64)
+        assert column is not None
+        assert column.dtype == (np.int64 if integers else np.float64)
         np.testing.assert_array_equal(column, np.array(numbers, column.dtype))
