@@ -55,8 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="dgltrees.escape")
     logger, said = logging.getLogger("dgltrees"), logging.StreamHandler(sys.stderr)
+    said.setFormatter(logging.Formatter("dgltrees: %(message)s"))
     logger.addHandler(said)
-    level, _ = logger.level, logger.setLevel(logging.INFO)
+    level = logger.level
+    logger.setLevel(logging.INFO)
     usual = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:

@@ -60,7 +60,7 @@ def _opened(path: PathLike) -> _Open:
     with ExitStack() as stack:
         file: Any
         if isinstance(path, Lines):
-            file = io.BufferedReader(io.BytesIO(path.data))  # type: ignore[arg-type]
+            file = io.BufferedReader(io.BytesIO(path.data))
         elif os.fspath(path) == STANDARD_INPUT:
             if sys.stdin is None:
                 raise ConfigError("the standard input is closed; name a file instead of -")
@@ -69,7 +69,7 @@ def _opened(path: PathLike) -> _Open:
             file = stack.enter_context(open(path, "rb"))
         if file.peek(len(_GZIP)).startswith(_GZIP):
             unpacked = stack.enter_context(gzip.open(file))
-            file = stack.enter_context(io.BufferedReader(unpacked))  # type: ignore[arg-type]
+            file = stack.enter_context(io.BufferedReader(unpacked))
         if file.peek(len(_BOM)).startswith(_BOM):
             file.read(len(_BOM))
         return cast(io.BufferedReader, file), stack.pop_all()
@@ -87,7 +87,8 @@ def _damage(path: PathLike) -> Iterator[None]:
 def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
     """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed."""
     with _damage(path):
-        file, stack = _AHEAD.pop(_once(path), None) or _opened(path)
+        key = _once(path)
+        file, stack = _AHEAD.pop(key) if key in _AHEAD else _opened(path)
         with stack:
             yield file
 
@@ -103,7 +104,7 @@ def first_line(path: PathLike) -> str:
             line = next((line for line in islice(file, 100) if line.strip()), b"")
     else:
         with _damage(path):
-            file, stack = _AHEAD.pop(key, None) or _opened(path)
+            file, stack = _AHEAD.pop(key) if key in _AHEAD else _opened(path)
             head = line = b""
             for _ in range(100):
                 line = file.readline()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,9 @@ class RecordLayout:
         return (key,) if isinstance(key, str) else tuple(key or ())
 
 
+Layout = TypeVar("Layout", bound=RecordLayout)
+
+
 def listed(trees: Any) -> Any:
     """Return a column of trees as a list or array, and other trees unchanged.
 
@@ -116,7 +119,7 @@ def is_records(trees: Any) -> bool:
     return some and isinstance(single(trees[0]), dict)
 
 
-def complete(layout: RecordLayout, records: Iterable[Any], *, sure: float = 0.0) -> RecordLayout:
+def complete(layout: Layout, records: Iterable[Any], *, sure: float = 0.0) -> Layout:
     """Infer the path to the root and the key of the children that a layout does not have.
 
     With ``sure`` above 0, the layout stays as it is unless this share of the records decides, see
@@ -132,7 +135,7 @@ def _given(layout: RecordLayout) -> tuple[str, ...]:
     return ("",) if layout.tree_path == "" else layout.paths
 
 
-def _completed(layout: RecordLayout, found: tuple[str, tuple[str, ...]] | None) -> RecordLayout:
+def _completed(layout: Layout, found: tuple[str, tuple[str, ...]] | None) -> Layout:
     path, keys = found or ("", layout.keys or (CHILDREN,))
     key: Any = keys[0] if len(keys) == 1 else [*keys]
     return replace(
@@ -142,9 +145,7 @@ def _completed(layout: RecordLayout, found: tuple[str, tuple[str, ...]] | None) 
     )
 
 
-def layout_of_model(
-    layout: RecordLayout, records: Sequence[Any], inputs: Sequence[Column]
-) -> RecordLayout:
+def layout_of_model(layout: Layout, records: Sequence[Any], inputs: Sequence[Column]) -> Layout:
     """Return the layout of a model for new records, whose roots may be in another place.
 
     Records with a column of the model or with its children are roots.
@@ -159,7 +160,7 @@ def layout_of_model(
     return complete(replace(layout, tree_path=None), records)
 
 
-def read_as_names(layout: RecordLayout, inputs: Sequence[Column]) -> RecordLayout:
+def read_as_names(layout: Layout, inputs: Sequence[Column]) -> Layout:
     """Return a layout that reads the categories and texts of a model as names."""
     names = [each.name for each in inputs if each.kind in ("category", "text")]
     return replace(layout, categorical_columns=(*layout.categorical_columns, *names))
@@ -210,6 +211,7 @@ def stream_records(
     If the layout is not complete, the file can be read only once: its first records decide, and a
     later record that decides otherwise is an error.
     """
+    source: Any = numbered  # a generator, which holds the file
     if not layout.keys or layout.tree_path is None:
         first = [*islice(numbered, _DECIDE)]
         evidence = Evidence(_given(layout), layout.keys)
@@ -228,6 +230,7 @@ def stream_records(
                 examples = reader.examples(records, lines)
             yield examples
     finally:
+        source.close()
         reader.announce()
 
 
@@ -394,7 +397,7 @@ class Records:
             raise TreeError(f"expected an object for each node, got {shown(node)}")
         found: list[Any] = []
         for key in self.keys:
-            value = node.get(key)
+            value: Any = node.get(key)
             members = children_in(value)
             one = isinstance(value, dict) and len(self.keys) == 1
             if one and all(isinstance(each, dict) for each in value.values()):

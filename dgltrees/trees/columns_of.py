@@ -99,7 +99,7 @@ def columns_of(
     vocabs: dict[str, Vocabulary] | None = None,
     names: Collection[str] = (),
     first: FirstValues | None = None,
-    without: Collection[tuple[str, ...]] = (),
+    without: Collection[tuple[Any, ...]] = (),
     wanted: Collection[str] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
     """Convert dictionaries to columns, in the order of their first values, and vocabularies.
@@ -181,7 +181,7 @@ def with_numbers(forest: Forest, names: Collection[str] = ()) -> tuple[Forest, l
     The list has the converted columns.
     """
     columns, vocabs = dict(forest.columns), dict(forest.vocabs)
-    for name in [each for each in vocabs if each not in (*names, _LABEL)]:
+    for name in [each for each in vocabs if each in columns and each not in (*names, _LABEL)]:
         counts = forest.name_counts(name)
         used = np.flatnonzero(counts)
         texts = vocabs[name].decode(used)
@@ -252,16 +252,16 @@ def _by_key(objects: Sequence[Mapping[Any, Any]], skipped: Collection[str]) -> d
         for key, values in zip(keys, zip(*(each.values() for each in members))):
             if key not in skipped:
                 parts.setdefault(key, []).append((group_rows, values))
-    columns = {}
+    columns: dict[Any, Known] = {}
     for key, cells in parts.items():
         rows = np.concatenate([np.array(group) for group, _ in cells])
         column = np.fromiter(chain.from_iterable(values for _, values in cells), object, len(rows))
         if len(cells) > 1:
             order = rows.argsort()
             rows, column = rows[order], column[order]
-        rows, values = known(rows, column.tolist())
-        if len(rows):
-            columns[key] = rows, values
+        some = known(rows, column.tolist())
+        if len(some[0]):
+            columns[key] = some
     return columns
 
 

@@ -21,7 +21,8 @@ PREORDER = "num-children"
 _PLAN, _OF_PLANS, _PLANS = "Plan", "Node Type", "Plans"
 """PostgreSQL's keys of a plan, of the type of its nodes, and of their children, which a plan of a
 single node does not have."""
-_SCALARS = (str, int, float, bool, type(None))
+_MOST_KEYS = 8  # in an inferred path; a longer one may be that of a cycle
+_SCALARS = {str, int, float, bool, type(None)}
 
 
 def infer_layout(
@@ -63,12 +64,14 @@ class Evidence:
     def __init__(
         self, paths: Sequence[str] = (), keys: Sequence[str] = (), argument: str = "children_key"
     ) -> None:
-        self.paths, self.keys, self.argument = [path.split(".") for path in paths], keys, argument
+        self.paths = [path.split(".") if path else [] for path in paths]
+        self.keys, self.argument = keys, argument
         self.objects = Counter[Any]()  # in lists, by their key
         self.recurring: set[Any] = set()
         self.sharing: set[Any] = set()  # keys whose objects share a key with their parent
         self.nested: dict[Any, Any] = {}  # keys that recur below another key of a node, and this
         self.similar: dict[Any, set[str | None]] = {}  # keys of objects like their parents' places
+        self.lists: dict[Any, str] = {}  # the path of the first list of a key
         self.flat: dict[str, str] = {}  # keys of the children in lists of nodes, and their path
         self.roots: dict[Any, Counter[str | None]] = {}  # by key: the places of the topmost lists
         self.empty: dict[Any, Counter[str | None]] = {}  # the same for lists without objects
@@ -91,20 +94,25 @@ class Evidence:
             root = at_path(record, path)
             if isinstance(root, Mapping):
                 stack.append((root, "", None, False, frozenset()))
-                plan = root.get(_PLAN)
+                plan = root if path[-1:] == [_PLAN] else root.get(_PLAN)
                 self.plans += isinstance(plan, Mapping) and _OF_PLANS in plan
             elif isinstance(root, (list, np.ndarray)):
-                self._note_list(".".join(path), root)
-        seen: set[int] = set()  # an object may have several parents
+                self.lists.setdefault(None, ".".join(path))
+                for node in root:
+                    if isinstance(node, Mapping):
+                        stack.append((node, None, None, True, frozenset()))
+        seen: set[tuple[int, str | None]] = set()  # an object may have several parents
         tops: dict[Any, set[str | None]] = {}
         while stack:
             node, place, by, in_list, inside = stack.pop()
-            if id(node) in seen:
+            if (id(node), place) in seen:
                 continue
-            seen.add(id(node))
+            seen.add((id(node), place))
             similar = []
+            if in_list and type(node.get(PREORDER)) is int:
+                self.flat.setdefault(PREORDER, self.lists[by])
             for key, value in node.items():
-                if isinstance(value, _SCALARS):
+                if type(value) in _SCALARS:
                     continue
                 if isinstance(value, Mapping) and key not in self.keys:
                     stack.append((value, _below(place, key), key, False, inside))
@@ -125,14 +133,14 @@ class Evidence:
                 elif members is not None and not len(members):
                     self.empty.setdefault(key, Counter())[place] += 1
                 elif members is not None and key in KNOWN and _are_indices(members):
-                    self.flat.setdefault(key, "")
+                    self.flat.setdefault(key, self.lists[by] if in_list else "")
                 if not objects:
                     continue
                 self.objects[key] += len(objects)
                 if key not in self.sharing and any(node.keys() & each.keys() for each in objects):
                     self.sharing.add(key)
                 below = _below(place, key) if len(objects) == 1 else None
-                self._note_list(_below(place, key) or str(key), objects)
+                self.lists.setdefault(key, _below(place, key) or str(key))
                 around = self._inside.get((inside, key))
                 if around is None:
                     around = inside.union(self.keys if key in self.keys else [key])
@@ -141,16 +149,10 @@ class Evidence:
             for key in similar if len(similar) > 1 else ():
                 self.similar.setdefault(key, set()).add(place)
         for key, places in tops.items():
-            self.roots.setdefault(key, Counter()).update(places)
+            self.roots.setdefault(key, Counter()).update(sorted(places, key=str))
             for place, other in permutations(places, 2):
                 if place is not None and other is not None and _is_below(other, place):
                     self.nested.setdefault(key, other[len(place) :].strip(".").split(".")[0])
-
-    def _note_list(self, path: str, nodes: Sequence[Any]) -> None:
-        """Note whether the objects of a list have the numbers or the indices of their children."""
-        for key in (PREORDER, *KNOWN):
-            if is_flat(nodes[:2], key):
-                self.flat[key] = path
 
     def is_sure(self, share: float = 0.0) -> bool:
         """Return whether recurrence or a known name decides, in a share of the records."""
@@ -225,15 +227,16 @@ class Evidence:
     def _path(self, keys: Sequence[str]) -> str:
         """Choose the path to the root."""
         places = Counter[str | None]()
-        for found in (self.roots, self.empty):
-            for key in keys:
-                places.update(found.get(key, {}))
-            if places:
-                break
+        for key in keys:
+            places.update(self.roots.get(key, {}))
         if not places and not self.paths and keys[0] in self.flat:
             return self.flat[keys[0]]
+        for key in keys if not places else ():
+            places.update(self.empty.get(key, {}))
         if not places:
             return _PLAN if self.plans and not self.paths and keys == (_PLANS,) else ""
+        if self.paths and "" in places:
+            return ""
         (path, _), *others = places.most_common()
         wrong = self.paths and path
         if path is None or others or wrong:
@@ -245,7 +248,7 @@ class Evidence:
                 cure = "write a record for each tree"
             else:
                 given = f"{'.'.join(self.paths[0])}." if wrong else ""
-                cure = f'give tree_path="{given}{known[0]}"' if known else "write one tree a record"
+                cure = f'give tree_path="{given}{path}"' if known else "write one tree a record"
                 pairs = len(known) > 1 and not _is_below(known[1], known[0])
                 pairs = pairs and not _is_below(known[0], known[1])
                 cure += f", or {known[:2]!r} for pairs" if pairs else ""
@@ -346,7 +349,7 @@ def nest_nodes(nodes: Sequence[Any], key: str) -> dict[str, Any]:
 
 def _below(place: str | None, key: Any) -> str | None:
     """Return the place below a key; None where no path leads."""
-    if place is None or not isinstance(key, str) or "." in key:
+    if place is None or not isinstance(key, str) or "." in key or place.count(".") > _MOST_KEYS:
         return None
     return f"{place}.{key}" if place else key
 

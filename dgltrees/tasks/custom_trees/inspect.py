@@ -188,9 +188,9 @@ def inspect_trees(
         examples, complete = _read(files, form, layout, trees)
     if trees is not None and len(examples) > trees:
         examples, complete = examples[:trees], False
-    names = examples.forest.vocabs
+    in_data = examples.forest.vocabs
     examples = numbered(examples, layout.categorical_columns)
-    in_strings = [name for name in names if name not in examples.forest.vocabs]
+    in_strings = [name for name in in_data if name not in examples.forest.vocabs]
     forest = examples.forest
     if not len(forest):
         raise TreeError("expected at least one tree, got none")

@@ -15,7 +15,7 @@ from dgltrees.errors import ConfigError, TreeError, settings_called
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.columns_of import columns_of, columns_of_values, shown, with_numbers
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.layout import CHILDREN, Evidence, at_path
+from dgltrees.trees.layout import CHILDREN, Evidence, at_path, single
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 Getter = Callable[[Any], Any] | Hashable
@@ -143,13 +143,13 @@ def from_objects(
 
 def _located(records: list[Any]) -> tuple[list[Any], str | list[str]]:
     """Return the roots in records, and the key of the children."""
-    if not any(isinstance(each, Mapping) for each in records):
+    if not any(isinstance(single(each), Mapping) for each in records):
         return records, CHILDREN
     evidence = Evidence(argument="children")
     for each in records:
         evidence.add(each)
     path, keys = evidence.layout() or ("", (CHILDREN,))
-    roots = records if not path else [at_path(each, path.split(".")) for each in records]
+    roots = [at_path(each, path.split(".") if path else []) for each in records]
     for tree, (root, record) in enumerate(zip(roots, records)):
         if root is None and record is not None:
             raise TreeError(
