@@ -31,6 +31,7 @@ from dgltrees.tasks.custom_trees.reading import (
     error_at,
     input_examples,
     no_column,
+    some_of,
     stream_raw,
     target_values,
     with_targets,
@@ -175,7 +176,10 @@ class CustomTreesTask(Task):
                 text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
                 raise TreeError(text, file=file)
         if names is None:
-            warn_of_leaks(raw, inputs, {} if self.nodes else values, [*values], settings.features)
+            some = some_of(raw)
+            answers = {n: v if v is None else v[: len(some)] for n, v in values.items()}
+            answers = {} if self.nodes else answers
+            warn_of_leaks(some, inputs, answers, [*values], settings.features)
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:

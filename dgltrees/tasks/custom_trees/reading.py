@@ -30,7 +30,7 @@ from dgltrees.trees.saved import is_on_disk
 from dgltrees.trees.schema import Schema, counted
 from dgltrees.trees.words import UNKNOWN
 
-_COUNTED = 10_000  # trees of a forest on disk by which new trees are judged
+_SOME = 10_000  # examples of a forest on disk that are compared with each other
 _SHOWN = 20  # names of columns in an error
 
 
@@ -107,6 +107,11 @@ def _check_format(name: str, path: PathLike, settings: CustomTreesData) -> None:
         ) from None
 
 
+def some_of(raw: LabeledTrees) -> LabeledTrees:
+    """Return the examples, or the first 10,000 of those on disk, for statistics in memory."""
+    return raw[:_SOME] if is_on_disk(raw.forest) else raw
+
+
 def target_names(settings: CustomTreesData) -> tuple[str, ...]:
     """Return the names of the target columns."""
     wanted = settings.target
@@ -159,7 +164,7 @@ def input_examples(
                         f"{name!r}, a column next to the trees; copy it into the root of each tree"
                     )
             inputs = choose_columns(raw.forest, settings.features, inside)
-            some = raw[:_COUNTED] if is_on_disk(raw.forest) else raw
+            some = some_of(raw)
             inputs = counted(inputs, some.forest, _units(some, settings), settings.min_freq)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             if encoder is not None:
