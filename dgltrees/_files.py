@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 import weakref
@@ -52,8 +53,17 @@ class Lines(os.PathLike[str]):
 
 
 def in_file(path: PathLike) -> bool:
-    """Return whether a path names a file or folder, not standard input or lines in memory."""
-    return not isinstance(path, Lines) and os.fspath(path) != STANDARD_INPUT
+    """Return whether a path names a file or folder that can be read twice.
+
+    Standard input, lines in memory, pipes and devices are read once.
+    """
+    if isinstance(path, Lines) or os.fspath(path) == STANDARD_INPUT:
+        return False
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # which opening it reports
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import codecs
 import importlib
 import io
 import json
+import logging
 import os
 import sys
 import warnings
@@ -53,6 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="dgltrees.escape")
+    logger, said = logging.getLogger("dgltrees"), logging.StreamHandler(sys.stderr)
+    said.setFormatter(logging.Formatter("dgltrees: %(message)s"))
+    logger.addHandler(said)
+    level = logger.level
+    logger.setLevel(logging.INFO)
     usual = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
@@ -71,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     finally:
         warnings.formatwarning = usual
+        logger.removeHandler(said)
+        logger.setLevel(level)
 
 
 def _run(words: Sequence[str]) -> int:

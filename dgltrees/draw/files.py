@@ -16,6 +16,7 @@ from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import Format, RecordLayout, get_format, guess_format
 from dgltrees.formats.lines import gather
+from dgltrees.formats.records import numbered
 from dgltrees.settings import Count
 from dgltrees.trees.labeled import LabeledTrees
 
@@ -158,4 +159,5 @@ def _read(
     missing = [r.start for r in ranges if not any(number in r for number in numbers)]
     if missing:
         raise TreeError(f"expected trees from 0 to {first - 1}, got {missing[0]}", file=path)
-    return numbers, gather(parts)
+    examples = gather(parts)
+    return numbers, numbered(examples, layout.categorical_columns) if form.numbers else examples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -34,11 +35,12 @@ from dgltrees.estimators.inputs import (
     with_targets,
 )
 from dgltrees.estimators.saving import SavedEstimator
-from dgltrees.formats.format import RecordLayout
+from dgltrees.formats.records import RecordLayout, reading
 from dgltrees.settings import nearest
 from dgltrees.settings.catalog import preset_values
 from dgltrees.settings.layers import Settings, layered, nearest_setting
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
+from dgltrees.tasks.custom_trees.settings import CustomTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
 from dgltrees.tasks.task import Columns
@@ -50,9 +52,7 @@ from dgltrees.trees.schema import Schema
 
 T = TypeVar("T")
 
-_OF_FILES = tuple(
-    f"data.{name}" for name in ("train", "valid", "test", "dir", "format", "cache_dir")
-)
+_OF_FILES = tuple(f"data.{name}" for name in ("train", "valid", "test", "dir", "format"))
 """Settings of files, which an estimator does not read."""
 
 _ARGUMENTS = "    parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`."
@@ -200,7 +200,7 @@ class TreeEstimator(SavedEstimator):
         batch_size: int | None = None,
         lr: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
-        children_key: str | None = None,
+        children_key: str | list[str] | None = None,
         share: Literal[False] | None = None,
         compile: bool | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -390,6 +390,12 @@ class TreeEstimator(SavedEstimator):
             if start is not None:
                 settings, names = _continued(settings, start), start.vocabularies
             learned, read_valid = self._learned(raw, settings, names), None
+            strings = [c.name for c in learned.inputs if c.numeric and c.name in raw.forest.vocabs]
+            self.reading_ = reading(layout, raw.forest.sizes)
+            if strings:
+                self.reading_ += f"; numbers in strings: {', '.join(map(repr, strings))}"
+            if self.progress:
+                print(self.reading_, file=sys.stderr)
             of_trees = columns()
             learned = replace(learned, columns={**learned.columns, **of_trees})
             if "weight" in of_trees:
@@ -443,7 +449,8 @@ class TreeEstimator(SavedEstimator):
     def _names_of_settings(self) -> Any:
         """Return a context in which errors call settings by the arguments of the estimator."""
         names = {setting: name for name, setting in self._settings_of.items()}
-        return settings_called({**names, "data.target": "y", "data.group": "groups"})
+        more = {"data.target": "y", "data.group": "groups"}
+        return settings_called({**names, **more, "data.categorical_columns": "features"})
 
     def _settings(self, raw: LabeledTrees, targets: list[str], layout: RecordLayout) -> Settings:
         """Merge the settings of the preset, the arguments and ``settings``; the last one wins."""
@@ -504,6 +511,9 @@ class TreeEstimator(SavedEstimator):
         set_by = {"data.children_key": self.children_key, **self._more_settings()}
         names = [field.name for field in fields(RecordLayout) if f"data.{field.name}" in set_by]
         layout = RecordLayout(**{name: set_by[f"data.{name}"] for name in names})
+        features = set_by.get("data.features", self.features)
+        more = CustomTreesData(features=features).as_names
+        layout = replace(layout, categorical_columns=(*layout.categorical_columns, *more))
         return inferred_layout(X, layout)
 
     def _trees(self, X: Trees, layout: RecordLayout | None = None) -> LabeledTrees:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from dgltrees.estimators.inputs import (
     target_columns,
     with_targets,
 )
-from dgltrees.formats.format import RecordLayout
+from dgltrees.formats.records import RecordLayout, numbered
 from dgltrees.settings.values import plain
 from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
 from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
@@ -63,7 +64,7 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         features: Sequence[str] | Mapping[str, str] | None = None,
-        children_key: str | None = None,
+        children_key: str | list[str] | None = None,
         share: Literal[False] | None = None,
     ) -> None:
         self.features, self.children_key, self.share = features, children_key, share
@@ -87,7 +88,9 @@ class FlatFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Trees, y: Any = None, **unread: Any) -> NDArray[np.float64]:
         """Learn from trees, see :meth:`fit`, and return their features, ``(n, features)``."""
         self.layout_ = inferred_layout(X, RecordLayout(children_key=self.children_key))
-        raw = as_examples(X, self.layout_, self.share)
+        settings = CustomTreesData(features=plain(self.features))
+        self.layout_ = replace(self.layout_, categorical_columns=settings.as_names)
+        raw = numbered(as_examples(X, self.layout_, self.share), settings.as_names)
         data = self._examples(raw, None)
         compares = y is not None and not issparse(y)  # sparse labels are not compared
         if compares:

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import RecordLayout
 from dgltrees.formats.lines import gather
-from dgltrees.formats.records import is_records, layout_of, listed, single, trees_of_records
+from dgltrees.formats.records import complete, is_records, listed, trees_of_records
 from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
-from dgltrees.trees.columns import Column, name_of
+from dgltrees.trees.columns import Column, column_names, name_of
 
 Trees = (
     Forest
@@ -36,7 +36,7 @@ as an array or table with one column."""
 def inferred_layout(X: Trees, layout: RecordLayout) -> RecordLayout:
     """Complete the layout of nested dictionaries; return that of other trees unchanged."""
     trees = listed(X)
-    return layout_of(layout, [*map(single, trees)]) if is_records(trees) else layout
+    return complete(layout, trees) if is_records(trees) else layout
 
 
 def as_examples(
@@ -119,7 +119,7 @@ def _single(trees: Forest | LabeledTrees | TreePairs) -> LabeledTrees:
 
 def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     """Return targets by name, each ``(T,)``: by the columns of a table, or as ``target``."""
-    names = [str(name) for name in getattr(y, "columns", [])]
+    names = column_names(getattr(y, "columns", []))
     if y is None:
         raise TreeError("missing targets y")
     values = _values(y)

@@ -2,6 +2,7 @@
 
 from dgltrees.formats.arrow import write_arrow, write_parquet
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_blocks, write_conllu
+from dgltrees.formats.folders import write_forest
 from dgltrees.formats.format import (
     FORMATS,
     Format,
@@ -34,6 +35,7 @@ __all__ = [
     "tokenize",
     "write_arrow",
     "write_conllu",
+    "write_forest",
     "write_jsonl",
     "write_lrt",
     "write_parquet",

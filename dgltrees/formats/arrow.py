@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +18,12 @@ from dgltrees.formats.lines import empty_file
 from dgltrees.formats.values import (
     ID,
     FileColumn,
-    LineOf,
     as_example_columns,
     as_node_columns,
     check_writable,
 )
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
-from dgltrees.trees.columns import name_of
+from dgltrees.trees.columns import column_names, name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.segments import Ints
@@ -82,7 +81,9 @@ def _open(path: PathLike) -> Iterator[Any]:
 def arrow_schema(path: PathLike) -> pyarrow.Schema:
     """Return the columns of a Parquet or Arrow file with their types."""
     with _open(path) as reader:
-        return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
+        schema = reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
+    column_names(schema.names, lambda text: TreeError(text, file=path))
+    return schema
 
 
 def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
@@ -122,92 +123,74 @@ def _is_text(kind: pyarrow.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-@dataclass(frozen=True)
-class ArrowColumn:
-    """A column of some rows of a file, or the values of the lists in it.
+def column_array(
+    name: str, values: pyarrow.Array, names: Sequence[str], path: PathLike
+) -> FileColumn:
+    """Convert the values of a column to an array.
 
-    Arguments:
-        name: the column, for the errors.
-        values: its ``n`` values.
-        path: the file, for the errors.
-        line_of: returns the row of a value in the file, from 1, by its index.
+    Integers and booleans become int64, or float64 if one is missing; vectors become float32.
+    Columns in ``names`` become strings. Missing strings are None, missing numbers NaN. Numbers that
+    are int64 or float64 already, without missing ones, are not copied.
     """
-
-    name: str
-    values: pyarrow.Array
-    path: PathLike
-    line_of: LineOf
-
-    def cast(self, kind: pyarrow.DataType) -> pyarrow.Array:
-        """Convert the values to another type; errors name file, row and column."""
-        arrow, values = pyarrow_or_error(), self.values
-        try:
-            return values.cast(kind)
-        except arrow.ArrowException:
-            for i in range(len(values)):
-                try:
-                    values[i : i + 1].cast(kind)
-                except arrow.ArrowException as error:
-                    raise TreeError(
-                        f"expected column {self.name!r} to hold values that fit into {kind}, got: "
-                        f"{' '.join(str(error).split())}; leave it out, or read it as strings "
-                        "with categorical_columns",
-                        file=self.path,
-                        line=self.line_of(i),
-                    ) from None
-            raise
-
-    def array(self, names: Sequence[str]) -> FileColumn:
-        """Convert the values to an array.
-
-        Integers and booleans become int64, or float64 if one is missing; vectors become float32.
-        Missing strings are None, missing numbers NaN. Numbers that are int64 or float64 already,
-        without missing ones, are not copied.
-        """
-        arrow, values = pyarrow_or_error(), self.values
-        types, kind = arrow.types, values.type
-        if isinstance(values, arrow.ExtensionArray):
-            return replace(self, values=values.storage).array(names)
-        if _is_text(kind) or self.name in names:
-            if types.is_nested(kind):
-                listed = values.to_pylist()
-                texts = [None if each is None else json.dumps(each, default=str) for each in listed]
-                return np.array(texts, object)
-            return np.asarray(_to_numpy(self.cast(arrow.large_string())), object)
-        if types.is_null(kind):
-            return np.full(len(values), np.nan)
-        if types.is_floating(kind) or types.is_decimal(kind):
-            return _to_numpy(values.cast(arrow.float64()))
-        if types.is_boolean(kind):
-            return replace(self, values=values.cast(arrow.uint8())).array(names)
-        if types.is_integer(kind):
-            if values.null_count:
-                return _to_numpy(values.cast(arrow.float64(), safe=False))
-            return _to_numpy(self.cast(arrow.int64()))
-        if types.is_fixed_size_list(kind):
-            value = kind.value_type
-            if types.is_floating(value) or types.is_integer(value) or types.is_boolean(value):
-                vectors = np.full((len(values), kind.list_size), np.nan, np.float32)
-                members = _to_numpy(values.flatten().cast(arrow.float32(), safe=False))
-                vectors[_to_numpy(values.is_valid())] = members.reshape(-1, kind.list_size)
-                return vectors
+    arrow = pyarrow_or_error()
+    if isinstance(values, arrow.ExtensionArray):
+        values = values.storage
+    try:
+        array = _array_of(values, as_text=name in names)
+    except arrow.ArrowException as error:
         raise TreeError(
-            f"expected column {self.name!r} to hold numbers, text or vectors of one size, got "
-            f"{kind}; leave it out, or read it as strings with categorical_columns",
-            file=self.path,
+            f"expected column {name!r} to hold values that fit into 64 bits, or text in UTF-8, "
+            f"got: {' '.join(str(error).split())}; leave it out, or read it as strings with "
+            "categorical_columns",
+            file=path,
+        ) from None
+    if array is None:
+        raise TreeError(
+            f"expected column {name!r} to hold numbers, text or vectors of one size, got "
+            f"{values.type}; leave it out, or read it as strings with categorical_columns",
+            file=path,
         )
+    return array
 
-    def integers(self) -> NDArray[Any]:
-        """Return parents or positions, not copied unless they are unsigned; null becomes -1."""
-        types, values = pyarrow_or_error().types, self.values
-        if not types.is_integer(values.type):
-            raise TreeError(
-                f"expected lists of integers in column {self.name!r}, got {values.type}",
-                file=self.path,
-            )
-        if types.is_unsigned_integer(values.type):
-            values = self.cast(pyarrow_or_error().int64())
-        return _to_numpy(values.fill_null(-1))
+
+def _array_of(values: pyarrow.Array, *, as_text: bool) -> FileColumn | None:
+    arrow, kind = pyarrow_or_error(), values.type
+    types = arrow.types
+    if as_text and types.is_nested(kind):
+        listed = values.to_pylist()
+        texts = [None if each is None else json.dumps(each, default=str) for each in listed]
+        return np.array(texts, object)
+    if as_text or _is_text(kind):
+        return np.asarray(_to_numpy(values.cast(arrow.large_string())), object)
+    if types.is_null(kind):
+        return np.full(len(values), np.nan)
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return _to_numpy(values.cast(arrow.float64()))
+    if types.is_boolean(kind):
+        values, kind = values.cast(arrow.uint8()), arrow.uint8()
+    if types.is_integer(kind):
+        if values.null_count:
+            return _to_numpy(values.cast(arrow.float64(), safe=False))
+        return _to_numpy(values.cast(arrow.int64()))
+    if types.is_fixed_size_list(kind) and not types.is_nested(kind.value_type):
+        vectors = np.full((len(values), kind.list_size), np.nan, np.float32)
+        members = _to_numpy(values.flatten().cast(arrow.float32(), safe=False))
+        vectors[_to_numpy(values.is_valid())] = members.reshape(-1, kind.list_size)
+        return vectors
+    return None
+
+
+def _integers(name: str, values: pyarrow.Array, path: PathLike) -> NDArray[Any]:
+    """Return parents or positions, not copied unless they are unsigned; null becomes -1."""
+    types = pyarrow_or_error().types
+    if not types.is_integer(values.type):
+        raise TreeError(
+            f"expected lists of integers in column {name!r}, got {values.type}", file=path
+        )
+    values = values.fill_null(-1 if types.is_signed_integer(values.type) else 0)
+    if types.is_unsigned_integer(values.type):
+        return column_array(name, values, (), path)
+    return _to_numpy(values)
 
 
 def _to_numpy(values: pyarrow.Array) -> NDArray[Any]:
@@ -240,6 +223,7 @@ def stream_arrow(
     columns that are not lists.
     """
     parent, first = layout.parent or "parent", 1
+    arrow_schema(path)  # with every column once
     for batch in arrow_batches(path, trees):
         yield _examples(batch, parent, layout, first, path)
         first += len(batch)
@@ -250,34 +234,29 @@ def stream_arrow(
 def _examples(
     batch: pyarrow.RecordBatch, parent: str, layout: RecordLayout, first: int, path: PathLike
 ) -> LabeledTrees:
-    names, categorical = batch.schema.names, layout.categorical_columns
-    is_integer = pyarrow_or_error().types.is_integer
-    if parent not in names or not _is_list(batch.schema.field(parent).type):
+    kinds, names = dict(zip(batch.schema.names, batch.schema.types)), layout.categorical_columns
+    if parent not in kinds or not _is_list(kinds[parent]):
         raise TreeError(
             f"expected a column {parent!r} with lists of parents, got the columns "
-            f"{', '.join(names)}; name it as parent of the layout",
+            f"{', '.join(kinds)}; name it as parent of the layout",
             file=path,
         )
-    rows = np.arange(first, first + len(batch))
-    offsets, parents = _flat(parent, batch.column(parent), rows, path)
-
-    def row_of(node: int) -> int:
-        return int(rows[offsets.searchsorted(node, side="right") - 1])
-
+    lines = list(range(first, first + len(batch)))
+    offsets, parents = _flat(parent, batch.column(parent), lines, path)
+    up, pos = _integers(parent, parents, path), None
     nodes: dict[str, FileColumn] = {}
-    beside: dict[str, FileColumn] = {}
-    pos = None
-    for name, column in zip(names, batch.columns):
+    others: dict[str, FileColumn] = {}
+    for name, column in zip(kinds, batch.columns):
         if name == parent:
             continue
-        if not _is_list(column.type):
-            is_id = name == ID and name not in categorical
-            if is_id and column.null_count and is_integer(column.type):
-                beside[name] = np.array(column.to_pylist(), object)
+        if not _is_list(kinds[name]):
+            is_id = name == ID and name not in names and column.null_count
+            if is_id and pyarrow_or_error().types.is_integer(kinds[name]):
+                others[name] = np.array(column.to_pylist(), object)
             else:
-                beside[name] = ArrowColumn(name, column, path, rows.__getitem__).array(categorical)
+                others[name] = column_array(name, column, names, path)
             continue
-        bounds, values = _flat(name, column, rows, path)
+        bounds, values = _flat(name, column, lines, path)
         wrong = np.diff(bounds) != np.diff(offsets)
         if wrong.any():
             row = int(wrong.argmax())
@@ -285,33 +264,28 @@ def _examples(
                 f"expected column {name!r} to have a value per node, {np.diff(offsets)[row]} as "
                 f"{parent!r} has, got {np.diff(bounds)[row]}",
                 file=path,
-                line=int(rows[row]),
+                line=lines[row],
             )
-        of_nodes = ArrowColumn(name, values, path, row_of)
         if name == "pos":
-            pos = of_nodes.integers()
+            pos = _integers(name, values, path)
         else:
-            nodes[name] = of_nodes.array(categorical)
+            nodes[name] = column_array(name, values, names, path)
     arrays, vocabs = as_node_columns(nodes)
-    up = ArrowColumn(parent, parents, path, row_of).integers()
-    lines = rows.tolist()
     check_offsets(offsets, len(up), path, lines)
-    places = positions_by_order(up, offsets) if pos is None else pos
-    check_trees(up, places, offsets, None, path, lines)
-    up, places = (each.astype(np.int32, copy=False) for each in (up, places))
-    forest = Forest(up, places, offsets, arrays, vocabs)  # no copy of columns
-    return LabeledTrees(forest, as_example_columns(beside, lines))
+    pos = positions_by_order(up, offsets) if pos is None else pos
+    check_trees(up, pos, offsets, None, path, lines)
+    up, pos = (each.astype(np.int32, copy=False) for each in (up, pos))
+    forest = Forest(up, pos, offsets, arrays, vocabs)  # no copy of columns
+    return LabeledTrees(forest, as_example_columns(others, lines))
 
 
 def _flat(
-    name: str, column: pyarrow.Array, rows: Ints, path: PathLike
+    name: str, column: pyarrow.Array, lines: Sequence[int], path: PathLike
 ) -> tuple[Ints, pyarrow.Array]:
     """Return the offsets ``(T + 1,)`` of a column of lists, and the values of all lists."""
     if column.null_count:
         row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
-        raise TreeError(
-            f"expected a list in column {name!r}, got null", file=path, line=int(rows[row])
-        )
+        raise TreeError(f"expected a list in column {name!r}, got null", file=path, line=lines[row])
     offsets = column.offsets.to_numpy().astype(np.int64)
     return offsets - offsets[0], column.values[offsets[0] : offsets[-1]]
 

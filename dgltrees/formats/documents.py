@@ -79,11 +79,15 @@ def _contents(path: PathLike) -> bytes:
         return file.read()
 
 
-JSON = Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",))
+JSON = Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",), numbers=True)
 
 
 XML = Format(
-    "An XML document, which is one tree.", stream_xml, suffixes=(".xml",), layout=("attributes",)
+    "An XML document, which is one tree.",
+    stream_xml,
+    suffixes=(".xml",),
+    layout=("attributes",),
+    numbers=True,
 )
 
 

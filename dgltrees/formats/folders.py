@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -22,30 +22,72 @@ from dgltrees.formats.format import (
     guess_format,
 )
 from dgltrees.formats.lines import gather
+from dgltrees.formats.values import check_writable
+from dgltrees.trees.columns import name_of
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.labeled import LabeledTrees, align
+from dgltrees.trees.saved import ForestWriter, load_arrays
+from dgltrees.trees.vocabulary import Vocabulary
 
 
 def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[LabeledTrees]:
-    """Read the trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
+    """Read the trees of a folder that :func:`write_forest` wrote.
 
-    They have the saved node columns, and no example columns.
+    They have the saved node columns and example columns.
     """
-    forest = Forest.load(path)
+    forest, saved = Forest.load(path), load_arrays(Path(path), mmap=True)
     if len(forest) == 0:
         raise TreeError("expected at least one tree, got an empty forest", file=path)
-    for start in range(0, len(forest), trees):
-        yield LabeledTrees(forest[start : start + trees])
+    columns = {name: np.array(column) for name, column in saved["examples"].items()}
+    for name, vocab in saved["texts"].items():
+        columns[name] = np.array([*vocab.names, None], object)[columns[name]]
+    data = LabeledTrees(forest, columns, int(saved["arity"]))
+    for start in range(0, len(data), trees):
+        yield data if trees >= len(data) else data[start : start + trees]
 
 
-def write_forest(examples: LabeledTrees, path: PathLike) -> None:
-    """Write trees for :func:`stream_forest`; TreeError for columns of examples, or pairs."""
-    if examples.columns or examples.arity > 1:
-        raise TreeError(
-            f"expected only trees, got {examples.arity} per example and the example columns "
-            f"{', '.join(examples.columns) or 'none'}; write Arrow, which holds columns"
-        )
-    examples.forest.save(path)
+def write_forest(examples: LabeledTrees | Iterable[LabeledTrees], path: PathLike) -> None:
+    """Write trees to a folder, which can be larger than memory.
+
+    :func:`stream_forest` reads them, :meth:`Forest.load <dgltrees.Forest.load>` memory-maps their
+    nodes, and ``data.train`` takes the folder.
+
+    Arguments:
+        examples: the trees with their example columns, or parts of them as
+            :meth:`Format.chunks <dgltrees.formats.format.Format.chunks>` returns, which are written
+            one after the other.
+        path: the folder.
+
+    Raises:
+        TreeError: a part has other kinds of columns than an earlier one, or no part has a tree.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("plans.jsonl").write_text('{"op": "join", "children": [{"op": "scan"}]}')
+        >>> write_forest(FORMATS["jsonl"].chunks("plans.jsonl"), "plans")
+        >>> Forest.load("plans")
+        Forest(1 tree, 2 nodes, columns: op (2 names))
+    """
+    Path(path).mkdir(parents=True, exist_ok=True)
+    texts: dict[str, Vocabulary] = {}
+    before: list[LabeledTrees] = []
+    with ForestWriter(path) as writer:
+        for part in [examples] if isinstance(examples, LabeledTrees) else examples:
+            check_writable(part)
+            part = align([*before, part])[-1]
+            columns = {name: c for name, c in part.columns.items() if name != "line"}
+            if "target" in columns and len(part.targets):
+                names = np.array([*part.targets.names, None], object)
+                columns["target"] = names[columns["target"]]
+            for name, column in columns.items():
+                if column.dtype.kind in "OUS":
+                    vocab = texts.setdefault(name, Vocabulary())
+                    columns[name] = vocab.encode([*map(name_of, column.tolist())])
+            writer.add(part.forest, columns)
+            before = [part.select([])]
+        if not before:
+            raise TreeError("expected at least one part with trees, got none", file=path)
+        writer.save(before[0].arity, texts)
 
 
 def stream_folder(
@@ -97,7 +139,9 @@ def _with_labels(part: LabeledTrees, file: Path, name: str, labeled: bool) -> La
     return replace(part, columns=columns)
 
 
-def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator[LabeledTrees]:
+def _stream_folder(
+    path: PathLike, trees: int, layout: RecordLayout, *, numbers: Collection[str] = ()
+) -> Iterator[LabeledTrees]:
     """Read the trees of a folder; each file uses the fields of the layout that its format uses."""
     read: dict[str, None] = {}
 
@@ -107,12 +151,13 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
         if format_by_suffix(file) is None:
             return None
         name = guess_format(file, layout)
-        if name == "json-records" and layout.children_key is None and not layout.paths:
+        if name == "json-records" and not layout.keys and not layout.paths:
             name = "json"  # most documents of the folder have no trees
         form = FORMATS[name]
         read.update(dict.fromkeys(form.layout))
         part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
-        return partial(form.chunks, layout=part)
+        options = {"numbers": numbers} if "missing" in form.layout else {}
+        return partial(form.chunks, layout=part, **options)
 
     for number, examples in enumerate(stream_folder(path, trees, stream_of=stream_of)):
         if not number:  # by now all files have been looked at
@@ -120,13 +165,13 @@ def _stream_folder(path: PathLike, trees: int, layout: RecordLayout) -> Iterator
         yield examples
 
 
-def _first_records(path: PathLike, count: int) -> Iterator[Any]:
-    """Parse the first records of the files of a folder that have records."""
-    for file in sorted(p for p in Path(path).rglob("*") if p.is_file())[:count]:
+def _records(path: PathLike) -> Iterator[tuple[int, Any]]:
+    """Iterate over the records of the files of a folder that have records."""
+    for file in sorted(p for p in Path(path).rglob("*") if p.is_file()):
         name = format_by_suffix(file)
-        records = None if name is None else FORMATS[name].first_records
+        records = None if name is None else FORMATS[name].records
         if records is not None:
-            yield from records(file, count)
+            yield from records(file)
 
 
 FOREST = Format(
@@ -144,5 +189,6 @@ FOLDER = Format(
     layout=tuple(field.name for field in fields(RecordLayout)),
     fits=lambda path, _: os.path.isdir(path),
     text=False,
-    first_records=_first_records,
+    records=_records,
+    numbers=True,
 )

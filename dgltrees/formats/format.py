@@ -6,7 +6,7 @@ import glob
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
@@ -15,55 +15,12 @@ from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import check_chunk_size, empty_file, files_of, first_line, gather
+from dgltrees.formats.records import RecordLayout as RecordLayout
+from dgltrees.formats.records import complete, numbered, stream_records
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
-from dgltrees.trees.builders.objects import nested_lists
 from dgltrees.trees.labeled import LabeledTrees
 from dgltrees.trees.words import frequent_words, recode
-
-
-@dataclass(frozen=True)
-class RecordLayout:
-    """Names of the keys or columns of a file that hold the trees and their nodes.
-
-    Each format uses some of the fields, see ``Format.layout``.
-
-    Example:
-        >>> from pathlib import Path
-        >>> _ = Path("plans.jsonl").write_text('{"plan": {"inputs": [{}, {}]}, "seconds": 1.5}')
-        >>> data = read("plans.jsonl", layout=RecordLayout("inputs", tree_path="plan"))
-        >>> data.forest, data.columns["seconds"]
-        (Forest(1 tree, 3 nodes, columns: none), array([1.5]))
-    """
-
-    children_key: str | None = None
-    """Key of the list of children in the object of a node; default: inferred from the first
-    records, as the key with the most objects below."""
-    tree_path: str | list[str] | None = None
-    """Path from a record to the object of the root, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; default: inferred too. Empty: the record is the root. Two paths if a record has a
-    pair of trees."""
-    tree_id: str | None = None
-    """Column of the tree of each row of a node table; default: ``tree`` or ``tree_id``."""
-    node_id: str | None = None
-    """Column of the ids of nodes; default: ``node``, ``node_id`` or ``id``. With ``depth`` it is
-    used only if it is named here; the rows of each tree are then sorted by it."""
-    parent: str | None = None
-    """Column of the id of each node's parent, empty at a root; default: ``parent`` or
-    ``parent_id``. In Arrow files the column of lists of parents."""
-    depth: str | None = None
-    """Column of the depth of each node, with rows in preorder; default: ``depth``, if there is no
-    column of parents."""
-    categorical_columns: tuple[str, ...] = ()
-    """Columns to read as strings, even if all or some of their values are numbers."""
-    attributes: bool = False
-    """Whether attributes of XML elements are nodes too: children ``@name`` with their value."""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The paths to the roots as a tuple; empty if the record itself is the root."""
-        path = self.tree_path
-        return (path,) if isinstance(path, str) and path else tuple(path or ())
 
 
 @dataclass(frozen=True)
@@ -73,7 +30,8 @@ class Format:
     Arguments:
         description: the content of a file of this format, in one sentence.
         stream: ``stream(path, trees)`` reads a file, about ``trees`` examples at a time;
-            ``stream(path, trees, layout)`` if the format uses a layout.
+            ``stream(path, trees, layout)`` if the format uses a layout. None if ``records``
+            suffice.
         write: ``write(examples, path)`` writes a file that ``stream`` can read; None if the package
             cannot write the format.
         suffixes: the suffixes of such files.
@@ -84,12 +42,13 @@ class Format:
         fits: whether a file with one of the suffixes (a folder if there are none) is of this
             format, given a layout; None if the suffix suffices.
         text: whether files are read from beginning to end, so that standard input works too.
-        first_records: ``first_records(path, count)`` returns records of JSON, from which a layout
-            is inferred; None if the format has no such records.
+        records: ``records(path)`` iterates over the records of JSON of a file with their lines,
+            from which a layout is inferred; None if the format has no such records.
+        numbers: whether a node column of strings which are all numbers becomes numbers.
     """
 
     description: str
-    stream: Callable[..., Iterator[LabeledTrees]]
+    stream: Callable[..., Iterator[LabeledTrees]] | None = None
     write: Callable[[LabeledTrees, PathLike], None] | None = None
     suffixes: tuple[str, ...] = ()
     first_line: str | None = None
@@ -97,38 +56,36 @@ class Format:
     layout: tuple[str, ...] = ()
     fits: Callable[[PathLike, RecordLayout], bool] | None = None
     text: bool = True
-    first_records: Callable[[PathLike, int], Iterable[Any]] | None = None
+    records: Callable[[PathLike], Iterator[tuple[int, Any]]] | None = None
+    numbers: bool = False
 
-    def complete_layout(
-        self, path: PathLike, layout: RecordLayout, count: int = 100
-    ) -> RecordLayout:
-        """Infer the fields of a layout that are not set from the first records of a file.
+    def complete_layout(self, paths: Sequence[PathLike], layout: RecordLayout) -> RecordLayout:
+        """Infer the fields of a layout that are not set from all records of files.
 
         Arguments:
-            path: the file.
+            paths: the files.
             layout: the layout.
-            count: the number of records; a hundred times as many if these have no children.
 
         Returns:
-            the layout, unchanged if its fields are set or the records have no lists of objects.
+            the layout, unchanged if its fields are set, the format has no records, or a file can be
+            read only once.
+
+        Raises:
+            TreeError: the records do not decide where the trees are.
 
         Example:
             >>> from pathlib import Path
             >>> _ = Path("plans.jsonl").write_text('{"plan": {"inputs": [{}, {}]}, "seconds": 1}')
-            >>> layout = FORMATS["jsonl"].complete_layout("plans.jsonl", RecordLayout())
+            >>> layout = FORMATS["jsonl"].complete_layout(["plans.jsonl"], RecordLayout())
             >>> layout.tree_path, layout.children_key
             ('plan', 'inputs')
         """
-        if self.first_records is None or not in_file(path):
+        if self.records is None or not all(map(in_file, paths)):
             return layout
-        for most in (count, 100 * count):  # more if the first trees are single nodes
-            records = self.first_records(path, most)
-            # in a folder, documents are records only if they surely have trees
-            folder = os.path.isdir(path)
-            found = complete_layout(layout, records, recursive=folder, common=folder)
-            if found.children_key is not None:
-                break
-        return found
+        records = chain.from_iterable(map(self.records, paths))
+        folder = os.path.isdir(paths[0])  # not all documents of a folder need to have trees
+        with without_collector():
+            return complete(layout, (record for _, record in records), sure=0.5 if folder else 0.0)
 
     def read(
         self,
@@ -153,7 +110,10 @@ class Format:
             ConfigError: see :meth:`chunks`.
         """
         with without_collector():
-            return gather(self.chunks(path, trees, layout, **options))
+            examples = gather(self.chunks(path, trees, layout, **options))
+            if not self.numbers:
+                return examples
+            return numbered(examples, layout.categorical_columns)
 
     def chunks(
         self,
@@ -182,15 +142,17 @@ class Format:
                 is set; ``stream`` has no such option; or the format cannot be read from standard
                 input.
         """
-        if not self.text and isinstance(path, (str, os.PathLike)) and not in_file(path):
+        files = files_of(path)
+        once = next((file for file in files if not in_file(file)), None)
+        if not self.text and once is not None:
             able = ", ".join(name for name, form in FORMATS.items() if form.text)
             raise ConfigError(
-                f"expected a file, got {os.fspath(path)}; only these formats can be read from it: "
+                f"expected a file, got {os.fspath(once)}; only these formats can be read from it: "
                 f"{able}"
             )
         check_chunk_size(trees)
         check_layout(layout, self.layout, self.description)
-        arguments = inspect.signature(self.stream).parameters
+        arguments = {} if self.stream is None else inspect.signature(self.stream).parameters
         able_to = [n for n in arguments if arguments[n].kind is inspect.Parameter.KEYWORD_ONLY]
         for name in options:
             if name not in able_to:
@@ -199,41 +161,28 @@ class Format:
                     f"{name}; leave it out, or name another format than this one: "
                     f"{self.description}"
                 )
-        files = files_of(path)
-        layout = self.complete_layout(files[0], layout)
-        rest = (trees, *([layout] if self.layout else []))
-        if "paths" in arguments:  # which reads several itself
-            return self.stream(path, *rest, **options)
-        return chain.from_iterable(self.stream(file, *rest, **options) for file in files)
+        if self.stream is not None and "paths" in arguments:  # which reads several itself
+            return self.stream(path, trees, **options)
+        layout = self.complete_layout(files, layout)
+        return chain.from_iterable(self._parts(file, trees, layout, options) for file in files)
 
-
-_PLAN, _OF_PLANS, _PLANS = "Plan", "Node Type", "Plans"
-"""PostgreSQL's keys of a plan, of the type of its nodes, and of their children, which a plan of a
-single node does not have."""
-
-
-def complete_layout(
-    layout: RecordLayout,
-    records: Iterable[Any],
-    *,
-    recursive: bool = False,
-    common: bool = False,
-) -> RecordLayout:
-    """Infer the fields of a layout that are not set from records of JSON."""
-    if layout.children_key is not None and (layout.paths or layout.tree_path == ""):
-        return layout
-    some = list(records)
-    found = nested_lists(
-        some, layout.paths, layout.children_key, recursive=recursive, common=common
-    )
-    if found is None and {*layout.paths} <= {_PLAN} and layout.children_key in (None, _PLANS):
-        roots = [each.get(_PLAN) for each in some if isinstance(each, Mapping)]
-        if any(isinstance(root, Mapping) and _OF_PLANS in root for root in roots):
-            found = _PLAN, _PLANS
-    if found is None:
-        return layout
-    path, key = found
-    return replace(layout, children_key=key, tree_path=layout.tree_path or path or None)
+    def _parts(
+        self, path: PathLike, trees: int, layout: RecordLayout, options: Mapping[str, Any]
+    ) -> Iterator[LabeledTrees]:
+        """Read a file; a fault that its reader does not describe is an error with the file."""
+        try:
+            if self.stream is not None:
+                rest = (trees, *([layout] if self.layout else []))
+                yield from self.stream(path, *rest, **options)
+            else:
+                assert self.records is not None
+                yield from stream_records(path, self.records(path), layout, trees)
+        except (TreeError, ConfigError, OSError, MemoryError, Warning):
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            expected = self.description.rstrip(".")
+            raise TreeError(f"expected {expected}, got: {what}", file=path) from error
 
 
 def check_layout(layout: RecordLayout, read: Collection[str], description: str) -> None:
@@ -322,8 +271,11 @@ def guess_format(path: PathLike, layout: RecordLayout = RecordLayout()) -> str:
             "explain take it",
             file=path,
         )
+    once = not in_file(path)  # and looked at once
     for name, form in FORMATS.items():
         matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
+        if not form.text and once:
+            continue
         if matches and (form.fits is None or form.fits(path, layout)):
             return name
     text = first_line(path)

@@ -11,72 +11,66 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, replacing
 from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.format import Format, RecordLayout, complete_layout
-from dgltrees.formats.lines import empty_file, first_line, open_bytes, record_chunks
-from dgltrees.formats.records import Records, parse_json
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import (
+    at_least_one,
+    empty_file,
+    first_line,
+    numbered_lines,
+    open_bytes,
+    parse_json,
+)
+from dgltrees.formats.records import RecordLayout, complete
 from dgltrees.formats.values import check_writable
 from dgltrees.trees.builders.brackets import render
-from dgltrees.trees.builders.objects import CHILDREN
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.layout import CHILDREN
 
 
-def stream_jsonl(
-    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
-) -> Iterator[LabeledTrees]:
-    """Read the trees of a JSON Lines file, ``trees`` lines at a time, fewer if they are long.
+def lines(path: PathLike) -> Iterator[tuple[int, Any]]:
+    """Iterate over the records of a JSON Lines file.
 
-    A line is an object, or a list of one object. A node is an object with a list of nodes under the
-    key of the children, in which null is a missing child; leaves need no list. The root is the
-    object itself, or the object at the path of the layout; two paths give pairs of trees.
-
-    Node columns: the other members of the nodes, see :class:`~dgltrees.formats.values.ColumnTypes`.
-    Example columns: ``line``, and with a path in the layout the members next to the tree.
+    A line is an object, or a list of one object, as EXPLAIN prints it. A node is an object with its
+    children under the keys of the layout; leaves need none. In lists null is a missing child.
     """
-    records = Records(path, layout)
-    for lines, texts in record_chunks(path, trees):
-        with without_collector():
-            values = [parse_json(text, path, line) for line, text in zip(lines, texts)]
-            examples = records.examples(values, lines)
-            del values
-        yield examples
+    for line, text in at_least_one(_filled(path), empty_file(path)):
+        yield line, parse_json(text, path, line)
 
 
-def stream_json_records(
-    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
-) -> Iterator[LabeledTrees]:
-    """Read the trees of JSON documents, ``trees`` records at a time.
+def _filled(path: PathLike) -> Iterator[tuple[int, str]]:
+    return ((line, text) for line, text in numbered_lines(path) if text and not text.isspace())
 
-    A document is an object, or a list of objects. Each object is a record as in
-    :func:`stream_jsonl`, with the same columns; ``line`` is its number from 1. A file may have
-    several documents, one after the other, as psql prints them for several ``EXPLAIN (FORMAT
-    JSON)``, with or without its frame (``QUERY PLAN``). The whole file is in memory.
+
+def members(path: PathLike) -> Iterator[tuple[int, Any]]:
+    """Iterate over the records of JSON documents, with their numbers in place of lines.
+
+    A document is a record, or a list of records. A file may have several documents, one after the
+    other, as psql prints them for several ``EXPLAIN (FORMAT JSON)``, with or without its frame
+    (``QUERY PLAN``). The whole file is in memory.
     """
     with open_bytes(path) as file:
         data = file.read()
     check_utf8(data, path, 1)
     if not data.strip():
         raise empty_file(path)
-    values: list[Any] = []
+    count = 0
     try:
         for value in _documents(_without_frame(data.decode("utf-8"))):
             if not isinstance(value, (list, dict)) or value == []:
                 got = "an empty list" if value == [] else type(value).__name__
                 raise TreeError(f"expected a list of objects, got {got}", file=path, line=1)
-            values += value if isinstance(value, list) else [value]
+            for record in value if isinstance(value, list) else [value]:
+                count += 1
+                yield count, record
     except JSONError as error:
         of_text = re.search(rb"QUERY PLAN\s*\n-*\n [^\[{]", data)
         cure = "; print plans with EXPLAIN (FORMAT JSON)" if of_text else ""
         raise TreeError(f"{error}{cure}", file=path, line=error.line) from None
-    records = Records(path, layout)
-    for start in range(0, len(values), trees):
-        part = values[start : start + trees]
-        yield records.examples(part, range(start + 1, start + 1 + len(part)))
 
 
 _FIRST_LINE = r"QUERY PLAN$|[\[{]( *\+)?$"
@@ -124,36 +118,24 @@ def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
     return place if match is None else match.end()
 
 
-def _first_lines(path: PathLike, count: int) -> Iterator[Any]:
-    """Parse the first lines, up to one that is not JSON."""
-    with suppress(TreeError):
-        numbers, texts = next(record_chunks(path, count))
-        for number, text in zip(numbers, texts):
-            yield parse_json(text, path, number)
-
-
-def _first_members(path: PathLike, count: int) -> Iterator[Any]:
-    """Parse the first records of documents, from the first 4 MB of the file."""
-    with open_bytes(path) as file:
-        text = _without_frame(file.read(2**22).decode("utf-8", "replace"))
-    decoder, place = json.JSONDecoder(), 0
-    with suppress(ValueError, RecursionError):
-        for _ in range(count):
-            record, place = decoder.raw_decode(text, _after(_BETWEEN, text, place))
-            yield record
-
-
 def _has_trees(path: PathLike, layout: RecordLayout) -> bool:
     """Return whether documents have trees of objects, by a layout or the first records."""
-    if layout.children_key is not None or layout.paths:
+    if layout.keys or layout.paths:
         return True
-    return complete_layout(layout, _first_members(path, 100), recursive=True) != layout
+    with open_bytes(path) as file:
+        text = _without_frame(file.read(2**22).decode("utf-8", "replace"))
+    decoder, place, records = json.JSONDecoder(), 0, list[Any]()
+    with suppress(ValueError, RecursionError):
+        for _ in range(100):
+            record, place = decoder.raw_decode(text, _after(_BETWEEN, text, place))
+            records.append(record)
+    return complete(layout, records, sure=1e-9) != layout
 
 
 def write_jsonl(
     examples: LabeledTrees, path: PathLike, layout: RecordLayout = RecordLayout()
 ) -> None:
-    """Write trees that :func:`stream_jsonl` can read with the same layout.
+    """Write trees that the format ``jsonl`` reads with the same layout.
 
     Missing values are left out. A record with only a tree is the root itself.
 
@@ -196,7 +178,7 @@ def write_jsonl(
             f"expected {taken[0]!r} only for the tree, got an example column of this name; give "
             "the layout another path for the trees"
         )
-    children = layout.children_key or CHILDREN
+    children = layout.keys[0] if layout.keys else CHILDREN
     if children in forest.columns:
         raise TreeError(
             f"expected {children!r} only for the children, got a column of this name; "
@@ -280,21 +262,21 @@ def _values(column: NDArray[Any], names: Any) -> Sequence[Any]:
 
 JSONL = Format(
     "JSON Lines, a record per line, with a tree of objects in objects.",
-    stream_jsonl,
-    write_jsonl,
+    records=lines,
+    write=write_jsonl,
     suffixes=(".jsonl", ".ndjson"),
     first_line=r"\[?\{.*\}\]?$",
     layout=("children_key", "tree_path", "categorical_columns"),
     fits=lambda path, _: not re.match(_FIRST_LINE, first_line(path)),
-    first_records=_first_lines,
+    numbers=True,
 )
 
 JSON_RECORDS = Format(
     "JSON documents with records, each with a tree of objects in objects, such as query plans.",
-    stream_json_records,
+    records=members,
     suffixes=(".json",),
     first_line=_FIRST_LINE,
     fits=_has_trees,
-    first_records=_first_members,
     layout=("children_key", "tree_path", "categorical_columns"),
+    numbers=True,
 )

@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from typing import Any, BinaryIO, TypeVar, cast
 
 from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file
+from dgltrees._json import load_json
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.labeled import LabeledTrees, align
@@ -24,43 +25,93 @@ LineError = Callable[[str, int | None], TreeError]
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
-_CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 
-@contextmanager
-def open_bytes(path: PathLike, *, ahead: bool = False) -> Iterator[io.BufferedReader]:
-    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed."""
+_Open = tuple[io.BufferedReader, ExitStack]
+_AHEAD: dict[Any, _Open] = {}
+"""Sources that can be read only once, opened for their first line, and still to be read."""
+
+
+class _Joined(io.RawIOBase):
+    """The bytes that have been read from a file, and then the others."""
+
+    def __init__(self, head: bytes, file: io.BufferedReader) -> None:
+        self.head, self.file = head, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.head[: len(buffer)] or self.file.read1(len(buffer))
+        self.head = self.head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _once(path: PathLike) -> Any:
+    """Return the key of a source that can be read only once, or None."""
+    if in_file(path) or isinstance(path, Lines):
+        return None
+    return sys.stdin if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
+
+
+def _opened(path: PathLike) -> _Open:
+    """Open a source after its byte order mark if it has one; gzip is decompressed."""
     with ExitStack() as stack:
-        file: io.BufferedReader
+        file: Any
         if isinstance(path, Lines):
             file = io.BufferedReader(io.BytesIO(path.data))
         elif os.fspath(path) == STANDARD_INPUT:
             if sys.stdin is None:
                 raise ConfigError("the standard input is closed; name a file instead of -")
-            file = cast(io.BufferedReader, sys.stdin.buffer)
-            if ahead:
-                file = stack.enter_context(io.BufferedReader(io.BytesIO(file.peek(1))))
+            file = sys.stdin.buffer
         else:
             file = stack.enter_context(open(path, "rb"))
         if file.peek(len(_GZIP)).startswith(_GZIP):
             unpacked = stack.enter_context(gzip.open(file))
             file = stack.enter_context(io.BufferedReader(unpacked))
-        try:
-            if file.peek(len(_BOM)).startswith(_BOM):
-                file.read(len(_BOM))
+        if file.peek(len(_BOM)).startswith(_BOM):
+            file.read(len(_BOM))
+        return cast(io.BufferedReader, file), stack.pop_all()
+
+
+@contextmanager
+def _damage(path: PathLike) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TreeError(f"expected gzip, got a damaged file: {error}", file=path) from None
+
+
+@contextmanager
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
+    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed."""
+    with _damage(path):
+        key = _once(path)
+        file, stack = _AHEAD.pop(key) if key in _AHEAD else _opened(path)
+        with stack:
             yield file
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise TreeError(f"expected gzip, got a damaged file: {error}", file=path) from None
 
 
 def first_line(path: PathLike) -> str:
     """Return the first line that is not blank, among the first hundred.
 
-    For standard input, only the bytes received so far are searched; they can be read again.
+    A source that can be read only once is read from its first byte afterwards.
     """
-    with open_bytes(path, ahead=True) as file:
-        lines = islice(file, 100) if in_file(path) else file.peek(1).splitlines()
-        line = next((line for line in lines if line.strip()), b"")
+    key = _once(path)
+    if key is None:
+        with open_bytes(path) as file:
+            line = next((line for line in islice(file, 100) if line.strip()), b"")
+    else:
+        with _damage(path):
+            file, stack = _AHEAD.pop(key) if key in _AHEAD else _opened(path)
+            head = line = b""
+            for _ in range(100):
+                line = file.readline()
+                head += line
+                if line.strip() or not line:
+                    break
+            _AHEAD[key] = io.BufferedReader(_Joined(head, file)), stack
     return line.decode("utf-8", "replace").strip()
 
 
@@ -119,7 +170,7 @@ def not_utf8(path: PathLike, error: UnicodeDecodeError) -> TreeError:
     It names the line; the file is read again to find it, if possible.
     """
     try:
-        if os.fspath(path) != STANDARD_INPUT:
+        if in_file(path):
             for _ in numbered_lines(path):
                 pass
     except TreeError as error_of_line:
@@ -139,24 +190,12 @@ def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
     return iter(lambda: list(islice(items, size)), [])
 
 
-def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[str]]]:
-    """Group successive lines that are not blank, and their numbers."""
-    check_chunk_size(trees)
-    numbers: list[int] = []
-    lines: list[str] = []
-    size, empty = 0, True
-    for number, line in numbered_lines(path):
-        if line and not line.isspace():
-            numbers.append(number)
-            lines.append(line)
-            size += len(line)
-            if len(lines) == trees or size > _CHUNK:
-                yield numbers, lines
-                numbers, lines, size, empty = [], [], 0, False
-    if lines:
-        yield numbers, lines
-    elif empty:
-        raise empty_file(path)
+def parse_json(text: str, path: PathLike, line: int) -> Any:
+    """Parse the JSON of a line, or of a cell."""
+    try:
+        return load_json(text)
+    except ValueError as error:
+        raise TreeError(str(error), file=path, line=line) from None
 
 
 def line_chunks(path: PathLike, trees: int, *, blank: bool = False) -> Iterator[tuple[bytes, int]]:

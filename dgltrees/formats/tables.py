@@ -5,25 +5,37 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.arrow import ArrowColumn, arrow_batches, arrow_schema, is_arrow
+from dgltrees.errors import TreeError, called
+from dgltrees.formats.arrow import arrow_batches, arrow_schema, column_array, is_arrow
 from dgltrees.formats.format import TABLES, Format, RecordLayout
-from dgltrees.formats.lines import at_least_one, chunks, empty_file, error_in, not_utf8, open_bytes
-from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.values import ID, ColumnTypes, FileColumn, shown
+from dgltrees.formats.lines import (
+    at_least_one,
+    empty_file,
+    error_in,
+    not_utf8,
+    open_bytes,
+    parse_json,
+)
+from dgltrees.formats.records import Records
+from dgltrees.formats.values import ID
+from dgltrees.trees.columns import column_names
+from dgltrees.trees.columns_of import shown
 from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.layout import single
 from dgltrees.trees.segments import Ints
+from dgltrees.trees.text_cells import CellKind
 
-_ROWS = 2**14  # of a batch
+_ROWS = 2**16  # of a batch
 _PER_NODE = (
     "; for a table with a row per node, name its column of parents or depths as the layout's "
     "parent or depth, as in --parent COLUMN"
@@ -65,126 +77,195 @@ class Table:
     Arguments:
         path: CSV, with tabs instead of commas if its first line has tabs, optionally compressed
             with gzip; Parquet; or Arrow, as a file or a stream.
-        names: columns that hold names, even if their values look like numbers.
+        layout: its ``categorical_columns`` hold names, and its ``missing`` are missing values.
+        names: further columns that hold names.
+        numbers: columns of text cells that hold numbers, as in the training data.
 
     Attributes:
         header: the names of the columns.
         header_line: the number of their line; None for files without lines.
 
     Raises:
-        TreeError: the file is empty or damaged, or has semicolons between its columns.
+        TreeError: the file is empty or damaged, has a column twice, or semicolons between columns.
         ConfigError: the file needs pyarrow, which is not installed.
     """
 
-    def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
-        self.path, self.names = path, names
-        self.error = error_in(path)
-        self.is_text = not is_arrow(path)
-        self.header: list[str]
+    def __init__(
+        self,
+        path: PathLike,
+        layout: RecordLayout = RecordLayout(),
+        *,
+        names: Sequence[str] = (),
+        numbers: Collection[str] = (),
+    ) -> None:
+        self.path, self.error = path, error_in(path)
+        self.names = [*layout.categorical_columns, *names]
+        self._numbers, self._missing = numbers, layout.missing
+        self._is_text = not is_arrow(path)
         self.header_line: int | None = None
-        self._columns = ColumnTypes(path, names)
-        if self.is_text:
-            with _open_text(path) as (self.header, _, self.header_line):
-                pass
-            if len(self.header) == 1 and ";" in self.header[0]:  # as some spreadsheets write it
-                raise self.error(
-                    "expected commas or tabs between columns, got semicolons in the one column "
-                    f"{shown(self.header[0])}; save the table with commas between columns, and "
-                    "with points in numbers such as 1.5",
-                    self.header_line,
-                )
-        else:
-            self.header = list(arrow_schema(path).names)
+        header = self._read_header() if self._is_text else arrow_schema(path).names
+        self.header = column_names(header, lambda text: self.error(text, self.header_line))
 
-    def batches(self, rows: int = _ROWS) -> Iterator[Batch]:
-        """Read all rows, ``rows`` at a time."""
-        twice = next((name for name in self.header if self.header.count(name) > 1), None)
-        if twice is not None:
-            raise self.error(f"expected every column once, got {twice!r} twice", self.header_line)
-        batches = self._text_batches(rows) if self.is_text else self._arrow_batches(rows)
+    def batches(self, typed: Collection[str] = (), rows: int | None = None) -> Iterator[Batch]:
+        """Read all rows, ``rows`` (default: 65,536) at a time.
+
+        Columns of a text table are strings, those in ``typed`` numbers or names by the kind of
+        all their cells; without a value in any row they are left out.
+        """
+        rows = rows or _ROWS
+        batches = self._text_batches(typed, rows) if self._is_text else self._arrow_batches(rows)
         yield from at_least_one(batches, empty_file(self.path, line=self.header_line))
 
-    def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, FileColumn]:
-        """Convert columns of a batch to their types; columns without values so far are left out."""
-        if not self.is_text:
-            return {name: batch.cells[name] for name in names}
-        columns: dict[str, FileColumn] = {}
-        for name in names:
-            cells = batch.cells[name].tolist()
-            column = self._columns.of_cells(name, cells, batch.lines.__getitem__)
+    def _text_batches(self, typed: Collection[str], rows: int) -> Iterator[Batch]:
+        kinds = {name: CellKind(self._kind(name), self._missing) for name in typed}
+        batches = self._cells(rows)
+        first = [*islice(batches, 2)]
+        if not all(kind.decided for kind in kinds.values()):
+            for batch in chain(first, batches):
+                for name, kind in kinds.items():
+                    kind.add(batch.cells[name].tolist())
+            batches = iter(()) if len(first) < 2 else islice(self._cells(rows), 2, None)
+        for batch in chain(first, batches):
+            yield self._typed(batch, kinds)
+
+    def _kind(self, name: str) -> str | None:
+        return "names" if name in self.names else "numbers" if name in self._numbers else None
+
+    def _typed(self, batch: Batch, kinds: dict[str, CellKind]) -> Batch:
+        cells = dict(batch.cells)
+        for name, kind in kinds.items():
+
+            def error(message: str, row: int, name: str = name) -> TreeError:
+                return self.error(
+                    f"column {name!r}: {message}; the training data have numbers there. Correct "
+                    f"it, or name the column in {called('data.categorical_columns')} to train on "
+                    "names",
+                    int(batch.lines[row]),
+                )
+
+            column = kind.column(cells.pop(name).tolist(), error)
             if column is not None:
-                columns[name] = column
-        return columns
+                cells[name] = column
+        return Batch(batch.lines, cells)
 
-    def _text_batches(self, rows: int) -> Iterator[Batch]:
-        for part in chunks(self._text_rows(), rows):
-            columns = np.array([row for _, row in part], object).T
-            yield Batch(np.array([line for line, _ in part]), dict(zip(self.header, columns)))
+    def _read_header(self) -> list[str]:
+        with open_bytes(self.path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+            try:
+                lines = enumerate(text, start=1)
+                filled = ((number, line) for number, line in lines if line.strip())
+                self.header_line, line = next(filled, (1, ""))
+                self._delimiter = "\t" if "\t" in line else ","
+                rest = (line for _, line in lines)
+                header = next(csv.reader(chain([line], rest), delimiter=self._delimiter), None)
+            except UnicodeDecodeError as error:
+                raise not_utf8(self.path, error) from None
+        if not header:
+            raise empty_file(self.path)
+        if len(header) == 1 and ";" in header[0]:  # as some spreadsheets write it
+            raise self.error(
+                "expected commas or tabs between columns, got semicolons in the one column "
+                f"{shown(header[0])}; save the table with commas between columns, and with points "
+                "in numbers such as 1.5",
+                self.header_line,
+            )
+        return [name or f"column {i}" for i, name in enumerate(header)]
 
-    def _text_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Iterate over the rows that are not blank, each with its first line."""
+    def _cells(self, rows: int) -> Iterator[Batch]:
+        """Read the rows that are not blank, every cell as a string."""
+        from pandas import read_csv
+        from pandas.errors import ParserError
+
+        assert self.header_line is not None
+        line, whole = self.header_line, False
+        with open_bytes(self.path) as file:
+            try:
+                for frame in read_csv(
+                    file,
+                    sep=self._delimiter,
+                    header=None,  # pandas would rename a column that occurs twice
+                    skiprows=line - 1,
+                    dtype=object,
+                    keep_default_na=False,
+                    skip_blank_lines=False,
+                    chunksize=rows,
+                    engine="c",
+                ):
+                    cells = [frame[k].to_numpy() for k in frame]
+                    lines, after = _lines(cells, line)
+                    filled = cells[-1] != ""
+                    if not filled.all():  # pandas fills up rows that are too short
+                        whole = whole or self._check_rows()
+                        filled = np.logical_or.reduce([column != "" for column in cells])
+                    filled[0] &= line != self.header_line
+                    line = after
+                    if filled.any():
+                        columns = dict(zip(self.header, (column[filled] for column in cells)))
+                        yield Batch(lines[filled], columns)
+            except ParserError as error:
+                self._check_rows()
+                text = " ".join(str(error).split())
+                raise self.error(f"expected a table, got: {text}", self.header_line) from None
+            except UnicodeDecodeError as error:
+                raise not_utf8(self.path, error) from None
+
+    def _check_rows(self) -> bool:
+        """Refuse the first row with another number of cells than the header, by its line."""
         csv.field_size_limit(max(2**31 - 1, csv.field_size_limit()))
-        with _open_text(self.path) as (header, reader, before):
-            line, width = before + 1, len(header)
+        with open_bytes(self.path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+            reader, line = csv.reader(text, delimiter=self._delimiter, strict=True), 1
             try:
                 for row in reader:
-                    if len(row) == width:
-                        yield line, row
-                    elif row:
+                    if row and len(row) != len(self.header):
                         raise self.error(
-                            f"expected {width} cells, as many as the first line has, "
+                            f"expected {len(self.header)} cells, as many as the first line has, "
                             f"got {len(row)}",
                             line,
                         )
-                    line = before + reader.line_num + 1
-            except UnicodeDecodeError as error:
-                raise not_utf8(self.path, error) from None
+                    line = reader.line_num + 1
             except csv.Error as error:
                 raise self.error(f"expected a row of CSV, got: {error}", line) from None
+        return True
 
     def _arrow_batches(self, rows: int) -> Iterator[Batch]:
         first = 1
         for batch in arrow_batches(self.path, rows):
             lines = np.arange(first, first + len(batch))
             cells = {
-                name: ArrowColumn(name, column, self.path, lines.__getitem__).array(self.names)
-                for name, column in zip(batch.schema.names, batch.columns)
+                name: column_array(name, column, self.names, self.path)
+                for name, column in zip(self.header, batch.columns)
             }
             yield Batch(lines, cells)
             first += len(batch)
 
 
-@contextmanager
-def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
-    """Open a table; yield its column names, a reader of its rows, and the lines before them."""
-    line, number = "", 0
-    with open_bytes(path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
-        try:
-            while not line.strip():
-                line, number = text.readline(), number + 1
-                if not line:
-                    raise empty_file(path)
-        except UnicodeDecodeError as error:
-            raise not_utf8(path, error) from None
-        delimiter = "\t" if "\t" in line else ","
-        header = next(csv.reader([line], delimiter=delimiter))
-        names = [name or f"column {i}" for i, name in enumerate(header)]
-        yield names, csv.reader(text, delimiter=delimiter, strict=True), number
+def _lines(cells: Sequence[NDArray[Any]], first: int) -> tuple[Ints, int]:
+    """Return the line of each row, the first of which is ``first``, and the line after them."""
+    breaks = np.zeros(len(cells[0]), np.int64)
+    for column in cells:
+        texts = column.tolist()
+        if "\n" in "".join(texts):
+            breaks += [text.count("\n") for text in texts]
+    after = first + np.arange(1, len(breaks) + 1) + breaks.cumsum()
+    return after - 1 - breaks, int(after[-1])
 
 
 def stream_rows(
-    path: PathLike, trees: int = 10_000, layout: RecordLayout = RecordLayout()
+    path: PathLike,
+    trees: int = 10_000,
+    layout: RecordLayout = RecordLayout(),
+    *,
+    numbers: Collection[str] = (),
 ) -> Iterator[LabeledTrees]:
     """Read the trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
     The layout names the column, by default ``tree`` or ``json``, or a path into its JSON:
     ``json.Plan`` is the value under ``Plan`` in the column ``json``; pairs of trees need two paths.
-    Trees are as in :func:`~dgltrees.formats.jsonl.stream_jsonl`.
+    Trees are as in :func:`~dgltrees.formats.jsonl.lines`.
 
     Node columns: the members of the nodes. Example columns: ``line``, the other columns, and the
     JSON members next to the tree, with names such as ``json.Execution Time``.
     """
-    table = Table(path, [*layout.categorical_columns, ID])
+    table = Table(path, layout, names=[ID], numbers=numbers)
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
     columns = [path.partition(".")[0] for path in paths]
     if not columns or not {*columns} <= {*table.header}:
@@ -197,7 +278,7 @@ def stream_rows(
         )
     others = [name for name in table.header if name not in columns]
     records = Records(path, replace(layout, tree_path=[*paths]))
-    for batch in table.batches(min(trees, 1000)):
+    for batch in table.batches(others, min(trees, 1000)):
         lines = batch.lines.tolist()
         values: list[dict[str, Any]] = [{} for _ in lines]
         for column in dict.fromkeys(columns):
@@ -209,26 +290,28 @@ def stream_rows(
                         file=path,
                         line=line,
                     )
-                value[column] = parse_json(str(cell), path, line)
-        yield records.examples(values, lines, table.columns(batch, others))
+                value[column] = single(parse_json(str(cell), path, line))
+        beside = {name: batch.cells[name] for name in others if name in batch.cells}
+        yield records.examples(values, lines, beside)
+    records.announce()
 
 
-def _first_cells(path: PathLike, count: int) -> Iterator[Any]:
-    """Parse the JSON objects in the cells of the first rows, each under its column."""
-    with suppress(TreeError):
-        batch = next(Table(path).batches(count))
+def _cells(path: PathLike) -> Iterator[tuple[int, Any]]:
+    """Iterate over the JSON objects in cells, each under its column, with their lines."""
+    for batch in Table(path).batches(rows=1000):
         for name, cells in batch.cells.items():
             for line, cell in zip(batch.lines.tolist(), cells.tolist()):
                 if re.match(r"\s*(\{|\[\s*\{)", str(cell)):
                     with suppress(TreeError):  # a string in brackets, perhaps
-                        yield {name: parse_json(str(cell), path, line)}
+                        yield line, {name: parse_json(str(cell), path, line)}
 
 
 ROWS = Format(
     "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
     stream_rows,
     suffixes=TABLES,
-    layout=("tree_path", "children_key", "categorical_columns"),
+    layout=("tree_path", "children_key", "categorical_columns", "missing"),
     text=False,
-    first_records=_first_cells,
+    records=_cells,
+    numbers=True,
 )

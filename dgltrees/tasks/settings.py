@@ -20,8 +20,8 @@ Files = str | list[str] | None
 class DataSettings:
     """Data files and their split into training, validation and test examples.
 
-    A file is a path, a folder that contains a saved forest, or a pattern such as ``lrt/train*``. A
-    relative path is searched in the working directory, then in ``dir``.
+    A file is a path, a folder that contains a forest on disk, or a pattern such as
+    ``lrt/train*``. A relative path is searched in the working directory, then in ``dir``.
     """
 
     dir: str | None = None
@@ -51,11 +51,6 @@ class DataSettings:
         if values["max_train_examples"] is None and not any(fractions):
             reasons["seed"] = "where no examples are drawn (data.max_train_examples) or held out"
         return reasons
-
-    @property
-    def trees_folder(self) -> str | None:
-        """Folder for temporary files with the trees; None if they are in memory."""
-        return None
 
     def learnable(self, data: LabeledTrees, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of the examples ``ids`` of training files are used; default: all.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,6 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, WordSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
-from dgltrees.trees.on_disk import examples_on_disk
 from dgltrees.trees.schema import NUMBERS, Schema, bounded
 from dgltrees.trees.segments import inverse, run_offsets
 
@@ -65,30 +64,16 @@ def load_examples(
     *,
     labeled: bool = True,
 ) -> LabeledTrees:
-    """Return the examples of all ``paths``, read with the same vocabularies; see ``Task.stream``.
-
-    If the settings name a folder for the trees, these are stored there and not in memory.
-    """
+    """Return the examples of files, read with the same vocabularies; see ``Task.stream``."""
     if not paths:
         raise ConfigError(f"missing data files for the task {task.name}; set data.train")
-    folder = settings.trees_folder
-
-    def parts() -> Iterator[LabeledTrees]:
-        names = vocabs
-        for path in paths:
-            with named_task(task, path):
-                arguments = path, settings, names
-                read: Iterable[LabeledTrees] = (
-                    [task.read(*arguments, labeled=labeled)]
-                    if folder is None
-                    else task.stream(*arguments, labeled=labeled)
-                )
-                for data in read:
-                    check_children(data.forest, max_children, path)
-                    names = data.schema
-                    yield data
-
-    data = LabeledTrees.concat([*parts()]) if folder is None else examples_on_disk(parts(), folder)
+    parts: list[LabeledTrees] = []
+    for path in paths:
+        with named_task(task, path):
+            names = parts[-1].schema if parts else vocabs
+            parts.append(task.read(path, settings, names, labeled=labeled))
+            check_children(parts[-1].forest, max_children, path)
+    data = LabeledTrees.concat(parts)
     return data if vocabs is not None else task.in_class_order(data, settings)
 
 

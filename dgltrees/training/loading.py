@@ -18,8 +18,8 @@ from dgltrees.models.streaming import batches_of_similar
 from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Batches, Task
 from dgltrees.trees import BatchSampler, LabeledTrees, TreeBatch
-from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.sampler import GroupSampler
+from dgltrees.trees.saved import is_on_disk
 from dgltrees.trees.segments import run_offsets
 
 
@@ -106,9 +106,9 @@ class Loader:
     def __init__(self, task: Task, data: LabeledTrees, num_workers: int) -> None:
         self.task, self.data, self.num_workers = task, data, num_workers
         self.chunks: list[Sequence[NDArray[Any]]] = []
-        if num_workers and isinstance(data.forest, DiskForest):
+        if num_workers and is_on_disk(data.forest):
             raise ConfigError(
-                f"expected training.num_workers 0 with data.cache_dir, got {num_workers}; leave "
+                f"expected training.num_workers 0 with a forest on disk, got {num_workers}; leave "
                 "it out, as workers would load all trees into memory"
             )
         if num_workers:

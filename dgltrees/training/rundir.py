@@ -157,8 +157,6 @@ class RunDirectory:
             before, value = started.get(key), requested.get(key)
             if key in _INFERRED and value is None:
                 continue  # from the data, which are the same
-            if key == "data.cache_dir" and value is not None and before is not None:
-                continue  # which folder it is makes no difference
             if key not in free and value != before:
                 name = called(key)
                 why = ", on which its learning rates depend" if key == "training.epochs" else ""

@@ -209,9 +209,6 @@ class TrainedModel:
         return self._read(self.settings, [Path(file) for file in self.files(files, flag=flag)])
 
     def _read(self, settings: Settings, paths: list[Path]) -> LabeledTrees:
-        """Read files into memory, whatever the settings of the training say."""
-        if settings.data.trees_folder is not None:
-            settings = settings.replace("data", cache_dir=None)
         return load_examples(self.task, settings.data, paths, self.vocabularies, self.max_children)
 
     def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:

@@ -183,6 +183,16 @@ def check_trees(
         )
 
 
+def check_depths(
+    parent: NDArray[Any], depth: NDArray[Any], offsets: Ints, file: PathLike | None
+) -> None:
+    """Check that each node is one deeper than its parent, and each root has depth 0."""
+    up = parent + np.repeat(offsets[:-1], np.diff(offsets))
+    wanted = np.where(parent < 0, 0, depth[up] + 1) if len(depth) == len(parent) else depth
+    if len(depth) != len(parent) or (wanted != depth).any():
+        raise TreeError("expected the depths of the nodes, got others", file=file)
+
+
 def check_roots(forest: Forest) -> None:
     """Raise TreeError if node 0 of a tree is not its root."""
     wrong = forest.parent[forest.offsets[:-1]] >= 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -30,6 +30,7 @@ class Column:
         missing: how many of them have no value of it.
         alone: how many of them have a category that would be unknown without them.
         bounds: the smallest and the largest number of training.
+        strings: whether the training data have strings in it, which further tables keep as text.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Column:
     missing: int = field(default=0, compare=False)
     alone: int = field(default=0, compare=False)
     bounds: tuple[float, float] | None = field(default=None, compare=False)
+    strings: bool = field(default=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -68,6 +70,15 @@ def name_of(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def column_names(names: Iterable[Any], error: Callable[[str], TreeError] = TreeError) -> list[str]:
+    """Return the names of columns as strings; two equal ones, as 1 and ``"1"``, are an error."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise error(f"expected every column once, got {twice!r} twice; rename one of them")
+    return texts
 
 
 def names_of(values: NDArray[Any], column: str, error: RowError) -> list[str | None]:
@@ -116,6 +127,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
             name,
             infer_kind(values, forest.vocabs.get(name)),
             values.shape[1] if values.ndim > 1 else 1,
+            strings=name in forest.vocabs,
         )
         for name, values in forest.columns.items()
         if name not in without

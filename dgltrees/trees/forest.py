@@ -17,6 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import (
+    check_depths,
     check_offsets,
     check_rows,
     check_trees,
@@ -26,7 +27,7 @@ from dgltrees.trees.check import (
     positions_by_order,
 )
 from dgltrees.trees.order import depths
-from dgltrees.trees.saved import load_arrays, save_forest
+from dgltrees.trees.saved import ForestWriter, in_parts, is_on_disk, joined_on_disk, load_arrays
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -147,7 +148,7 @@ class Forest:
     def from_objects(
         cls,
         roots: Iterable[Any],
-        children: Any = "children",
+        children: Any = None,
         columns: Sequence[str] | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Forest:
@@ -160,10 +161,11 @@ class Forest:
         Arguments:
             roots: the root object of each tree.
             children: the key, attribute, index or function that gives the children of an object; or
-                a list of these, one for each child.
+                a list of these, one for each child. Default: ``children``; for dictionaries, the
+                key of the children and the path to the roots are inferred.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions; default: all keys of dictionaries except the children.
-            options: ``vocabs``, ``kinds``, ``share``, ``source`` and ``file``, see
+            options: ``vocabs``, ``categorical_columns``, ``share`` and ``file``, see
                 :func:`~dgltrees.trees.builders.objects.from_objects`.
 
         Returns:
@@ -327,6 +329,8 @@ class Forest:
     def select(self, ids: ArrayLike) -> Forest:
         """Select trees in a given order; a tree may occur more than once.
 
+        Many trees of a forest on disk are on disk again, in temporary files.
+
         Arguments:
             ids: integers (negative: from the end), or a boolean mask ``(T,)``.
 
@@ -337,7 +341,11 @@ class Forest:
             IndexError: an id is out of range, or a mask does not have ``T`` values.
             TreeError: the ids are neither integers nor booleans.
         """
-        rows, offsets = self._rows(chosen_ids(ids, len(self)))
+        return in_parts(self, lambda forest: forest, chosen_ids(ids, len(self)))
+
+    def _taken(self, ids: NDArray[np.int64]) -> Forest:
+        """Copy the trees ``ids`` into memory."""
+        rows, offsets = self._rows(ids)
         columns = {name: column[rows] for name, column in self.columns.items()}
         chosen = Forest(self.parent[rows], self.pos[rows], offsets, columns, self.vocabs)
         if "depth" in self.__dict__:  # what has been computed for all trees holds for some
@@ -373,10 +381,14 @@ class Forest:
         Returns:
             a forest of the same trees.
         """
-        columns = dict(self.columns)
-        for name, table in tables.items():
-            columns[name] = np.where(columns[name] < 0, -1, table[columns[name]])
-        return self.with_columns(columns, vocabs)
+
+        def change(forest: Forest) -> Forest:
+            columns = dict(forest.columns)
+            for name, table in tables.items():
+                columns[name] = np.where(columns[name] < 0, -1, table[columns[name]])
+            return forest.with_columns(columns, vocabs)
+
+        return in_parts(self, change)
 
     def tree(self, index: int) -> Forest:
         """Select one tree.
@@ -415,6 +427,8 @@ class Forest:
                     f"expected forests with the columns {list(first.columns)} and the same "
                     f"vocabularies, got {list(other.columns)}; read them with shared vocabularies"
                 )
+        if any(map(is_on_disk, forests)):
+            return joined_on_disk(forests)
         sizes = np.concatenate([forest.sizes for forest in forests])
         return Forest(
             np.concatenate([forest.parent for forest in forests]),
@@ -515,8 +529,6 @@ class Forest:
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
 
-        The file ``forest.json`` lists the names and checksums of all files.
-
         Arguments:
             folder: the folder; it is created if it does not exist.
 
@@ -528,13 +540,15 @@ class Forest:
             >>> Forest.load("trees")
             Forest(1 tree, 3 nodes, columns: none)
         """
-        folder = Path(folder)
         checked_columns(self.columns, self.num_nodes, {}, folder)
-        save_forest(self, folder)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with ForestWriter(folder) as writer:
+            writer.add(self)
+            writer.save()
 
     @classmethod
     def load(cls, folder: PathLike, *, mmap: bool = True) -> Forest:
-        """Load the forest that :meth:`save` wrote, after comparing the checksums.
+        """Load the forest that :meth:`save` wrote.
 
         Arguments:
             folder: the folder.
@@ -547,19 +561,23 @@ class Forest:
             TreeError: the folder holds no forest, one of another version, or a damaged one.
         """
         folder = Path(folder)
-        structure, columns, vocabs = load_arrays(folder, mmap=mmap)
-        for name, array in structure.items():
+        saved = load_arrays(folder, mmap=mmap)
+        for name in ("parent", "pos", "depth", "offsets"):
+            array = saved[name]
             if array.ndim != 1 or array.dtype.kind != "i":
                 raise TreeError(
                     f"expected a row of integers as {name}, got {array.dtype} of shape "
                     f"{array.shape}; write the forest again",
                     file=folder,
                 )
-        parent, pos, offsets = (structure[name] for name in ("parent", "pos", "offsets"))
+        parent, pos, depth, offsets = (saved[n] for n in ("parent", "pos", "depth", "offsets"))
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
-        checked_columns(columns, len(parent), vocabs, folder)
-        return cls(parent, pos, offsets, columns, vocabs)
+        check_depths(parent, depth, offsets, folder)
+        checked_columns(saved["columns"], len(parent), saved["vocabs"], folder)
+        forest = cls(parent, pos, offsets, saved["columns"], saved["vocabs"])
+        forest.__dict__.update(depth=depth, _in_order=bool(saved["in_order"]))
+        return forest
 
 
 def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:

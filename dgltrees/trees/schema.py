@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.trees.columns import Column, has_value, names_of, words_of
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.saved import in_parts, is_on_disk
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -84,6 +86,7 @@ class Schema(Mapping[str, Vocabulary]):
                 str(c["kind"]),
                 **{key: int(c[key]) for key in ("size", "trees", "missing", "alone")},
                 bounds=c["bounds"] and (float(c["bounds"][0]), float(c["bounds"][1])),
+                strings=bool(c["strings"]),
             )
             for c in values["inputs"]
         ]
@@ -105,6 +108,14 @@ class Schema(Mapping[str, Vocabulary]):
                 f"expected trees with the columns of the training data, {', '.join(names)}, got "
                 f"trees with {', '.join(forest.columns) or 'no columns'}"
             )
+        if is_on_disk(forest):  # the order of names does not depend on parts
+            for each in self.inputs:
+                if each.named and each.name in forest.vocabs:
+                    known, counts = forest.vocabs[each.name].names, forest.name_counts(each.name)
+                    self._encoded([known[i] for i in counts.nonzero()[0].tolist()], each, None)
+        return in_parts(forest, lambda part: self._read(part, read_texts))
+
+    def _read(self, forest: Forest, read_texts: TextReader | None) -> Forest:
         columns: dict[str, NDArray[Any]] = {}
         vocabs: dict[str, Vocabulary] = {}
         for each in self.inputs:
@@ -319,7 +330,14 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     values, nodes = forest.columns.get(column.name), forest.num_nodes
     if values is None:
         return np.full((nodes, column.size), np.nan)
-    if column.name in forest.vocabs or values.dtype.kind in "USO":
+    if column.name in forest.vocabs:
+        names = forest.vocabs[column.name].names
+        used = forest.name_counts(column.name).nonzero()[0]
+        with suppress(ValueError):
+            table = np.full(len(names) + 1, np.nan)
+            table[used] = [float(names[i]) for i in used.tolist()]
+            values = table[values]
+    if (column.name in forest.vocabs and values.dtype.kind != "f") or values.dtype.kind in "USO":
         wanted, got = "to hold numbers", "names"
     else:
         matrix = np.asarray(values, np.float64).reshape(nodes, *values.shape[1:] or (1,))

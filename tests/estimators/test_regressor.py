@@ -154,7 +154,7 @@ PAIRS = TreePairs(FOREST, FOREST)
         (
             {"node_target": "x"},
             [{**p, "x": np.nan} for p in BARE],
-            "missing node target 'x' at all",
+            "expected a node target 'x', got the columns Node Type",
         ),
         ({"node_target": "x"}, [{**p, "x": 1e999} for p in BARE], "at most .* as the node targ"),
         ({"node_target": 3}, BARE, "expected node_target to be a string, or null, got 3"),

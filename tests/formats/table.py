@@ -38,7 +38,7 @@ SAMPLES = {
         'a,1,,add,2\na,2,1,"x\ny",\na,3,1,y,0.5\nb,1,2,neg,\nb,2,,neg,3\nc,7,-1,x,NA\n',
         3,
         b"d,1,9,x,1\n",
-        "expected column 'parent' to hold the id of a node of the same tree, or nothing",
+        "expected a value of 'id' in the tree 'd' as 'parent', got 9; leave it empty at roots",
     ),
     "rows": Sample(
         'id\ttree\tseconds\na\t{"op": "add", "children": [{"op": "x"}]}\t3\n\nb\t[{"op": "y"}]\t\n',

@@ -128,5 +128,7 @@ def test_saved_forests(tmp_path: Path) -> None:
         chunks = list(form.chunks(tmp_path, trees))
         assert max(map(len, chunks)) <= trees
         assert_same(gather(chunks), LabeledTrees(forest))
-    with pytest.raises(TreeError, match="expected only trees, got 1 per example and the example"):
-        form.write(LabeledTrees(forest, {"y": np.ones(2)}), tmp_path / "b")
+    pairs = LabeledTrees(Forest.concat([forest, forest]), {"y": np.array(["a", None])}, arity=2)
+    form.write(pairs, tmp_path / "b")
+    again = form.read(tmp_path / "b")
+    assert (again.arity, again.columns["y"].tolist()) == (2, ["a", None])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeError
 from dgltrees.formats import FORMATS, RecordLayout, guess_format, read
 from dgltrees.formats.format import TABLES
 from dgltrees.formats.lines import gather
@@ -57,6 +57,10 @@ def test_rows_sorted_by_node(tmp_path: Path) -> None:
         ("node\tparent_id\nx\tz\ny\tz\nz\tNULL\n", [2, 2, -1]),
         ("id,parent\n0,-1\n1,0\n", [-1, 0]),
         ("id,parent\n-1,\n1,-1\n", [-1, 0]),
+        ("id,parent\nNA,\nx,NA\n", [-1, 0]),
+        ("id,parent\n1,\n2,1\n3,\n4,3\n", [-1, 0, -1, 0]),  # without a column of trees, each root
+        ("id,parent\n007,\n7,007\n", [-1, 0]),
+        ("id,parent\n9007199254740993,\n9007199254740992,9007199254740993\n", [-1, 0]),
         ("id,parent\n1,\n1_1,1\n11,1_1\n", [-1, 0, 1]),  # Python's int reads 1_1 as 11
     ],
 )
@@ -85,42 +89,40 @@ HEAD = "tree,id,parent,x\n"
             RecordLayout(node_id="nr"),
             ":1: expected a column with 'nr' among tree, par",
         ),
-        (HEAD + "a,1,,1\na,1,,1\n", RecordLayout(), ":3: expected every node once, got '1' again"),
+        (
+            HEAD + "a,1,,1\na,1,,1\n",
+            RecordLayout(),
+            ":3: expected every 'id' once, got 1 of line 2",
+        ),
         (
             HEAD + "a,1,,1\na,2,3,1\n",
             RecordLayout(),
-            ":3: expected column 'parent' to hold the id of a n",
+            ":3: expected a value of 'id' in the tree 'a' as 'parent', got 3; leave it empty",
         ),
         (
             HEAD + "a,1,,1\nb,2,1,1\n",
             RecordLayout(),
-            ":3: expected column 'parent' to hold the id of a n",
+            ":3: expected a value of 'id' in the tree 'b' as 'parent', got 1; leave it empty",
         ),
         (
-            "id,parent\n1,\n2,\n",
+            "id,parent\n1,\n1,\n",
             RecordLayout(),
-            ":2: in the tree: expected exactly one root, got 2 (nodes 0 and 1); if the file has",
+            ":3: expected every 'id' once, got 1 of line 2 again; if",
         ),
-        ("id,parent\n1,\n1,\n", RecordLayout(), ":3: expected every node once, got '1' again; if"),
         (
             HEAD + "a,1,,1\nb,1,,1\nb,2,,1\n",
             RecordLayout(),
-            ":3: in the tree of 'b': expected exactly one",
+            ":4: expected one root in the tree 'b', got line 3 and line 4",
         ),
         (
             HEAD + "a,1,,1\na,2,3,1\na,3,2,1\n",
             RecordLayout(),
-            ":3: in the tree of 'a': expected every nod",
+            ":3: expected parents that lead to a root, got",
         ),
         (
             HEAD + "a,1,,1\nb,1,,1\na,2,1,1\n",
             RecordLayout(),
             ":4: expected the rows of a tree one after t",
-        ),
-        (
-            HEAD + "a,1,,1\nb,1,,x\n",
-            RecordLayout(),
-            ':3: expected one kind of value in column \'x\', got numbers ("1" in line 2) and "x"',
         ),
         (
             HEAD + "a,1,,1\na,2\n",
@@ -141,7 +143,7 @@ HEAD = "tree,id,parent,x\n"
             RecordLayout(tree_id="t"),
             ":3: expected rows in preorder, of a depth not",
         ),
-        ("depth\n0\nx\n", RecordLayout(), ":3: expected column 'depth' to hold integers, got 'x'"),
+        ("depth\n0\nx\n", RecordLayout(), ":3: expected an integer as 'depth', got 'x'"),
         ("\nid;parent\n1;\n", RecordLayout(), ":2: expected commas or tabs between columns, got s"),
     ],
 )
@@ -154,27 +156,81 @@ def test_rows_that_are_no_trees(
     assert str(caught.value).startswith(f"{path}{message}")
 
 
-def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
-    path = write(tmp_path, HEAD + "a,1,,1\nb,1,,x\n")
-    for options in (
-        {"layout": RecordLayout(categorical_columns=("x",))},
-        {"categorical_columns": ["x"]},
-    ):
-        assert names_of(read(path, "nodes", **options).forest, "x") == ["1", "x"]
-    path = write(tmp_path, HEAD + "a,1,,0.5\nb,1,,0\nc,1,,-007\n")
-    with pytest.warns(UserWarning, match="column 'x' is read as numbers, -007 as -7; if it holds"):
-        assert read(path, "nodes").forest.columns["x"].tolist() == [0.5, 0, -7]
+CELLS: list[tuple[list[str], list[Any]]] = [
+    (["1", "x"], ["1", "x"]),
+    (["1", "2.5", ""], [1, 2.5, None]),
+    (["00123", "1", ""], ["00123", "1", None]),
+    (["1_000", "1"], ["1_000", "1"]),
+    (["NA", "1"], [None, 1]),
+    (["NA", "DE", ""], ["NA", "DE", None]),  # Namibia
+    (["nan", "\\N", "2"], [None, None, 2]),
+    (["null", "None"], ["null", "None"]),
+    (["None", "1"], ["None", "1"]),
+    (["True", "false"], [1, 0]),
+    (["NULL", "TRUE"], [None, 1]),
+    (["true", "1"], ["true", "1"]),
+    (["true", "maybe"], ["true", "maybe"]),
+    (["٣", "1"], ["٣", "1"]),
+    ([" 2", "3"], [2, 3]),
+    (["a\nb", "c"], ["a\nb", "c"]),
+    (['say ""hi""', "c"], ['say "hi"', "c"]),
+]
 
 
-def test_booleans_are_the_numbers_of_other_formats(tmp_path: Path) -> None:
-    column = read(write(tmp_path, HEAD + "a,1,,True\nb,1,,false\n"), "nodes").forest.columns["x"]
-    assert column.dtype == np.int64
-    assert column.tolist() == [1, 0]
-    path = write(tmp_path, HEAD + "a,1,,NA\nb,1,,FALSE\n")
-    np.testing.assert_array_equal(read(path, "nodes").forest.columns["x"], [np.nan, 0])
-    assert names_of(read(path, "nodes", categorical_columns=["x"]).forest, "x")[1] == "FALSE"
-    path = write(tmp_path, HEAD + "a,1,,True\na,2,1,maybe\n")
-    assert names_of(read(path, "nodes").forest, "x") == ["True", "maybe"]
+def values_of(forest: Forest, name: str) -> list[Any]:
+    """The names or numbers of a column, None where one is missing."""
+    if name in forest.vocabs:
+        return names_of(forest, name)
+    return [None if value != value else value for value in forest.columns[name].tolist()]
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+@pytest.mark.parametrize(("cells", "values"), CELLS)
+def test_all_cells_of_a_column_decide_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[str], values: list[Any], rows: int
+) -> None:
+    """The kind depends neither on the first cell nor on the chunks in which a file is read."""
+    monkeypatch.setattr("dgltrees.formats.tables._ROWS", rows)
+    text = "depth,x\n" + "".join(f'0,"{cell}"\n' for cell in cells)
+    assert values_of(read(write(tmp_path, text), "nodes").forest, "x") == values
+
+
+@pytest.mark.parametrize(
+    ("options", "cells", "values"),
+    [
+        ({"categorical_columns": ["x"]}, ["1", "FALSE", "NA"], ["1", "FALSE", "NA"]),
+        ({"missing": ["NA"]}, ["NA", "DE", "NULL"], [None, "DE", "NULL"]),
+        ({"missing": ["-"]}, ["-", "a"], [None, "a"]),
+        ({"missing": ["-", "?"]}, ["-", "1", "NA", "?"], [None, 1, None, None]),
+    ],
+)
+def test_users_decide_what_cells_mean(
+    tmp_path: Path, options: Any, cells: list[str], values: list[Any]
+) -> None:
+    path = write(tmp_path, "depth,x\n" + "".join(f"0,{cell}\n" for cell in cells))
+    assert values_of(read(path, "nodes", **options).forest, "x") == values
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('depth,x\n0,"a\nb"\n\n0,c\n2,d\n', ":6: expected rows in preorder"),
+        ("depth,x\n0,a\n0\n0,c\n", ":3: expected 2 cells, as many as the first line has, got 1"),
+        ("depth,x\n0,a\n0,\n0\n", ":4: expected 2 cells, as many as the first line has, got 1"),
+        ("depth,x\n0,a\n0,b,\n", ":3: expected 2 cells, as many as the first line has, got 3"),
+        ('depth,x\n0,"a\nb"\n0,b,c\n', ":4: expected 2 cells, as many as the first line has, "),
+        ('x,depth\n"a\nb",0\nc,\n', ":4: missing value in column 'depth'"),
+    ],
+)
+def test_errors_of_text_tables_name_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str, rows: int
+) -> None:
+    monkeypatch.setattr("dgltrees.formats.tables._ROWS", rows)
+    path = write(tmp_path, text)
+    with pytest.raises(TreeError) as caught:
+        read(path, "nodes")
+    assert str(caught.value).startswith(f"{path}{message}")
 
 
 def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
@@ -189,7 +245,7 @@ def test_trees_across_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
         read(path, "nodes", layout=layout)
         for layout in (RecordLayout(), RecordLayout(tree_id="query"))
     ]
-    monkeypatch.setattr("dgltrees.formats.tables.Table.batches.__defaults__", (rows,))
+    monkeypatch.setattr("dgltrees.formats.tables._ROWS", rows)
     for examples, layout in zip(whole, (RecordLayout(), RecordLayout(tree_id="query"))):
         assert_same(gather(FORMATS["nodes"].chunks(path, 1, layout)), examples)
 
@@ -250,16 +306,16 @@ def test_parquet(tmp_path: Path) -> None:
     [
         ({"node": [1, None, 3, 1]}, ":2: missing value in column 'node'"),
         ({"tree": [1, 1, None, 2]}, ":3: missing value in column 'tree'"),
-        ({"parent": [None, "1", "x", None]}, ":3: expected column 'parent' to hold the id of a n"),
-        ({"parent": [None, 1.5, 1, None]}, ":2: expected column 'parent' to hold the id of a nod"),
-        ({"parent": [None, None, 1, None]}, ":1: in the tree of 1: expected exactly one root"),
-        ({"parent": [None, 2**60, 1, None]}, ":2: expected column 'parent', which has missing"),
+        ({"parent": [None, "1", "x", None]}, ":3: expected a value of 'node' in the tree 1 as"),
+        ({"parent": [None, 1.5, 1, None]}, ":2: expected a value of 'node' in the tree 1 as 'par"),
+        ({"parent": [None, None, 1, None]}, ":2: expected one root in the tree 1, got line 1 and "),
+        ({"parent": [None, 2**60, 1, None]}, ":2: expected 'parent' to hold ids below 2^53 as"),
         (
             {"parent": np.array([0, 2**63, 1, 0], np.uint64)},
-            ":2: expected column 'parent' to hold values that fit int",
+            ": expected column 'parent' to hold values that fit into",
         ),
-        ({"depth": [0, 1.5, 1, 0]}, ":2: expected column 'depth' to hold integers, got 1.5"),
-        ({"x": [b"a", b"b", b"c", b"\xff"]}, ":4: expected column 'x' to hold values that fit in"),
+        ({"depth": [0, 1.5, 1, 0]}, ":2: expected an integer as 'depth', got 1.5"),
+        ({"x": [b"a", b"b", b"c", b"\xff"]}, ": expected column 'x' to hold values that fit into"),
     ],
 )
 def test_rows_of_parquet_that_are_no_trees(

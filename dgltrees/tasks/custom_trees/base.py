@@ -16,6 +16,7 @@ from dgltrees.errors import RowError, TreeError, called
 from dgltrees.formats import get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
+from dgltrees.formats.records import numbered
 from dgltrees.formats.values import ID
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
@@ -27,11 +28,10 @@ from dgltrees.settings import Options
 from dgltrees.tasks.custom_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.custom_trees.leaks import warn_of_leaks
 from dgltrees.tasks.custom_trees.reading import (
-    check_columns_seen,
     error_at,
     input_examples,
-    large_parts,
     no_column,
+    some_of,
     stream_raw,
     target_values,
     with_targets,
@@ -104,23 +104,15 @@ class CustomTreesTask(Task):
     ) -> Iterator[LabeledTrees]:
         """Read the examples of a file in any format; see :meth:`Task.stream`.
 
-        The columns of training files are inferred from the whole file, or with ``data.cache_dir``
-        from its first part; other parts may then lack some of them.
+        The columns of training files are inferred from the whole file.
         """
         parts = stream_raw(
             path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
         )
-        training = vocabs is None or not vocabs["target"].frozen
-        if training:
-            parts = iter([gather(parts)]) if settings.cache_dir is None else large_parts(parts)
-        seen: set[str] = set()
+        if vocabs is None or not vocabs["target"].frozen:
+            parts = iter([gather(parts)])
         for raw in parts:
-            data = self.examples(raw, settings, vocabs, path, labeled=labeled)
-            vocabs = vocabs or data.schema
-            seen |= {*raw.forest.columns}
-            yield data
-        if training and vocabs is not None:
-            check_columns_seen(seen, cast(Schema, vocabs), settings, path)
+            yield self.examples(raw, settings, vocabs, path, labeled=labeled)
 
     def whole_parts(self, parts: Iterator[LabeledTrees], path: PathLike) -> Iterator[LabeledTrees]:
         """Return parts of a file that can be predicted one after the other; default: the same."""
@@ -132,7 +124,7 @@ class CustomTreesTask(Task):
         if not files:
             return {}
         form = get_format(settings.format or guess_format(files[0], settings), "data.format")
-        layout = form.complete_layout(files[0], settings)
+        layout = form.complete_layout(files, settings)
         return {"children_key": layout.children_key, "tree_path": layout.tree_path}
 
     def format_of(self, path: PathLike) -> str | None:
@@ -167,6 +159,8 @@ class CustomTreesTask(Task):
         """
         if raw.arity != self.arity:
             raise TreeError(self._wrong_arity(raw.arity), file=file)
+        if names is None:
+            raw = numbered(raw, settings.as_names)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         error = partial(self._row_error, raw=raw, file=file)
@@ -182,7 +176,10 @@ class CustomTreesTask(Task):
                 text = no_column(f"a target {name!r}", name, raw, cure, nodes=self.nodes)
                 raise TreeError(text, file=file)
         if names is None:
-            warn_of_leaks(raw, inputs, {} if self.nodes else values, [*values], settings.features)
+            some = some_of(raw)
+            answers = {n: v if v is None else v[: len(some)] for n, v in values.items()}
+            answers = {} if self.nodes else answers
+            warn_of_leaks(some, inputs, answers, [*values], settings.features)
         known = {n: np.full(rows, None) if v is None else v for n, v in values.items()}
         targets = self.encode_targets(known, settings, read.targets, error)
         if training and not self.nodes:

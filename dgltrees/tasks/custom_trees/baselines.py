@@ -14,7 +14,7 @@ from dgltrees.metrics.ranks import order_metrics
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.tasks.custom_trees.flat import flat_features, frequent_names
 from dgltrees.trees import LabeledTrees
-from dgltrees.trees.on_disk import DiskForest
+from dgltrees.trees.saved import is_on_disk
 from dgltrees.trees.segments import starts
 
 _MOST_EXAMPLES = 20_000  # of those on disk
@@ -23,7 +23,7 @@ _ORDERS = 20  # number of random orders
 
 def some_examples(task: Any, data: LabeledTrees | None) -> LabeledTrees | None:
     """Return the examples, or at most 20,000 random ones of those on disk."""
-    if data is None or not isinstance(data.forest, DiskForest) or len(data) <= _MOST_EXAMPLES:
+    if data is None or not is_on_disk(data.forest) or len(data) <= _MOST_EXAMPLES:
         return data
     groups = task.groups(data)
     order = np.random.Generator(np.random.PCG64(0)).permutation(int(groups.max()) + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
@@ -19,12 +20,12 @@ from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, RecordLayout, get_format, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.formats.nodes import USUAL
-from dgltrees.formats.records import is_records, listed, trees_of_records
+from dgltrees.formats.records import is_records, listed, numbered, trees_of_records
 from dgltrees.settings import Count
 from dgltrees.tasks.custom_trees.leaks import equal_to, measured
 from dgltrees.tasks.custom_trees.ranks import RANK
 from dgltrees.tasks.custom_trees.reading import no_column, target_values
-from dgltrees.tasks.custom_trees.settings import RankData
+from dgltrees.tasks.custom_trees.settings import CustomTreesData, RankData
 from dgltrees.tasks.files import find_files
 from dgltrees.trees import Forest, LabeledTrees
 from dgltrees.trees.columns import Column, choose_columns, name_of
@@ -36,6 +37,7 @@ from dgltrees.trees.summary import (
     summarize_column,
     summarize_shapes,
 )
+from dgltrees.trees.text_cells import MISSING
 
 _SHOWN_NODES = 6  # the drawn tree has about this many nodes
 _SHOWN_LINES = 40  # of its drawing
@@ -71,6 +73,7 @@ class Inspection:
         warnings: sentences on what may be wrong.
         command: the command that trains on the file.
         drawing: a drawing of a small tree.
+        in_strings: the node columns of numbers that are strings in the data.
     """
 
     source: str
@@ -85,6 +88,7 @@ class Inspection:
     warnings: tuple[str, ...]
     command: str
     drawing: Drawing
+    in_strings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -98,6 +102,11 @@ class Inspection:
         flags = " ".join(_flags(self.layout, "--"))
         if flags:
             yield f"read with {flags}"
+        if self.in_strings:
+            yield (
+                f"numbers in strings: {', '.join(self.in_strings)} (--features.NAME category reads "
+                "names)"
+            )
         yield f"{first}{shapes.trees:,} trees, {shapes.nodes:,} nodes"
         yield ""
         rows = [["per tree", "min", "median", "max"]]
@@ -164,6 +173,8 @@ def inspect_trees(
         TreeError: the file breaks a rule of its format, or a column does not exist.
     """
     form, given, complete = None, layout, True
+    as_names = CustomTreesData(features=features).as_names
+    layout = replace(layout, categorical_columns=(*layout.categorical_columns, *as_names))
     if is_records(records := listed(source)):
         source, layout = trees_of_records(records, layout)
     if isinstance(source, (Forest, LabeledTrees)):
@@ -173,10 +184,13 @@ def inspect_trees(
         if in_file(files[0]):
             files = [*find_files(files, None, "path")]
         form = format or guess_format(files[0], layout)
-        layout = get_format(form).complete_layout(files[0], layout)
+        layout = get_format(form).complete_layout(files, layout)
         examples, complete = _read(files, form, layout, trees)
     if trees is not None and len(examples) > trees:
         examples, complete = examples[:trees], False
+    in_data = examples.forest.vocabs
+    examples = numbered(examples, layout.categorical_columns)
+    in_strings = [name for name in in_data if name not in examples.forest.vocabs]
     forest = examples.forest
     if not len(forest):
         raise TreeError("expected at least one tree, got none")
@@ -223,7 +237,7 @@ def inspect_trees(
     return Inspection(
         path if form else "trees",
         form,
-        layout,
+        replace(layout, categorical_columns=given.categorical_columns),
         shapes,
         complete,
         inputs,
@@ -239,11 +253,13 @@ def inspect_trees(
                 if c.name == target and c.missing
             ),
             *(f"column {each.name!r} {text}" for each in used for text in each.warnings),
+            *_word_warnings(examples, form),
             *_leak_warnings(leaks),
             *_split_warnings(examples, [each.name for each in inputs], {target, group}),
         ),
         _command(path, format, given, target, group, others, examples),
         _example(forest, inputs),
+        tuple(in_strings),
     )
 
 
@@ -383,6 +399,25 @@ def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -
         yield "no likely target was found; name the column with --target"
     if shapes.size[2] == 1:
         yield "every tree has one node; if nodes have children, name their key with --children_key"
+
+
+def _word_warnings(examples: LabeledTrees, form: str | None) -> Iterator[str]:
+    """Yield warnings of words in cells that are read as names, but may mean missing values."""
+    if form is None or "missing" not in FORMATS[form].layout:
+        return
+    forest = examples.forest
+    counts = {
+        name: dict(zip(v.names, forest.name_counts(name))) for name, v in forest.vocabs.items()
+    }
+    counts |= {n: Counter(c.tolist()) for n, c in examples.columns.items() if c.dtype == object}
+    for name, count in counts.items():
+        words = {word: int(count[word]) for word in sorted(MISSING) if count.get(word)}
+        if words:
+            found = ", ".join(f"{word!r} ({number:,})" for word, number in words.items())
+            yield (
+                f"column {name!r} has {found} as names; if they mean missing values, use --missing "
+                f"{shlex.join(words)}"
+            )
 
 
 def _task(target: str | None, examples: LabeledTrees) -> tuple[str, bool]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,7 @@ from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, get_format, guess_format
 from dgltrees.formats.format import check_layout, format_by_suffix
-from dgltrees.formats.lines import gather
-from dgltrees.formats.records import with_roots
+from dgltrees.formats.records import layout_of_model, read_as_names
 from dgltrees.formats.values import of_user
 from dgltrees.settings.values import suggestion
 from dgltrees.tasks.custom_trees.settings import CustomTreesData, NumbersData, RankData
@@ -25,11 +26,11 @@ from dgltrees.tasks.pretrained import pretrained_encoder
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Forest, LabeledTrees, Vocabulary
 from dgltrees.trees.columns import Column, choose_columns, name_of
+from dgltrees.trees.saved import is_on_disk
 from dgltrees.trees.schema import Schema, counted
 from dgltrees.trees.words import UNKNOWN
 
-_PART_TREES, _PART_NODES = 10_000, 500_000
-_OF_CELLS = ("nodes", "rows", "folder")  # formats of text cells
+_SOME = 10_000  # examples of a forest on disk that are compared with each other
 _SHOWN = 20  # names of columns in an error
 
 
@@ -47,43 +48,42 @@ def stream_raw(
     if settings.train is None and name in FORMATS:  # the layout is that of dictionaries in memory
         others: Any = dict.fromkeys({"children_key", "tree_path"} - {*FORMATS[name].layout})
         settings = replace(settings, **others)
-    if names is not None and names["target"].frozen:
+    training = names is None or not names["target"].frozen
+    if not training:
         _check_format(name, path, settings)
     read = {each.name for each in names.inputs} if isinstance(names, Schema) else set()
-    any_values = [] if labeled else [n for n in target_names(settings) if n not in read]
+    texts = [] if labeled else [n for n in target_names(settings) if n not in read]
     form = get_format(name, "data.format")
-    if name in _OF_CELLS and isinstance(names, Schema):
-        any_values += _texts(names, settings)
-    if any_values and "categorical_columns" in form.layout:
-        settings = replace(
-            settings, categorical_columns=(*settings.categorical_columns, *any_values)
-        )
-    first = form.first_records if settings.tree_path is None and in_file(path) else None
-    if isinstance(names, Schema) and first is not None:
-        settings = with_roots(settings, [*first(path, 100)], names.inputs)
-    return form.chunks(path, trees, settings)
+    options: dict[str, Any] = {}
+    if form.records is not None or "missing" in form.layout:
+        texts += settings.as_names
+    if isinstance(names, Schema):
+        if "missing" in form.layout:  # cells of text tables
+            strings, options["numbers"] = _kinds(names, settings)
+            texts += strings
+        if form.records is not None:
+            if in_file(path):
+                first = [record for _, record in islice(form.records(path), 100)]
+                settings = layout_of_model(settings, first, names.inputs)
+            settings = read_as_names(settings, names.inputs)
+    if texts and "categorical_columns" in form.layout:
+        settings = replace(settings, categorical_columns=(*settings.categorical_columns, *texts))
+    if name == "forest" and training:
+        trees = sys.maxsize  # all of them, memory-mapped
+    return form.chunks(path, trees, settings, **options)
 
 
-def _texts(schema: Schema, settings: CustomTreesData) -> list[str]:
-    """Return the columns with other names in training than numbers have.
-
-    A column of text cells is one of numbers if they all look like numbers, as ``01`` does.
-    """
-    of_column = {each.name: each.name for each in schema.inputs if each.named}
-    targets = target_names(settings)
-    if len(targets) == 1:
-        of_column[targets[0]] = "target"
-    texts = [each.name for each in schema.inputs if each.kind == "text"]
-    return texts + [
-        column
-        for column, key in of_column.items()
-        if column not in texts and not all(map(_names_number, schema[key].names))
-    ]
+def _kinds(schema: Schema, settings: CustomTreesData) -> tuple[list[str], list[str]]:
+    """Return the columns that had strings in training, and those that had numbers."""
+    strings = {each.name: each.strings for each in schema.inputs}
+    for target in target_names(settings):
+        names = schema["target"].names  # the classes; of numbers there are none
+        strings.setdefault(target, not all(map(_names_number, names)))
+    return [n for n in strings if strings[n]], [n for n in strings if not strings[n]]
 
 
 def _names_number(name: str) -> bool:
-    if name == UNKNOWN:
-        return True
+    """Return whether a class has a name that a number has, as ``01`` has not."""
     try:
         return name == name_of(float(name)) or name == str(int(name))
     except ValueError:
@@ -107,20 +107,9 @@ def _check_format(name: str, path: PathLike, settings: CustomTreesData) -> None:
         ) from None
 
 
-def large_parts(parts: Iterator[LabeledTrees]) -> Iterator[LabeledTrees]:
-    """Join the parts of a file to larger ones, of 10,000 trees or 500,000 nodes.
-
-    Columns are inferred from the first of them.
-    """
-    waiting: list[LabeledTrees] = []
-    for part in parts:
-        waiting.append(part)
-        nodes = sum(each.forest.num_nodes for each in waiting)
-        if nodes >= _PART_NODES or sum(map(len, waiting)) >= _PART_TREES:
-            yield gather(waiting)
-            waiting = []
-    if waiting:
-        yield gather(waiting)
+def some_of(raw: LabeledTrees) -> LabeledTrees:
+    """Return the examples, or the first 10,000 of those on disk, for statistics in memory."""
+    return raw[:_SOME] if is_on_disk(raw.forest) else raw
 
 
 def target_names(settings: CustomTreesData) -> tuple[str, ...]:
@@ -156,10 +145,7 @@ def input_examples(
         if isinstance(names, Schema) and names.inputs:
             schema = names
             if not schema["target"].frozen:
-                seen = {*raw.forest.columns}
-                if settings.cache_dir is not None:  # others may come until the end of the file
-                    seen |= {each.name for each in schema.inputs}
-                check_columns_seen(seen, schema, settings)
+                _check_columns({*raw.forest.columns}, schema, settings)
             else:
                 _report(raw, settings, schema, file)
         else:
@@ -178,7 +164,8 @@ def input_examples(
                         f"{name!r}, a column next to the trees; copy it into the root of each tree"
                     )
             inputs = choose_columns(raw.forest, settings.features, inside)
-            inputs = counted(inputs, raw.forest, _units(raw, settings), settings.min_freq)
+            some = some_of(raw)
+            inputs = counted(inputs, some.forest, _units(some, settings), settings.min_freq)
             unknown = None if settings.handle_unknown == "error" else UNKNOWN
             if encoder is not None:
                 inputs = _encoded(inputs, encoder.size)
@@ -276,18 +263,14 @@ def _report(
         warnings.warn(f"the trees{of} have {'. They have '.join(found)}", stacklevel=3)
 
 
-def check_columns_seen(
-    seen: Collection[str], schema: Schema, settings: CustomTreesData, file: PathLike | None = None
-) -> None:
-    """Check that a training file has the columns of the first trees, unless settings name some."""
+def _check_columns(seen: Collection[str], schema: Schema, settings: CustomTreesData) -> None:
+    """Check that a training file has the columns of the first one, unless settings name some."""
     names = {each.name for each in schema.inputs}
     others = {*seen} - names - {*_names_aside(settings)}
     if settings.features is None and (names - {*seen} or others):
-        first = "file" if settings.cache_dir is None else f"{_PART_TREES:,} trees"
         raise TreeError(
-            f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; name the input columns with {called('data.features')}",
-            file=file,
+            f"expected the columns of the first training file, {', '.join(sorted(names))}, got "
+            f"{', '.join(sorted(seen))}; name the input columns with {called('data.features')}"
         )
 
 

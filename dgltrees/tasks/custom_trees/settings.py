@@ -39,17 +39,17 @@ class CustomTreesData(RecordLayout, PretrainedSettings):
     learned."""
     format: str | None = None
     """Format of the files; default: inferred from the suffix or the first line."""
-    cache_dir: str | None = None
-    """Folder for temporary files with the trees during training, for data sets larger than memory;
-    default: the trees are in memory. With a folder, the kinds of columns are inferred from the
-    first 10,000 trees."""
     baselines: bool = True
     """Add the metrics of linear and boosted models on flat features to the result."""
 
     @property
-    def trees_folder(self) -> str | None:
-        """The setting ``cache_dir``."""
-        return self.cache_dir
+    def as_names(self) -> tuple[str, ...]:
+        """The columns that are read as strings, as settings or kinds say."""
+        kinds = self.features if isinstance(self.features, Mapping) else {}
+        return (
+            *self.categorical_columns,
+            *(name for name, kind in kinds.items() if kind in ("category", "text")),
+        )
 
 
 @dataclass(frozen=True)

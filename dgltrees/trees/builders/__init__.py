@@ -10,6 +10,7 @@ from dgltrees.trees.builders.nltk_trees import from_nltk, to_nltk
 from dgltrees.trees.builders.objects import from_objects, to_objects
 from dgltrees.trees.builders.sentences import chains, from_heads, from_parses
 from dgltrees.trees.builders.tables import from_table
+from dgltrees.trees.layout import nest_nodes
 
 __all__ = [
     "JSON_KINDS",
@@ -28,6 +29,7 @@ __all__ = [
     "from_table",
     "from_tree_sitter",
     "from_xml",
+    "nest_nodes",
     "to_brackets",
     "to_networkx",
     "to_nltk",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.values import shown
 from dgltrees.trees.builders.walk import Member, forest_of_nodes
+from dgltrees.trees.columns_of import shown
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees._json import line_of_deepest
+from dgltrees._json import JSONError, load_json
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.walk import Member, forest_of_nodes
 from dgltrees.trees.forest import Forest
@@ -109,9 +108,6 @@ JSON_KINDS = ("object", "array", "string", "number", "boolean", "null")
 """The kinds of JSON values, the vocabulary of the column ``kind`` of :func:`from_json`."""
 
 
-_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"?|NaN|-?Infinity')
-
-
 class _Object(list[tuple[str, Any]]):
     """The members of a JSON object, in their order: pairs of key and value."""
 
@@ -138,7 +134,7 @@ def from_json(
     """Build a forest from JSON documents: one tree each, nodes in preorder.
 
     Every value is a node. Its children are the members of an object or the elements of an array, in
-    the order of the text. A key that occurs twice in an object gives two children. Node columns:
+    the order of the text. Node columns:
 
     - ``label``: the key of a member; otherwise -1;
     - ``kind``: one of :data:`JSON_KINDS`;
@@ -155,8 +151,8 @@ def from_json(
 
     Raises:
         TreeError: a string is not JSON (NaN and Infinity are not JSON) or not UTF-8, or is nested
-            too deeply for Python's ``json`` (about ``sys.getrecursionlimit()``); or a name is not
-            in a frozen vocabulary.
+            too deeply for Python's ``json`` (about ``sys.getrecursionlimit()``); an object has a
+            key twice; or a name is not in a frozen vocabulary.
 
     Example:
         >>> forest = from_json('{"op": "scan", "rows": [10, null]}')
@@ -179,40 +175,14 @@ def from_json(
 
 def _load_document(text: str | bytes, tree: int, file: PathLike | None) -> Any:
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_Object,
-            parse_int=_Number,
-            parse_float=_Number,
-            parse_constant=_refuse,
-        )
-    except RecursionError:
-        message = "expected JSON that Python's json can read, got one nested too deep for it"
-        line = line_of_deepest(_text_of(text))
-    except json.JSONDecodeError as error:
-        message = f"expected JSON, got {error.msg.lower()} at column {error.colno}"
-        line = error.lineno
+        decoded = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+        return load_json(decoded.removeprefix("\ufeff"), _Object, _Number)
+    except JSONError as error:
+        message, line = str(error), error.line
     except UnicodeDecodeError as error:
         message = f"expected JSON in UTF-8, got the byte 0x{error.object[error.start]:02x}"
         line = 1 + error.object.count(b"\n", 0, error.start)
-    except TreeError as error:
-        message, line = str(error), _line_of_constant(text)
     raise TreeError(message, file=file, line=line, tree=tree)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise TreeError(f"expected JSON, got {constant}, which is not a JSON number")
-
-
-def _text_of(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode(json.detect_encoding(text))
-
-
-def _line_of_constant(text: str | bytes) -> int:
-    """Return the line of the first NaN or Infinity outside of strings."""
-    text = _text_of(text)
-    constants = (m for m in _TEXT_OR_CONSTANT.finditer(text) if not m[0].startswith('"'))
-    return 1 + text.count("\n", 0, next(constants).start())
 
 
 def _json_members(member: Member) -> Sequence[Member]:

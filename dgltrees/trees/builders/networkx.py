@@ -9,8 +9,8 @@ import numpy as np
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.objects import records
-from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists, listed_graphs
+from dgltrees.trees.columns_of import columns_of_values
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import cumcount
 from dgltrees.trees.vocabulary import Vocabulary
@@ -66,7 +66,9 @@ def from_networkx(
     rows = lists.objects
     keys = dict.fromkeys([*(key for row in rows for key in row), *(vocabs or {})])
     values = {key: [row.get(key) for row in rows] for key in keys}
-    columns, vocabularies = typed_columns(values, lists.error, vocabs)
+    columns, vocabularies = columns_of_values(
+        values, lists.error, vocabs, cure="convert its values to strings"
+    )
     return Forest.build(
         lists.parent, pos=lists.pos, offsets=lists.offsets, columns=columns, vocabs=vocabularies
     )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from operator import methodcaller
 from typing import Any, Literal
@@ -13,32 +11,28 @@ from typing import Any, Literal
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.values import KINDS, shown, typed_columns
+from dgltrees.errors import ConfigError, TreeError, settings_called
 from dgltrees.trees.builders.walk import NodeLists, walk
+from dgltrees.trees.columns_of import columns_of, columns_of_values, shown, with_numbers
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.layout import CHILDREN, Evidence, at_path, single
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 Getter = Callable[[Any], Any] | Hashable
 """A function of an object, or an attribute, key or index."""
 
-CHILDREN = "children"
-"""The key of the children, unless another one is given or found in records."""
 _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
 """Types whose objects have no attributes for children or columns, unless a subclass adds them."""
-_MOST_KEYS = 8
-"""Keys from a record to its root; a longer path may be that of a cycle."""
 
 
 def from_objects(
     roots: Iterable[Any],
-    children: Getter | Sequence[Getter] = "children",
+    children: Getter | Sequence[Getter] | None = None,
     columns: Sequence[str] | Mapping[str, Getter] | None = None,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    kinds: Mapping[str, str] | None = None,
+    categorical_columns: Collection[str] = (),
     share: Literal[False] | None = None,
-    source: Getter | None = None,
     file: PathLike | None = None,
 ) -> Forest:
     """Build a forest from objects that link to their children: dictionaries, or any objects.
@@ -53,8 +47,8 @@ def from_objects(
     an integer  that item (lists and tuples), or the value of that key (mappings)
     =========== ====================================================================
 
-    A missing key, attribute or item and None are missing values. The dtype of a column depends on
-    its values:
+    A missing key, attribute or item, None, NaN and an empty list are missing values. The dtype of a
+    column depends on its values, which have one kind:
 
     ============================== ==========================================================
     values                         column
@@ -64,22 +58,27 @@ def from_objects(
     floats, or some missing        ``(N,)`` float, NaN where missing
     booleans                       ``(N,)`` bool; float if one is missing
     vectors of ``k`` numbers each  ``(N, k)``, NaN where missing
+    other lists                    as strings: their JSON text
+    strings which are all numbers  numbers, unless one has leading zeros
     ============================== ==========================================================
 
+    Members of dictionaries in dictionaries are columns such as ``cost.cpu``. Columns are the same
+    as those of :func:`dgltrees.read` and of the estimators.
+
     Arguments:
-        roots: the root object of each tree.
+        roots: the root object of each tree, or dictionaries that contain it.
         children: the getter of the children. Its value is an iterable of objects, missing or empty
             at leaves; None in it is a missing child, whose position stays empty. A list of getters,
-            such as ``["left", "right"]``, has one for each child.
+            such as ``["left", "right"]``, has one for each child. Default: ``children`` for
+            objects; for dictionaries, the key of the children and the path to the root are
+            inferred, see :func:`~dgltrees.trees.layout.infer_layout`.
         columns: the names of columns, which are getters too; or a mapping from names to getters;
             default: all keys of dictionaries except the children, and none of other objects.
         vocabs: vocabularies of columns of strings to use.
-        kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that must be
-            of this kind. A column that is named here, or in ``vocabs``, may be missing everywhere,
-            except for vectors, whose length would be unknown.
+        categorical_columns: columns to read as strings, even if their values are numbers, or have
+            several kinds.
         share: False writes an object that occurs several times in a tree out at each place;
             default: an error. Immutable values such as strings and tuples are written out always.
-        source: the getter of the origin of a node, for the errors: a line number or a string.
         file: the file of the objects, for the errors.
 
     Returns:
@@ -87,46 +86,77 @@ def from_objects(
 
     Raises:
         TreeError: there is no tree, a root is None, an object contains itself or occurs several
-            times in a tree, the children are not iterable, or a getter does not fit an object or
-            fails; the values of a column have several kinds or an unsupported type, its vectors
-            have different lengths, or it has no value at all; or a string is not in a frozen
-            vocabulary.
+            times in a tree, the children are not iterable, or the dictionaries do not decide where
+            they are; a getter does not fit an object or fails; the values of a column have several
+            kinds or an unsupported type, or its vectors have different lengths; or a string is not
+            in a frozen vocabulary.
         ConfigError: ``columns`` is neither a list of names nor a mapping from names to getters;
-            ``vocabs`` or ``kinds`` has an unknown column or kind; or ``share`` is another value.
+            ``vocabs`` has an unknown column; or ``share`` is another value.
 
     Warns:
         UserWarning: every tree is a single node although dictionaries have lists of dictionaries,
-            as with a wrong ``children``; or keys are left out by default, because their values do
-            not form a column.
+            as with a wrong ``children``; or a column that is named has no value.
 
     Example:
         >>> plan = {"op": "join", "inputs": [{"op": "scan", "rows": 10}, {"op": "scan"}]}
         >>> from_objects([plan], "inputs", {"op": "op", "big": lambda node: "rows" in node})
         Forest(1 tree, 3 nodes, columns: op (2 names), big (bool))
     """
-    getters = None if columns is None else _getters(columns, vocabs, kinds)
+    getters = None if columns is None else _getters(columns)
     if isinstance(roots, (str, bytes, Mapping)) or not isinstance(roots, Iterable):
         raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
+    if children is None:
+        roots, children = _located([*roots])
     lists = NodeLists(file=file)
-    try:
-        walk(roots, _children(children), share=share, lists=lists)
-        lists.check_any()
-        if len(lists.objects) == len(lists.offsets) - 1:
-            _warn_of_single_nodes(lists.objects)
-        if getters is None:
-            names = _keys(lists.objects, children)
-            getters = _getters(_readable(names, lists), vocabs, kinds)
-        values = {name: _values(name, getter, lists) for name, getter in getters.items()}
-        return lists.walked(*typed_columns(values, lists.error, vocabs, kinds))
-    except TreeError as error:
-        if source is None or error.node is None:
-            raise
-        row = lists.offsets[error.tree or 0] + error.node
-        place = getter_function(source)(lists.objects[row])
-        line, text = (place, "") if isinstance(place, int) else (None, f"{place}: ")
-        raise TreeError(
-            text + error.message, file=file, line=line, tree=error.tree, node=error.node
-        ) from error.__cause__
+    walk(roots, _children(children), share=share, lists=lists)
+    lists.check_any()
+    if len(lists.objects) == len(lists.offsets) - 1:
+        _warn_of_single_nodes(lists.objects)
+    known, chosen = dict(vocabs or {}), list(getters or ())
+    with settings_called({"data.categorical_columns": "categorical_columns"}):
+        if getters is None or (
+            all(name == getter for name, getter in getters.items())
+            and all(isinstance(node, Mapping) for node in lists.objects)
+        ):
+            below = children if isinstance(children, (list, tuple)) else [children]
+            arrays, found = columns_of(
+                [node if isinstance(node, Mapping) else {} for node in lists.objects],
+                lists.error,
+                vocabs=known,
+                names=categorical_columns,
+                without=[(key,) for key in below if getters is None],
+                wanted=None if getters is None else chosen,
+            )
+            chosen = chosen or list(arrays)
+            check_vocabs(vocabs or {}, chosen)
+        else:
+            check_vocabs(known, chosen)
+            arrays, found = {}, {}
+        values = {n: _values(n, (getters or {})[n], lists) for n in chosen if n not in arrays}
+        own = {name: vocab for name, vocab in known.items() if name in values}
+        more, of_more = columns_of_values(values, lists.error, own, categorical_columns)
+        arrays, found = {**arrays, **more}, {**found, **of_more}
+        forest = lists.walked({name: arrays[name] for name in chosen}, found)
+    functions = [name for name, getter in (getters or {}).items() if callable(getter)]
+    return with_numbers(forest, [*(vocabs or {}), *categorical_columns, *functions])[0]
+
+
+def _located(records: list[Any]) -> tuple[list[Any], str | list[str]]:
+    """Return the roots in records, and the key of the children."""
+    if not any(isinstance(single(each), Mapping) for each in records):
+        return records, CHILDREN
+    evidence = Evidence(argument="children")
+    for each in records:
+        evidence.add(each)
+    path, keys = evidence.layout() or ("", (CHILDREN,))
+    roots = [at_path(each, path.split(".") if path else []) for each in records]
+    for tree, (root, record) in enumerate(zip(roots, records)):
+        if root is None and record is not None:
+            raise TreeError(
+                f"expected the root under {path!r}, got {shown(record)}; pass the roots themselves",
+                tree=tree,
+            )
+    return roots, keys[0]
 
 
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
@@ -172,119 +202,27 @@ def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
     return refuse
 
 
-def _keys(nodes: Sequence[Any], children: Getter | Sequence[Getter]) -> list[str]:
-    """Return the keys of dictionaries that have a value, except for those of children."""
-    below = children if isinstance(children, (list, tuple)) else [children]
-    return list(
-        dict.fromkeys(
-            key
-            for node in nodes
-            if isinstance(node, Mapping)
-            for key, value in node.items()
-            if isinstance(key, str) and key not in below and value is not None
-        )
-    )
-
-
-def _readable(names: Sequence[str], lists: NodeLists) -> list[str]:
-    """Return the names whose values make a column; a warning names the others."""
-    readable = []
-    for name in names:
-        with suppress(TreeError):
-            typed_columns({name: _values(name, name, lists)}, lists.error)
-            readable.append(name)
-    if others := [name for name in names if name not in readable]:
-        warnings.warn(
-            f"keys with lists, dictionaries or values of several kinds are left out: "
-            f"{', '.join(map(repr, others))}; give columns to read them with functions",
-            stacklevel=5,
-        )
-    return readable
-
-
-def nested_lists(
-    records: Iterable[Any],
-    paths: Collection[str] = (),
-    children: str | None = None,
-    *,
-    recursive: bool = False,
-    common: bool = False,
-) -> tuple[str, str] | None:
-    """Find the trees in records of JSON: the place with the most objects in lists under one key."""
-    nodes: Counter[tuple[str, str]] = Counter()
-    repeated: set[tuple[str, str]] = set()
-    having: Counter[str] = Counter()  # the number of records with an object at a place
-    total = 0
-    most_keys = max([_MOST_KEYS, *(path.count(".") + 1 for path in paths)])
-    for record in records:
-        stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
-        visited: set[tuple[tuple[str, ...], int]] = set()  # an object may have several parents
-        while stack:
-            place, value = stack.pop()
-            if not isinstance(value, Mapping) or (place, id(value)) in visited:
-                continue
-            visited.add((place, id(value)))
-            path = ".".join(place)
-            having[path] += 1
-            for key, member in value.items():
-                if isinstance(member, (list, tuple)):
-                    if children in (None, key) and (not paths or path in paths):
-                        below = _nodes_below(member, key)
-                        nodes[path, key] += len(below)
-                        if key == CHILDREN or any(key in node for node in below):
-                            repeated.add((path, key))
-                    member = member[0] if len(member) == 1 else None  # a list of one root
-                if isinstance(member, Mapping) and "." not in key and len(place) < most_keys:
-                    stack.append(((*place, key), member))
-        total += 1
-    found = [
-        each
-        for each, count in nodes.items()
-        if count
-        and (each in repeated or not recursive)
-        and (2 * having[each[0]] >= total or not common)
-    ]
-    if not found:
-        return None
-    depths = {each: each[0].count(".") + bool(each[0]) for each in found}
-    return max(found, key=lambda each: (nodes[each], each in repeated, -depths[each]))
-
-
-def _nodes_below(members: Sequence[Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the objects in lists under one key, each once."""
-    nodes: list[Mapping[str, Any]] = []
-    visited: set[int] = set()
-    stack = [members]
-    while stack:
-        for node in stack.pop():
-            if isinstance(node, Mapping) and id(node) not in visited:
-                visited.add(id(node))
-                nodes.append(node)
-                children = node.get(key)
-                if isinstance(children, (list, tuple)):
-                    stack.append(children)
-    return nodes
-
-
 def _warn_of_single_nodes(roots: Sequence[Any]) -> None:
-    """Warn if trees of a single node contain lists of dictionaries."""
-    found = nested_lists(roots)
-    if found is not None:
-        path, key = found
+    """Warn if trees of a single node contain lists of dictionaries that may be nodes."""
+    evidence = Evidence(argument="children")
+    for root in roots:
+        evidence.add(root)
+    try:
+        found = evidence.layout() if evidence.is_sure() else None
+    except TreeError:
+        return
+    if found is not None and found[1]:
+        path, keys = found
         where = f", in the value of {path!r}" if path else ""
         warnings.warn(
             "every tree is a single node, although objects have lists of objects; did you mean "
-            f"children={key!r}{where}?",
-            stacklevel=5,
+            f"children={keys[0]!r}{where}?",
+            stacklevel=4,
         )
 
 
-def _getters(
-    columns: Sequence[str] | Mapping[str, Getter],
-    vocabs: Mapping[str, Vocabulary] | None,
-    kinds: Mapping[str, str] | None,
-) -> dict[str, Getter]:
-    """Return the getter of each column, and check that vocabularies and kinds are of columns."""
+def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]:
+    """Return the getter of each column."""
     if isinstance(columns, str):
         raise ConfigError(
             f"columns: expected a list of names, got {columns!r}; write [{columns!r}]"
@@ -296,13 +234,6 @@ def _getters(
             raise ConfigError(
                 f"columns: expected names, got {name!r}; write {{'name': {name!r}}} for a column "
                 "of this key or index"
-            )
-    check_vocabs(vocabs or {}, getters)
-    for name, kind in (kinds or {}).items():
-        if name not in getters or kind not in KINDS:
-            raise ConfigError(
-                f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
-                f"got {name}: {kind}"
             )
     return getters
 

@@ -10,6 +10,7 @@ from dgltrees.settings.layers import Settings
 from dgltrees.tasks.custom_trees.classes import CLASSIFY_NODES
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.run import train
+from dgltrees.trees.schema import NUMBERS
 from tests.training.samples import quick
 
 
@@ -99,22 +100,46 @@ def _nodes(path: Path, codes: list[str]) -> str:
     return str(path)
 
 
-def test_names_of_training_are_names_where_all_look_like_numbers(tmp_path: Path) -> None:
-    names = ["A1", "1", "01", "1_0"]
+@pytest.mark.filterwarnings("ignore:the columns code are nearly equal to the target")
+def test_names_of_training_are_names_in_a_second_file(tmp_path: Path) -> None:
+    names = ["A1", "1", "01", "1_0", "NA", "null"]
     data = {"train": _nodes(tmp_path / "a.csv", names * 4), "target": "class"}
     train(quick("classify", data, epochs=1), tmp_path / "run")
     run = load(tmp_path / "run")
-    for codes in (names, ["01", "1", "01"], ["1_0"]):
+    for codes in (names, ["01", "1", "01"], ["1_0"], ["NA"], ["1", "null"]):
         read = run.read(_nodes(tmp_path / "b.csv", codes))
         assert run.vocabularies["code"].decode(read.forest.columns["code"][::2]) == codes
         assert read.targets.decode(read.columns["target"]) == codes
-    numbers = _nodes(tmp_path / "numbers.csv", ["01", "1", "1.10", "1.1"] * 4)
-    for columns, classes in ([], ["1", "1.1"]), (["class"], ["01", "1", "1.1", "1.10"]):
+    numbers = _nodes(tmp_path / "numbers.csv", ["1.0", "1", "1.10", "1.1"] * 4)
+    for columns, classes in ([], ["1", "1.1"]), (["class"], ["1", "1.0", "1.1", "1.10"]):
         some = {**data, "train": numbers, "categorical_columns": columns}
-        with pytest.warns(UserWarning, match="is read as numbers, 01 as 1"):
-            train(quick("classify", some, epochs=1), tmp_path / str(len(columns)))
+        train(quick("classify", some, epochs=1), tmp_path / str(len(columns)))
         assert [*load(tmp_path / str(len(columns))).vocabularies["target"].names] == classes
     other = {**data, "train": _nodes(tmp_path / "c.csv", names[::-1] * 4)}
     train(quick("classify", other, epochs=1), tmp_path / "other")
     with pytest.raises(ConfigError, match="those of another with other names of 'code'"):
         load(tmp_path / "other").report(run.read(tmp_path / "a.csv"))
+
+
+def test_numbers_of_training_are_numbers_in_a_second_file(tmp_path: Path) -> None:
+    data = {"train": _nodes(tmp_path / "a.csv", ["1", "2", "2.0", "NA"] * 4), "target": "class"}
+    train(quick("classify", {**data, "target": "tree"}, epochs=1), tmp_path / "run")
+    run = load(tmp_path / "run")
+    for cells, values in (["NA"], [np.nan]), (["2", "null", "true"], [2, np.nan, 1]):
+        numbers = run.read(_nodes(tmp_path / "b.csv", cells)).forest.columns[NUMBERS]
+        np.testing.assert_array_equal(numbers[::2, 0], values)
+    for cell in ("None", "007", "1_0"):
+        path = _nodes(tmp_path / "c.csv", ["1", cell])
+        with pytest.raises(
+            TreeError, match=f"c.csv:4: column 'code': expected a number, got '{cell}'"
+        ):
+            run.read(path)
+
+
+def test_a_category_of_numbers_keeps_its_text(tmp_path: Path) -> None:
+    """Also where all cells are numbers, in the first file or in the second."""
+    data = {"train": _nodes(tmp_path / "a.csv", ["1.0", "1", "2.50"] * 4), "target": "tree"}
+    train(quick("classify", {**data, "features": {"code": "category"}}, epochs=1), tmp_path / "run")
+    run = load(tmp_path / "run")
+    read = run.read(_nodes(tmp_path / "b.csv", ["2.50", "1.0"])).forest.columns["code"]
+    assert run.vocabularies["code"].decode(read[::2]) == ["2.50", "1.0"]

@@ -74,7 +74,7 @@ def test_copies_and_groups_that_a_random_split_separates_are_named() -> None:
 
 def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "plans.jsonl"
-    path.write_text(PLANS.read_text() + "no JSON\n")
+    path.write_text(PLANS.read_text() + '{"plan": {"Plan Rows": "many"}}\n')
     some = inspect_trees(path, trees=7)
     assert (some.shapes.trees, some.complete) == (7, False)
     assert "the first 7 trees" in str(some)
@@ -187,16 +187,16 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
 @pytest.mark.parametrize(
     ("records", "layout"),
     [
-        ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout(children_key="children")),
+        ([{"name": "a", "children": [{"name": "b"}]}], RecordLayout("children", "")),
         (
             [{"name": "a"}, {"name": "a", "kids": [{"name": "b"}]}],
-            RecordLayout(children_key="kids"),
+            RecordLayout("kids", ""),
         ),
         (
-            [{"a": {"b": {"kids": [{}, None]}}, "c": [1]}],
+            [{"a": {"b": {"n": 1, "kids": [{"n": 2}, None]}}, "c": [1]}],
             RecordLayout(tree_path="a.b", children_key="kids"),
         ),
-        ([{"up": [{"x": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout(children_key="x")),
+        ([{"up": [{"y": [{}, {}]}], "x": [{"x": [{"x": [{}]}]}]}], RecordLayout("x", "")),
         (
             [{"time": 1, "operator": [{"children": [{"children": []}]}]}],
             RecordLayout(tree_path="operator", children_key="children"),
@@ -205,24 +205,22 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
             [{"Plan": {"Node Type": "Result"}, "Execution Time": 1}],
             RecordLayout(tree_path="Plan", children_key="Plans"),
         ),
-        ([{"name": "a"}], RecordLayout()),
-        ([{"name": "a"}] * 150 + [{"parts": [{"name": "b"}]}], RecordLayout(children_key="parts")),
+        ([{"name": "a"}], RecordLayout("children", "")),
+        ([{"n": "a"}] * 150 + [{"n": "a", "parts": [{"n": "b"}]}], RecordLayout("parts", "")),
     ],
 )
-@pytest.mark.filterwarnings("ignore:lists of objects")
 def test_the_layout_is_guessed(tmp_path: Path, records: list[Any], layout: RecordLayout) -> None:
     """By inspect, read and draw; a field that is given stays."""
     path = tmp_path / "trees.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert FORMATS["jsonl"].complete_layout(path, RecordLayout()) == layout
+    assert FORMATS["jsonl"].complete_layout([path], RecordLayout()) == layout
     assert inspect_trees(path).layout == layout
-    in_memory = replace(layout, children_key=layout.children_key or "children")
-    assert inspect_trees(records).layout == in_memory
+    assert inspect_trees(records).layout == layout
     trees = read(path)
     assert repr(trees) == repr(read(path, layout=layout))
     for key in ("tree_path", "children_key"):
         some = replace(RecordLayout(), **{key: getattr(layout, key)})
-        assert FORMATS["jsonl"].complete_layout(path, some) == layout
+        assert FORMATS["jsonl"].complete_layout([path], some) == layout
     document = tmp_path / "trees.json"
     document.write_text(json.dumps(records, indent=1))
     assert repr(read(document, "json-records")) == repr(trees)
@@ -234,7 +232,7 @@ def test_the_layout_of_json_in_a_table_is_guessed(tmp_path: Path) -> None:
     path.write_text(
         'id,json\n1,"[{""Plan"": {""Plans"": [{}]}, ""Time"": 3}]"\n2,"{""Plan"": {}}"\n'
     )
-    layout = FORMATS["rows"].complete_layout(path, RecordLayout())
+    layout = FORMATS["rows"].complete_layout([path], RecordLayout())
     assert layout == RecordLayout(tree_path="json.Plan", children_key="Plans")
     columns = inspect_trees(path, target="id").tree_columns
     assert [each.name for each in columns] == ["id", "json.Time"]
@@ -328,6 +326,16 @@ def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -
     assert (steps.form, steps.shapes.trees, steps.shapes.nodes) == ("nodes", 2, 3)
     with pytest.raises(TreeError, match="parents or depths as the layout's parent or depth"):
         inspect_trees(table)
+
+
+def test_words_that_may_mean_missing_values_are_counted(tmp_path: Path) -> None:
+    table = tmp_path / "trees.csv"
+    table.write_text("tree,id,parent,land,x\nq1,1,,NA,NA\nq1,2,1,DE,1\nq2,1,,NA,2\nq2,2,1,null,3\n")
+    (text,) = [each for each in inspect_trees(table).warnings if "--missing" in each]
+    assert text.startswith("column 'land' has 'NA' (2), 'null' (1) as names; if they mean missing")
+    assert text.endswith("use --missing NA null")
+    layout = RecordLayout(missing=("NA", "null"))
+    assert not [e for e in inspect_trees(table, layout=layout).warnings if "--missing" in e]
 
 
 def test_errors(tmp_path: Path) -> None:

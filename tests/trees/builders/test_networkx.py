@@ -1,5 +1,6 @@
 """Forests of networkx graphs, and back."""
 
+import json
 from typing import Any
 
 import networkx
@@ -93,7 +94,9 @@ def test_bad_attributes(value: Any) -> None:
     with pytest.raises(TreeError) as caught:
         from_networkx(good, bad)
     assert str(caught.value).startswith(
-        f"tree 1, node 1: column 'x': expected a number as at the nodes before, got {value!r} ("
+        "tree 1, node 1: expected one kind of value in column 'x', got numbers (1 in tree 0, node "
+        f"0) and {json.dumps(value)} in tree 1, node 1; correct one of them, leave a missing value "
+        "out, or convert its values to strings"
     )
 
 

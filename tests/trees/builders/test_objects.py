@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from hypothesis import given
@@ -108,6 +109,11 @@ def test_places_of_children() -> None:
         ([Decimal("0.5"), None, 2], np.array([0.5, np.nan, 2])),
         ([True, False, True], np.array([True, False, True])),
         ([True, None, False], np.array([1, np.nan, 0])),
+        ([True, 3, False], np.array([1, 3, 0])),
+        ([1, float("nan"), 3], np.array([1, np.nan, 3])),
+        ([1, pandas.NA, pandas.NaT], np.array([1, np.nan, np.nan])),
+        (["1", "2.5", None], np.array([1, 2.5, np.nan])),
+        (["1", "20", "-3"], np.array([1, 20, -3])),
         ([[1, 2], (3, 4), np.array([5, 6])], np.array([[1, 2], [3, 4], [5, 6]])),
         ([[1, 2], None, [0.5, 3]], np.array([[1, 2], [np.nan, np.nan], [0.5, 3]])),
         ([torch.ones(2), None, torch.zeros(2)], np.array([[1, 1], [np.nan] * 2, [0, 0]])),
@@ -190,31 +196,28 @@ def rows(*values: Any) -> dict[str, Any]:
             "again; share=False writes it out at each place",
         ),
         ([node("a", *"bcd")], "tree 0, node 1: expected an object or mapping to get 'children'"),
-        ([{"children": "abc"}], "tree 0, node 0: expected a list of children, got 'abc' (str); "),
-        ([{"children": 3}], "tree 0, node 0: expected a list of children, got 3 (int); "),
-        ([{"children": node("a")}], "tree 0, node 0: expected a list of children, got {'label'"),
+        ([{"children": "abc"}], 'tree 0, node 0: expected a list of children, got "abc"; '),
+        ([{"children": 3}], "tree 0, node 0: expected a list of children, got 3; "),
+        ([{"children": node("a")}], 'tree 0, node 0: expected a list of children, got {"label"'),
         (
             [rows(1), rows(2, "many")],
-            "tree 1, node 1: column 'x': expected a number as at the nodes before, got 'many' "
-            "(str); give the column a function that makes one kind of value of every node",
+            "tree 1, node 1: expected one kind of value in column 'x', got numbers (1 in tree 0, "
+            'node 0) and "many" in tree 1, node 1; correct one of them, leave a missing value out, '
+            "or name the column in categorical_columns to read it as strings",
         ),
-        ([rows(1, True)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
-        ([rows([1], [1, 2])], "tree 0, node 1: column 'x': expected vectors of one length,"),
-        ([rows([1], ["a"])], "tree 0, node 1: column 'x': expected a vector of numbers, got ['a']"),
+        ([rows([1], [1, 2])], "tree 0, node 1: expected one kind of value in column 'x', got vec"),
+        ([rows([1], ["a"])], "tree 0, node 1: expected one kind of value in column 'x', got vect"),
         (
             [rows([1], [[1], []])],
-            "tree 0, node 1: column 'x': expected a vector of numbers, got [[",
+            "tree 0, node 1: expected one kind of value in column 'x', got vectors of 1 numbers",
         ),
-        (
-            [rows({}, {})],
-            "tree 0, node 0: column 'x': expected a name or truth value or number or ",
-        ),
-        ([rows(1, 1j)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
+        ([rows(1, {})], "tree 0, node 1: expected one kind of value in column 'x', got numbers"),
+        ([rows(1, 1j)], "tree 0, node 1: expected strings, numbers or lists in column 'x', got 1j"),
         (
             [rows(2**60 + 1, None)],
-            "tree 0, node 0: column 'x': expected integers up to 2^53 next to",
+            "tree 0, node 0: expected integers of 64 bits in column 'x', or up to 2^53 where",
         ),
-        ([rows(1, 2**63)], "tree 0, node 1: column 'x': expected integers up to 2^53 next to"),
+        ([rows(1, 2**63)], "tree 0, node 1: expected integers of 64 bits in column 'x', or up"),
     ],
 )
 def test_bad_objects(roots: Any, message: str) -> None:
@@ -243,24 +246,6 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("what", ["children", "columns"])
-def test_errors_name_the_source(what: str) -> None:
-    functions: dict[str, Any] = {"children": "children", "columns": {"x": "x"}}
-    functions[what] = (lambda n: n["kids"]) if what == "children" else {"x": lambda n: n["kids"]}
-    root = node("a", kids=[node("b", line=7, name="second")])
-    if what == "columns":
-        root["children"] = root["kids"]
-    for source, start in (
-        ("line", "f.json:7: tree 0, node 1: "),
-        (lambda n: n["name"], "f.json: tree 0, node 1: second: "),
-    ):
-        with pytest.raises(TreeError) as caught:
-            from_objects([root], source=source, file="f.json", **functions)
-        prefix = "" if what == "children" else "column 'x': "
-        assert str(caught.value) == f"{start}{prefix}its function failed with KeyError: 'kids'"
-        assert isinstance(caught.value.__cause__, KeyError)
-
-
 def test_a_frozen_vocabulary_names_the_node() -> None:
     vocabs = {"label": Vocabulary("a", frozen=True)}
     roots: Sequence[Any] = [node("a"), node("a", node("b"))]
@@ -268,17 +253,18 @@ def test_a_frozen_vocabulary_names_the_node() -> None:
         from_objects(roots, columns=["label"], vocabs=vocabs)
 
 
-def test_kinds_of_columns_that_are_missing_everywhere() -> None:
-    kinds = {"n": "number", "t": "truth value", "s": "name"}
-    forest = from_objects([node("a")], columns=list(kinds), kinds=kinds)
-    np.testing.assert_array_equal(forest.columns["n"], [np.nan])
-    assert forest.columns["s"].tolist() == [-1]
-    assert list(forest.columns) == list(kinds)
-    with pytest.raises(TreeError, match="column 'x': expected a name, got 3"):
-        from_objects([rows(3)], columns=["x"], kinds={"x": "name"})
-    for wrong in ({"y": "name"}, {"x": "noun"}):
-        with pytest.raises(ConfigError, match="kinds: expected columns of x with one of name, "):
-            from_objects([rows(3)], columns=["x"], kinds=wrong)
+def test_columns_that_are_read_as_strings() -> None:
+    forest = from_objects(
+        [rows(1, "00", 2.0, True, [1, "x"], {"y": None})], categorical_columns=["x"]
+    )
+    assert names_of(forest, "x") == ["1", "00", "2", "true", '[1, "x"]', '{"y": null}']
+    assert names_of(from_objects([rows("1", "2")], categorical_columns="x"), "x") == ["1", "2"]
+    for texts in (["01", "2"], ["1", "x"], ["1", "1_0"], ["1", "nan"]):
+        assert names_of(from_objects([rows(*texts)]), "x") == texts
+    assert names_of(from_objects([rows(1, 2)], columns={"x": lambda n: str(n["x"])}), "x") == [
+        "1",
+        "2",
+    ]
 
 
 def test_nested_dictionaries() -> None:
@@ -321,10 +307,15 @@ def test_a_column_without_any_value_is_nan_with_a_warning() -> None:
 def test_all_keys_of_dictionaries_are_columns_by_default() -> None:
     forest = from_objects([PLAN, SimpleNamespace(x=1)], "Plans")
     assert list(forest.columns) == ["Node Type", "Plan Rows", "Total Cost"]
-    mixed = {"a": 1, "b": None, "c": {}, "d": ["x"], "left": {"a": 2, "e": 1}, "right": {"e": "x"}}
-    with pytest.warns(UserWarning, match="several kinds are left out: 'c', 'd', 'e'; give col"):
-        forest = from_objects([mixed], ["left", "right"], kinds={"a": "number"})
-    assert list(forest.columns) == ["a"]
+    more = {"a": 1, "b": None, "c": {"d": {"e": 2.5}, "f": "x"}, "g": ["x", 1], 7: 3, "h": []}
+    forest = from_objects([more], ["left", "right"])
+    assert list(forest.columns) == ["a", "c.d.e", "c.f", "g", "7"]
+    assert names_of(forest, "g") == ['["x", 1]']
+    some = from_objects([more], "children", ["c.f", "a"])
+    assert {
+        name: names_of(some, name) if name == "c.f" else some.columns[name].tolist()
+        for name in some.columns
+    } == {"c.f": ["x"], "a": [1]}
     assert list(from_objects([PLAN], "Plans", ()).columns) == []
 
 

@@ -111,11 +111,15 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
             "expected every column once, got 'a' twice",
         ),
         (rows([1, 2], [None]), {}, "expected columns of one length, got 2 values of 'id' and 1 of"),
-        (rows([1, None], [None, 1]), {}, "row 1: missing value of 'id'"),
+        (rows([1, None], [None, 1]), {}, "row 1: missing value in column 'id'"),
         (rows([1, 1], [None, 1]), {}, "row 1: expected every 'id' once, got 1 of row 0"),
         (rows([[1]], [None]), {}, "row 0: expected a hashable value as 'id', got [1]"),
         (rows([2**60], [2.0**60]), {}, "row 0: expected 'parent' to hold ids below 2^53 as floats"),
-        (rows([1, 2], [None, 3]), {}, "row 1: expected an 'id' as 'parent', got 3; leave it empty"),
+        (
+            rows([1, 2], [None, 3]),
+            {},
+            "row 1: expected a value of 'id' as 'parent', got 3; leave it empty",
+        ),
         (rows([1, 2], [None, [1]]), {}, "row 1: expected a hashable value as 'parent', got [1]"),
         (rows([1, 2, 3], [None, 3, 2]), {}, "row 1: expected parents that lead to a root, got a"),
         (
@@ -126,25 +130,29 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
         (
             rows([1, 2], [None, 1], t="ab"),
             {"tree": "t"},
-            "row 1: expected an 'id' of 't' 'b' as 'parent', got 1; leave it empty",
+            "row 1: expected a value of 'id' in the tree 'b' as 'parent', got 1; leave it empty",
         ),
-        (rows([1], [None], t=[None]), {"tree": "t"}, "row 0: missing value of 't'"),
+        (rows([1], [None], t=[None]), {"tree": "t"}, "row 0: missing value in column 't'"),
         (
             rows([1, 2], [None, None], t="aa"),
             {"tree": "t"},
-            "row 1: expected one root in the tree 'a', got the rows 0 and 1",
+            "row 1: expected one root in the tree 'a', got row 0 and row 1",
         ),
         ({"depth": [0, 1]}, {}, "expected a column 'id', got depth; for rows in preorder with"),
         ({"d": [0, 2]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth at most one"),
         ({"d": [1, 0]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth not less"),
         ({"d": [0, 0.5]}, {"depth": "d"}, "row 1: expected an integer as 'd', got 0.5"),
-        ({"d": [0, None]}, {"depth": "d"}, "row 1: missing value of 'd'"),
+        ({"d": [0, None]}, {"depth": "d"}, "row 1: missing value in column 'd'"),
         (
             {"d": [0, 1, 0], "t": "aba"},
             {"depth": "d", "tree": "t"},
-            "row 2: expected one root in the tree 'a', got the rows 0 and 2",
+            "row 2: expected one root in the tree 'a', got row 0 and row 2",
         ),
-        (rows([1, 2], [None, 1], x=[1, "a"]), {}, "row 1: column 'x': expected a number as at the"),
+        (
+            rows([1, 2], [None, 1], x=[1, "a"]),
+            {},
+            "row 1: expected one kind of value in column 'x', got numbers (1 in row 0)",
+        ),
     ],
 )
 def test_bad_tables(table: Any, arguments: Any, message: str) -> None:
