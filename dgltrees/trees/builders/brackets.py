@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.builders.walk import check_text
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import Bools, Ints, starts
@@ -82,7 +83,7 @@ def from_brackets(
     and ``a`` are the same leaf. The node column is ``label``.
 
     Arguments:
-        text: the trees; bytes are UTF-8.
+        text: the trees; bytes are UTF-8. ``read`` takes the paths of files.
         vocabs: ``{"label": vocabulary}`` to use.
         file: the file of the text, for the errors.
 
@@ -90,8 +91,9 @@ def from_brackets(
         the forest, with nodes in preorder.
 
     Raises:
-        TreeError: there is no tree, a bracket is not balanced or has no label, or a label is not in
-            a frozen vocabulary; the error names file and line.
+        TreeError: there is no tree, or the path of a file in place of its text; a bracket is not
+            balanced or has no label; or a label is not in a frozen vocabulary. The error names file
+            and line.
 
     Example:
         >>> forest = from_brackets("(S (NP the cat) sat)")
@@ -101,6 +103,7 @@ def from_brackets(
         '(S (NP the cat) sat)'
     """
     labels = vocabs_for(vocabs, "label")
+    check_text(text, "trees in brackets", file=file)
     items = scan(text.encode() if isinstance(text, str) else text, by_line=False, file=file)
     if not len(items.name):
         raise TreeError("expected at least one tree, got empty text", file=file)

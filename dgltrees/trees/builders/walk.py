@@ -6,6 +6,7 @@ share the traversal of :func:`walk`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.builders.values import shown
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
 """Types whose equal values Python may store as one object."""
+_PATH = re.compile(r"[^\n]*\w\.[A-Za-z]\w*")
+"""A name with a suffix, which no text of trees is."""
 
 
 class Member(NamedTuple):
@@ -162,6 +166,14 @@ def listed_graphs(graphs: Sequence[Any], attribute: str, kind: str) -> list[Any]
         if not hasattr(graph, attribute):
             raise TreeError(f"expected {kind}, got {type(graph).__name__}", tree=number)
     return listed
+
+
+def check_text(text: object, what: str, path: re.Pattern[str] = _PATH, **place: Any) -> None:
+    """Raise TreeError if a value is no text, or the path of a file in place of its text."""
+    if not isinstance(text, (str, bytes)):
+        raise TreeError(f"expected {what}, got {shown(text)}", **place)
+    if isinstance(text, str) and path.fullmatch(text.strip()):
+        raise TreeError(f"expected {what}, got {text!r}; dgltrees.read reads a file", **place)
 
 
 def _check_repeated(value: Any, first: int, is_open: bool, share: Literal[False] | None) -> None:
