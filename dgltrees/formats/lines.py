@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -29,7 +30,7 @@ _CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 @contextmanager
 def open_bytes(path: PathLike, *, ahead: bool = False) -> Iterator[io.BufferedReader]:
-    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed."""
+    """Open a text file as bytes of UTF-8, after its byte order mark; gzip is decompressed."""
     with ExitStack() as stack:
         file: io.BufferedReader
         if isinstance(path, Lines):
@@ -46,11 +47,26 @@ def open_bytes(path: PathLike, *, ahead: bool = False) -> Iterator[io.BufferedRe
             unpacked = stack.enter_context(gzip.open(file))
             file = stack.enter_context(io.BufferedReader(unpacked))
         try:
+            if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                file = _as_utf8(file, path, ahead)
             if file.peek(len(_BOM)).startswith(_BOM):
                 file.read(len(_BOM))
             yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise TreeError(f"expected gzip, got a damaged file: {error}", file=path) from None
+
+
+def _as_utf8(file: BinaryIO, path: PathLike, ahead: bool) -> io.BufferedReader:
+    """Convert a file of UTF-16, as Windows writes it, to UTF-8 in memory."""
+    try:
+        text = file.read().decode("utf-16", "replace" if ahead else "strict")
+    except UnicodeDecodeError as error:
+        raise TreeError(
+            f"expected UTF-16 text, as its first bytes say, got: {error.reason}; convert the file "
+            "to UTF-8",
+            file=path,
+        ) from None
+    return io.BufferedReader(io.BytesIO(text.encode()))
 
 
 def first_line(path: PathLike) -> str:
