@@ -222,6 +222,28 @@ def test_too_many_children_are_refused() -> None:
         run_cell(lstm(), batch, {"x": torch.zeros(4, 3)})
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("options", [{}, {"operators": 2}, {"layer_norm": True}])
+@pytest.mark.parametrize("parent", [[-1, 0, 0, 0, 3, 3, 0], [-1, *[0] * 40]])
+def test_a_shared_sum_takes_any_number_of_children(
+    cell: str, options: dict[str, Any], parent: list[int]
+) -> None:
+    """Its parameters are those of a cell for more children."""
+    options = {**SIZES, **options, "aggregator": "shared_sum"}
+    few = make_cell(cell, **options).eval()
+    many = make_cell(cell, **{**options, "max_children": 40}).eval()
+    many.load_state_dict(few.state_dict())
+    batch = Forest.build(parent, pos=[0, *range(9, 8 + len(parent))]).batch()
+    ndata = {"x": torch.rand(len(parent), 3), "op": torch.ones(len(parent), dtype=torch.int64)}
+    states = [
+        run_cell(each, batch, ndata, backend=backend)["h"]
+        for each in (few, many)
+        for backend in ("levels", "dgl")
+    ]
+    for other in states[1:]:
+        assert_close(other, states[0])
+
+
 def test_all_cells_print_their_sizes() -> None:
     for name in CELLS:
         sizes = {k: v for k, v in SIZES.items() if k in options_of(CELLS[name])}

@@ -78,6 +78,8 @@ class Aggregator(nn.Module, ABC):
 
     ordered: ClassVar[bool] = True
     """Whether swapping two children changes the result."""
+    bounded: ClassVar[bool] = True
+    """Whether L is a limit: parameters belong to positions or to numbers of children."""
     bias_init: ClassVar[float] = 0.0
     """The initial value of the bias of a reduced child or label."""
     stacked: ClassVar[tuple[str, ...]] = ()

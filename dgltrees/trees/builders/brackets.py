@@ -16,7 +16,7 @@ from dgltrees.trees.builders.walk import check_text
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import Bools, Ints, starts
-from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
+from dgltrees.trees.vocabulary import Vocabulary, freeze_new, vocabs_for
 
 
 def assemble(
@@ -110,6 +110,7 @@ def from_brackets(
     is_head = find_heads(items, "a label")
     label = items.encode(~items.is_open, labels["label"])
     label[items.parent[is_head]] = label[is_head]
+    freeze_new(labels, vocabs)
     return assemble(~is_head, items.parent, items.place - 1, {"label": label}, labels)
 
 

@@ -75,7 +75,9 @@ def from_nltk(*trees: nltk.Tree, vocabs: Mapping[str, Vocabulary] | None = None)
         return str(node.label()) or None if isinstance(node, Tree) else None
 
     names = {"label": label_of, "word": word_of}
-    return forest_of_nodes(itertools.starmap(unwrap, enumerate(trees)), children_of, names, vocabs)
+    return forest_of_nodes(
+        itertools.starmap(unwrap, enumerate(trees)), children_of, names, vocabs, share=False
+    )
 
 
 def to_nltk(forest: Forest, tree: int = 0) -> nltk.Tree | str:

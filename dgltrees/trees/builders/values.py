@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dgltrees.errors import RowError, TreeError
 from dgltrees.trees.columns import EXACT
-from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
+from dgltrees.trees.vocabulary import Vocabulary, encode_names, freeze_new, vocabs_for
 
 KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -63,6 +63,7 @@ def typed_columns(
             columns[key] = _number_array(column, kind, column_error)
     vocabularies = vocabs_for(vocabs, *names)
     columns.update((k, encode_names(names[k], vocabularies[k], error)) for k in names)
+    freeze_new(vocabularies, vocabs)
     return {key: columns[key] for key in values}, vocabularies
 
 

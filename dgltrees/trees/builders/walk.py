@@ -19,10 +19,28 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.values import shown
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
-from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
+from dgltrees.trees.vocabulary import (
+    Vocabulary,
+    check_vocabs,
+    encode_names,
+    freeze_new,
+    vocabs_for,
+)
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
 """Types whose equal values Python may store as one object."""
+_BUILDERS = {
+    "from_dgl": ("dgl",),
+    "from_networkx": ("networkx",),
+    "from_nltk": ("nltk",),
+    "from_parses": ("spacy", "stanza"),
+    "from_pyg": ("torch_geometric",),
+    "from_python": ("ast", "_ast"),
+    "from_table": ("pandas", "pyarrow"),
+    "from_tree_sitter": ("tree_sitter",),
+    "from_xml": ("lxml", "xml"),
+}
+"""The modules whose objects a function converts."""
 _PATH = re.compile(r"[^\n]*\w\.[A-Za-z]\w*")
 """A name with a suffix, which no text of trees is."""
 
@@ -81,6 +99,7 @@ class NodeLists:
         ids = {
             key: encode_names(each, vocabularies[key], self.error) for key, each in names.items()
         }
+        freeze_new(vocabularies, vocabs)
         return self.walked({**ids, **(numbers or {})}, vocabularies)
 
 
@@ -174,6 +193,15 @@ def check_text(text: object, what: str, path: re.Pattern[str] = _PATH, **place: 
         raise TreeError(f"expected {what}, got {shown(text)}", **place)
     if isinstance(text, str) and path.fullmatch(text.strip()):
         raise TreeError(f"expected {what}, got {text!r}; dgltrees.read reads a file", **place)
+
+
+def cure_for(value: Any) -> str:
+    """Return how to make trees of a value that is none, for the errors."""
+    module = type(value).__module__.partition(".")[0]
+    builder = next((name for name, modules in _BUILDERS.items() if module in modules), None)
+    if builder:
+        return f"dgltrees.trees.builders.{builder} makes a Forest"
+    return "Forest.from_objects makes a forest of objects"
 
 
 def _check_repeated(value: Any, first: int, is_open: bool, share: Literal[False] | None) -> None:
