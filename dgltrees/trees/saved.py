@@ -38,6 +38,18 @@ _DAMAGE = (
 )
 
 
+def with_ids(forest: Forest) -> Forest:
+    """Encode strings in arrays of objects, which may be missing, as ids with a vocabulary."""
+    columns, vocabs = dict(forest.columns), dict(forest.vocabs)
+    for name, column in forest.columns.items():
+        if column.dtype == object:
+            names = [None if v is None or v != v else v for v in column.tolist()]
+            if {*map(type, names)} <= {str, type(None)}:
+                vocabs[name] = Vocabulary()
+                columns[name] = vocabs[name].encode(names)
+    return forest.with_columns(columns, vocabs)
+
+
 def save_forest(forest: Forest, folder: Path) -> None:
     """Write the arrays of a forest as ``.npy`` files, its vocabularies as text, and an index."""
     arrays: dict[str, NDArray[Any]] = {name: getattr(forest, name) for name in _STRUCTURE}

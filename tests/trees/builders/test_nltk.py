@@ -46,6 +46,11 @@ def test_deep_and_wide() -> None:
     assert forest.depths.tolist() == [100_000, 1]
 
 
+def test_a_subtree_that_occurs_again_is_written_out() -> None:
+    twice = nltk.Tree("NP", ["a", "b"])
+    assert from_nltk(nltk.Tree("S", [twice, twice])).sizes.tolist() == [7]
+
+
 def cycle() -> nltk.Tree:
     tree = nltk.Tree("S", ["a", "b"])
     tree.append(tree)

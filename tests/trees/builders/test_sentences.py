@@ -122,6 +122,19 @@ def test_words_alone(make: Any) -> None:
     assert names_of(forest, "word") == flat(WORDS) * 2
 
 
+def test_sentences_of_several_roots() -> None:
+    doc = pytest.importorskip("stanza.models.common.doc", reason="needs stanza")
+    words = [{"id": i, "text": text, "head": 0} for i, text in enumerate("ab", start=1)]
+    sentence = doc.Document([words])
+    with pytest.raises(TreeError, match="got a second of 2 roots; allow several with single_root"):
+        from_parses(sentence)
+    assert from_parses(sentence, single_root=False).parent.tolist() == [-1, 0, 0]
+    with pytest.raises(
+        TreeError, match="^tree 0: expected one root in a .*, got 2; pass root=True"
+    ):
+        from_parses(sentence, root=False, single_root=False)
+
+
 def test_parts_of_documents() -> None:
     span = list(spacy_document().sents)[1]
     sentence = stanza_document().sentences[1]
