@@ -18,7 +18,9 @@ from dgltrees.formats.lines import check_chunk_size, empty_file, files_of, first
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
 from dgltrees.trees.builders.objects import nested_lists
-from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees, encode_like
+from dgltrees.trees.vocabulary import freeze_new
 from dgltrees.trees.words import frequent_words, recode
 
 
@@ -366,9 +368,13 @@ def read(
     *,
     layout: RecordLayout = RecordLayout(),
     min_freq: int = 1,
+    like: LabeledTrees | Forest | None = None,
     **options: Any,
 ) -> LabeledTrees:
     """Read all examples of a file.
+
+    The vocabularies of the trees are frozen. A second file, such as one for validation, is read
+    with those of the first: ``read("dev.txt", like=train)``.
 
     Arguments:
         path: the file or folder, or several.
@@ -376,6 +382,10 @@ def read(
         layout: the keys or columns of the trees, for formats that use a layout.
         min_freq: words that occur less often become ``<unk>``, and the vocabulary of words is
             frozen; with 1 every word is kept.
+        like: a data set whose columns, vocabularies, classes, layout and options are used again,
+            such as the training data. Its vocabularies get the name ``<unk>``, if they have no
+            unknown name, which replaces every name that they do not have. Columns that it lacks are
+            left out.
         **options: fields of the layout, such as ``tree_id``, or further arguments of the format,
             such as ``vocabs``, or ``lower`` for CoNLL-U.
 
@@ -385,7 +395,8 @@ def read(
     Raises:
         TreeError: the file is not of the format; the error names file and line.
         ConfigError: the file or format does not exist, or the format does not use the layout or an
-            option; or ``min_freq`` is below 1, or above 1 although ``vocabs`` has the words.
+            option; or ``min_freq`` is below 1, or above 1 although ``vocabs`` or ``like`` has the
+            words; or there are both ``vocabs`` and ``like``.
 
     Example:
         >>> from pathlib import Path
@@ -402,14 +413,40 @@ def read(
             raise ConfigError(
                 f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
             )
-    chosen = get_format(format or guess_format(files[0], layout))
-    if min_freq < 1 or (min_freq > 1 and "word" in (options.get("vocabs") or {})):
+    given = options.get("vocabs") or {}
+    other = LabeledTrees(like) if isinstance(like, Forest) else like
+    known = asked = layout
+    if other is not None:
+        if "vocabs" in options:
+            raise ConfigError("expected vocabs or like, got both; leave one of the two out")
+        known = _filled(layout, other.reading.get("layout", layout))
+    name = format or guess_format(files[0], known)
+    chosen = get_format(name)
+    if other is not None:
+        layout = replace(asked, **{field: getattr(known, field) for field in chosen.layout})
+        if "categorical_columns" in chosen.layout:
+            names = (*layout.categorical_columns, *other.forest.vocabs)
+            layout = replace(layout, categorical_columns=names)
+        if name == other.reading.get("format"):
+            options = {**other.reading["options"], **options}
+    if min_freq < 1 or (min_freq > 1 and ("word" in given or other is not None)):
         raise ConfigError(
             f"expected min_freq to be 1 where a vocabulary of words is given, and never less, "
             f"got {min_freq}"
         )
+    layout = chosen.complete_layout(files[0], layout)
     examples = chosen.read(path, layout=layout, **options)
-    if min_freq == 1:
-        return examples
-    words = frequent_words([examples.forest], min_freq)
-    return replace(examples, forest=recode(examples.forest, {"word": words}))
+    if other is not None:
+        examples = encode_like(examples, other, ["like", os.fspath(files[0])])
+    if min_freq > 1:
+        words = frequent_words([examples.forest], min_freq)
+        examples = replace(examples, forest=recode(examples.forest, {"word": words}))
+    freeze_new(examples.forest.vocabs, given)
+    rest = {key: value for key, value in options.items() if key != "vocabs"}
+    return replace(examples, reading={"format": name, "layout": layout, "options": rest})
+
+
+def _filled(layout: RecordLayout, other: RecordLayout) -> RecordLayout:
+    """Return a layout with the fields of another one where it has its default."""
+    unset = [each.name for each in fields(layout) if getattr(layout, each.name) == each.default]
+    return replace(layout, **{name: getattr(other, name) for name in unset})

@@ -26,7 +26,7 @@ from dgltrees.trees.check import (
     positions_by_order,
 )
 from dgltrees.trees.order import depths
-from dgltrees.trees.saved import load_arrays, save_forest
+from dgltrees.trees.saved import load_arrays, save_forest, with_ids
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -411,9 +411,13 @@ class Forest:
             return first
         for other in forests[1:]:
             if list(other.columns) != list(first.columns) or other.vocabs != first.vocabs:
+                got = [n for n, vocab in first.vocabs.items() if other.vocabs.get(n) != vocab]
+                got = got if list(other.columns) == list(first.columns) else []
                 raise TreeError(
                     f"expected forests with the columns {list(first.columns)} and the same "
-                    f"vocabularies, got {list(other.columns)}; read them with shared vocabularies"
+                    f"vocabularies, got {list(other.columns)}"
+                    + f" with another vocabulary of {', '.join(got)}" * bool(got)
+                    + "; read them with shared vocabularies, read(path, like=data)"
                 )
         sizes = np.concatenate([forest.sizes for forest in forests])
         return Forest(
@@ -467,7 +471,7 @@ class Forest:
         edata = {"pos": _tensor("pos", pos)}
         if etype is not None:
             edata["etype"] = _tensor(etype, self.columns[etype][rows[src]])
-        return TreeBatch(
+        batch = TreeBatch(
             torch.from_numpy(src),
             torch.from_numpy(dst),
             torch.from_numpy(sizes),
@@ -475,6 +479,8 @@ class Forest:
             edata=edata,
             depth=depth,
         )
+        batch.vocabs = self.vocabs
+        return batch
 
     def heterograph(self, ids: ArrayLike | None = None, *, etype: str | None = None) -> DGLGraph:
         """Make one DGL graph with named edge types, such as ``("node", "child0", "node")``.
@@ -515,7 +521,8 @@ class Forest:
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
 
-        The file ``forest.json`` lists the names and checksums of all files.
+        The file ``forest.json`` lists the names and checksums of all files. Strings in arrays of
+        objects, which may be None, become ids with a vocabulary.
 
         Arguments:
             folder: the folder; it is created if it does not exist.
@@ -529,8 +536,9 @@ class Forest:
             Forest(1 tree, 3 nodes, columns: none)
         """
         folder = Path(folder)
-        checked_columns(self.columns, self.num_nodes, {}, folder)
-        save_forest(self, folder)
+        forest = with_ids(self)
+        checked_columns(forest.columns, self.num_nodes, {}, folder)
+        save_forest(forest, folder)
 
     @classmethod
     def load(cls, folder: PathLike, *, mmap: bool = True) -> Forest:
