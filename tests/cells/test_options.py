@@ -244,6 +244,29 @@ def test_a_shared_sum_takes_any_number_of_children(
         assert_close(other, states[0])
 
 
+def test_an_aggregator_that_does_not_take_the_label_is_named() -> None:
+    class Mine(FactorisedAggregator):
+        stacked = ("U", "b")
+
+        def __init__(self, children: int, size: int, gates: int = 1, **options: Any) -> None:
+            super().__init__(children, size, gates, **options)
+            self.U = torch.nn.Parameter(torch.ones(self.K, size, gates * size))
+            self.b = torch.nn.Parameter(torch.ones(self.K, 1, gates * size))
+
+        def _draw(self) -> None:
+            pass
+
+        def compute(self, h: torch.Tensor, *parameters: torch.Tensor) -> torch.Tensor:
+            U, b = parameters
+            return (h.sum(2) @ U + b).unflatten(2, (self.G, self.c))
+
+    h, x = torch.ones(5, 2, 3), torch.ones(5, 4)
+    message = r"^Mine.compute: too many values .*; with label='mode' .* ProductAggregator, whose"
+    with pytest.raises(ConfigError, match=message):
+        Mine(2, 3, rank=2, label_size=4)(h, x=x)
+    assert Mine(2, 3, rank=2, label_size=4, label="add")(h, x=x).shape == (5, 1, 3)
+
+
 def test_all_cells_print_their_sizes() -> None:
     for name in CELLS:
         sizes = {k: v for k, v in SIZES.items() if k in options_of(CELLS[name])}

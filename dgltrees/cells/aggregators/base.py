@@ -159,7 +159,17 @@ class Aggregator(nn.Module, ABC):
     ) -> Tensor:
         """Do the same as :meth:`forward`, for labels from :meth:`embed`, ``(n, e)``."""
         if label is not None and self.label == "mode":
-            (a,) = grouped(self._formula, (h, label), self.parameters_by_type(), groups)
+            try:
+                (a,) = grouped(self._formula, (h, label), self.parameters_by_type(), groups)
+            except ValueError as error:
+                if "unpack" not in str(error):
+                    raise
+                name = type(self).__name__
+                raise ConfigError(
+                    f"{name}.compute: {error}; with label='mode' it gets the label before the "
+                    f"{len(self.stacked)} parameters: take it, or derive {name} from "
+                    "ProductAggregator, whose default is label='add'"
+                ) from error
             return a
         (a,) = grouped(self._formula, (h,), self.parameters_by_type(), groups)
         return a if label is None else a + label.view_as(a)
