@@ -39,7 +39,7 @@ def load_json(text: str) -> Any:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        what = f"{error.msg[0].lower()}{error.msg[1:]} at column {error.colno}"
+        what = f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
         raise JSONError(f"expected JSON, got {what}", error.lineno) from None
     except ValueError as error:  # a number with too many digits
         numbers = (match for match in _TOKEN.finditer(text) if not match[0].startswith('"'))

@@ -130,7 +130,7 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
             "1:1(",
             "-",
         ),
-        *(" ", "a = ", "QUERY PLAN", "<a ", "(0 (", "v\ta", ">\t"),
+        *(" ", "a = ", "QUERY PLAN", "<a ", "(0 (", "v\ta", ">\t", "| ", "* a", "-[ a ", "-[ 1"),
     ],
 )
 @pytest.mark.parametrize("end", ["", "\n", "x", '"', "=", " = "])
@@ -151,6 +151,8 @@ def test_a_long_line_is_guessed_like_a_short_one(tmp_path: Path, text: str, end:
     ("suffix", "text"),
     [
         (".json", "[ +\n" + " " * 200_000 + "x"),
+        (".json", "-[ RECORD 1 ]-\n-[ a" + " 1 " * 100_000 + "x"),
+        (".json", "QUERY PLAN\n" + "a." * 100_000 + "x\n" + "| " * 100_000 + "x"),
         (".json", "QUERY PLAN" + "\n" * 200_000 + "x"),
         (".json", '["' + '\\"' * 200_000),
         (".json", '["' + '\\"' * 200_000 + '", NaN, "' + '\\"' * 100_000 + '"]'),
