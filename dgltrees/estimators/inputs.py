@@ -133,7 +133,8 @@ def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     if values.dtype.kind in "mM" or isinstance(first, timedelta):
         raise TreeError(
             f"expected numbers or classes as y, got times, {first!r}, whose unit is hidden; give "
-            "seconds, such as y.dt.total_seconds() of a Series (of dates, since one of them)"
+            "seconds, such as y.dt.total_seconds() of a Series (of dates, since one of them), or "
+            "the names of classes, such as y.astype(str)"
         )
     if values.ndim == 1:
         return {"target": values}

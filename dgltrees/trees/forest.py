@@ -82,7 +82,8 @@ class Forest:
         Arguments:
             parent: ``(N,)`` the parent of each node within its tree, -1 at a root.
             pos: ``(N,)`` the position of each node among its siblings; default: 0, 1, ... in the
-                order of the nodes.
+                order of the nodes. Give it if siblings are stored in another order, as nodes are
+                that merge others, or words in the order of their heads.
             offsets: ``(T + 1,)`` the first node of each tree, then ``N``; default: one tree.
             columns: node data, each ``(N, ...)``: numbers, strings, or ids of a vocabulary.
             vocabs: the vocabularies of columns that hold ids.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.values import shown
 from dgltrees.trees.check import check_offsets, integers
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import depths
@@ -87,9 +88,9 @@ def from_heads(
         the forest.
 
     Raises:
-        TreeError: a sentence is empty, a head is out of range, no word (or with ``single_root``
-            more than one) has the head 0, there is a cycle, a name is not in a frozen vocabulary,
-            or a column does not have ``W`` entries.
+        TreeError: the words are no list of strings, a sentence is empty, a head is out of range, no
+            word (or with ``single_root`` more than one) has the head 0, there is a cycle, a name is
+            not in a frozen vocabulary, or a column does not have ``W`` entries.
 
     Example:
         >>> forest = from_heads(["the", "cat", "sat"], [2, 3, 0])
@@ -98,6 +99,11 @@ def from_heads(
         >>> forest.vocabs["word"].decode(forest.columns["word"])
         ['<root>', 'the', 'cat', 'sat']
     """
+    is_list = hasattr(words, "__len__") and not isinstance(words, (str, bytes))
+    if not is_list or not all(issubclass(kind, str) for kind in {*map(type, words)}):
+        raise TreeError(
+            f"expected words as a list of strings, got {shown(words)}; split text first", file=file
+        )
     up = integers(heads, "heads", file)
     bounds = integers([0, len(words)] if offsets is None else offsets, "offsets", file)
     names = {"word": words, **(columns or {})}

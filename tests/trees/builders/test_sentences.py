@@ -58,6 +58,13 @@ def test_heads_that_make_no_tree(heads: list[float], message: str) -> None:
         from_heads(["a", "b", "c"], heads, offsets=[0, 2, 3])
 
 
+@pytest.mark.parametrize("words", ["A cat", b"A", 3, None, [1, "a"], np.arange(2)])
+def test_words_that_are_no_list_of_strings(words: Any) -> None:
+    with pytest.raises(TreeError, match="^expected words as a list of strings, got .*; split text"):
+        from_heads(words, [2, 0])
+    assert from_heads(np.array(["a", "b"]), [2, 0]).num_nodes == 3
+
+
 def test_other_errors() -> None:
     with pytest.raises(TreeError, match="tree 1: expected at least one node, got an empty tree"):
         from_heads(["a"], [0], offsets=[0, 1, 1])
