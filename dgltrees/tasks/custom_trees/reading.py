@@ -326,7 +326,8 @@ def node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
         return None
     values = _decoded(np.asarray(forest.columns[name])[rows], name, forest.vocabs.get(name))
     if values.dtype.kind in "OU" and (empty := values == "").any():
-        return np.where(empty, None, values)
+        values = values.astype(object)
+        values[empty] = None
     return values
 
 

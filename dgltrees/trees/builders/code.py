@@ -145,7 +145,10 @@ class _Text(NamedTuple):
     start_byte: int
     end_byte: int
     start_point: tuple[int, int]
-    is_named, is_missing, child_count, named_child_count = True, False, 0, 0
+    is_named: bool = True
+    is_missing: bool = False
+    child_count: int = 0
+    named_child_count: int = 0
 
 
 def from_tree_sitter(
