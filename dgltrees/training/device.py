@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _TRUE = {"64-true": torch.float64, "bf16-true": torch.bfloat16}
 _MIXED = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}
+_ONEDNN = torch.backends.mkldnn.enabled
+"""Whether torch uses oneDNN unless a precision forbids it."""
 
 
 class OneDevice:
@@ -134,9 +136,9 @@ def _set_up_process(settings: TrainingSettings, *, predicts: bool = False) -> No
         torch.set_num_threads(settings.threads)
     # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
     torch.set_flush_denormal(True)
-    if "16" in settings.precision and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-        # without AVX-512, oneDNN refuses LSTMs in bfloat16
-        torch.backends.mkldnn.set_flags(False)  # type: ignore[no-untyped-call]
+    # without AVX-512, oneDNN refuses LSTMs in bfloat16
+    usable = "16" not in settings.precision or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    torch.backends.mkldnn.set_flags(_ONEDNN and usable)  # type: ignore[no-untyped-call]
     if settings.deterministic:  # what CUDA's matrix products need to be repeatable
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 

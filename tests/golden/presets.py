@@ -93,8 +93,9 @@ def training(preset: str) -> list[str]:
 
 def described(preset: str, out: Path) -> dict[str, Any]:
     """Return the settings of a preset, and parameters and losses of a run, or the error instead."""
-    row: dict[str, Any] = {"settings": settings(preset), "parameters": {}}
+    row: dict[str, Any] = {"settings": {}, "parameters": {}}
     try:
+        row["settings"] = settings(preset)
         status, _, error = dgltrees(*training(preset), "--out", str(out))
     except Exception as problem:  # whatever a change has broken; the other presets are compared too
         status, error = 1, f"{type(problem).__name__}: {problem}"

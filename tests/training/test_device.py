@@ -187,6 +187,15 @@ def test_one_device_computes_as_fabric_does(precision: str) -> None:
     assert torch.get_default_dtype() == torch.float32
 
 
+def test_onednn_is_off_for_a_precision_that_it_refuses_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    for precision in ("bf16-mixed", "32-true"):
+        one_device(quick("classify", accelerator="cpu", precision=precision).training)
+        assert torch.backends.mkldnn.enabled == ("16" not in precision)
+
+
 @pytest.mark.parametrize("accelerator", ["cuda", "gpu", "mps"])
 def test_a_model_of_a_gpu_predicts_on_the_cpu(
     monkeypatch: pytest.MonkeyPatch, accelerator: str
