@@ -100,7 +100,7 @@ def load_json(
             parse_constant=_refuse,
         )
     except json.JSONDecodeError as error:
-        what = f"{error.msg[0].lower()}{error.msg[1:]} at column {error.colno}"
+        what = f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
         raise JSONError(f"expected JSON, got {what}", error.lineno) from None
     except _RepeatedKeyError as error:
         raise JSONError(str(error), _line_of_repeated_key(text)) from None

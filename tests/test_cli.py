@@ -579,7 +579,12 @@ def test_a_bad_test_file_is_found_before_training(capsys: Capture, tmp_path: Pat
 def test_a_bad_point_is_found_before_the_sweep(capsys: Capture, tmp_path: Path) -> None:
     argv = ["sweep", *CLASSIFY, *_QUICK]
     grid = ["--grid", "training.optimizer=adam,adm", "--out", str(tmp_path / "sweep")]
-    assert "got 'adm'" in fails(capsys, *argv, *grid)
+    message = fails(capsys, *argv, *grid)
+    assert "classify-optimizer_adm: " in message
+    assert "got 'adm'" in message
+    grid[1:2] = ["model.cell=lstm", "model.aggregator=sum,canonical"]
+    message = "classify-cell_lstm-aggregator_canonical: missing model.rank (integer of at least 1)"
+    assert message in fails(capsys, *argv, *grid)
     assert not (tmp_path / "sweep").exists()
 
 

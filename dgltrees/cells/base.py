@@ -220,9 +220,11 @@ class BaseCell(nn.Module, ABC):
         return None
 
     def child_mask(self, nodes: Nodes) -> Tensor:
-        """Return a mask ``(n, L)`` that is True for the slots that hold a child."""
-        mask: Tensor = nodes.mask  # type: ignore[assignment]  # in a cell with slots
-        return mask
+        """Return a mask ``(n, L)`` that is True for the children, which fill only some slots."""
+        if nodes.mask is None:
+            message = next(iter(nodes.mailbox.values()))
+            return message.new_ones(message.shape[:2], dtype=torch.bool)
+        return nodes.mask
 
     def extra_repr(self) -> str:
         """Return the sizes, for ``repr``."""

@@ -43,8 +43,8 @@ class TreeCell(BaseCell):
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
         max_children: largest number L of children of a node. A child at position L or higher is an
-            error; a missing child has the state zero. As a setting, the default is the largest
-            number in the training data.
+            error, except with the aggregator shared_sum; a missing child has the state zero. As a
+            setting, the default is the largest number in the training data.
         aggregator: map from the states of the children to the pre-activations of the gates.
         operators: K, the number of sets of parameters; 0: one set, and every node has an input.
         activation: activation of the candidate state: tanh, as in Tai et al. (2015), or sigmoid, as
@@ -95,7 +95,8 @@ class TreeCell(BaseCell):
                 f"expected no label with operators, got label={aggregator_options['label']!r} with "
                 f"{operators} operators; remove label, which has no effect"
             )
-        self.max_children = self.slots = max_children
+        self.max_children = max_children
+        self.slots = max_children if AGGREGATORS[aggregator].bounded else None
         self.operators, self.layer_norm, self.init = operators, layer_norm, init
         self.group_by = "op" if operators else None
         self.input_fields = ("x", "op") if operators else ("x",)

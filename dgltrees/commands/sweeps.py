@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,15 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
     ]
 
 
+@contextmanager
+def at_point(name: str) -> Iterator[None]:
+    """Add the name of a point to errors of its settings."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
 def run_points(
     points: Sequence[Point], seeds: Sequence[int] | None, out: Path
 ) -> list[dict[str, Any]]:
@@ -80,8 +90,9 @@ def run_points(
             f"expected one metric to compare by, got {' and '.join(several)}; set training.monitor"
         )
     counts = []
-    for _, settings in points:  # the last one's mistakes are found before the first is trained
-        ready = prepare(settings)
+    for name, settings in points:  # the last one's mistakes are found before the first is trained
+        with at_point(name):
+            ready = prepare(settings)
         if ready.splits.valid is None:
             raise ConfigError("missing validation examples; set data.valid_fraction or data.valid")
         counts.append(ready.settings.task.parameters(ready.model)["cell"])

@@ -81,7 +81,8 @@ def sweep(
     for preset in presets:
         for name, chosen in sweeps.combinations(grid or []):
             _check_seeds(seeds, {**layer, **chosen})
-            settings = settings_of(preset, Layer({**layer, **chosen}, layer.repeated))
+            with sweeps.at_point("-".join([preset, *name])):
+                settings = settings_of(preset, Layer({**layer, **chosen}, layer.repeated))
             points.append(("-".join([settings.preset, *name]), settings))
     folder = Path(out)
     rows = sweeps.run_points(points, seeds, folder)

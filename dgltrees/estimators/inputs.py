@@ -17,6 +17,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.records import complete, is_records, listed, trees_of_records
 from dgltrees.formats.values import of_user
 from dgltrees.trees import Forest, LabeledTrees, TreePairs
+from dgltrees.trees.builders.walk import cure_for
 from dgltrees.trees.columns import Column, column_names, name_of
 
 Trees = (
@@ -51,35 +52,40 @@ def as_examples(
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
         parts = list(X)
     else:
-        got, cure = f"{type(X).__name__} {X!r:.40}", ""
+        got, cure = f"{type(X).__name__} {_line(X)}", cure_for(X)
         if isinstance(X, (list, tuple, np.ndarray)):
             got = f"an empty {type(X).__name__}"
-            cure = "; give at least one tree"
+            cure = "give at least one tree"
         elif isinstance(X, dict):
-            got, cure = f"a single dictionary {X!r:.40}", "; wrap it in a list: [tree]"
+            got, cure = f"a single dictionary {X!r:.40}", "wrap it in a list: [tree]"
         elif isinstance(X, (str, PurePath)):
             is_json = str(X).lstrip().startswith(("[", "{"))
-            cure = f"; dgltrees.read({str(X)!r}) has the trees of a file"
-            cure = "; parse it with json.loads" if is_json else cure
+            cure = f"dgltrees.read({str(X)!r}) has the trees of a file"
+            cure = "parse it with json.loads" if is_json else cure
         elif hasattr(X, "columns"):
             got = f"a {type(X).__name__} with the columns {', '.join(map(str, X.columns)):.200}"
-            cure = "; pass a list of nested dictionaries, or the column that has them"
+            cure = "pass a list of nested dictionaries, or the column that has them"
             cure += " (of a row per node, dgltrees.trees.builders.from_table makes a Forest)"
-        raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}{cure}")
+        raise TreeError(f"expected trees as a Forest or nested dictionaries, got {got}; {cure}")
     wrong: list[Any] = [
         each for each in parts if not isinstance(each, (Forest, LabeledTrees, TreePairs))
     ]
     if wrong:
-        cure = "Forest.from_objects makes a forest of objects"
-        cure = "parse each with json.loads" if isinstance(wrong[0], str) else cure
+        text = "parse each with json.loads, or with a function of dgltrees.trees.builders"
+        cure = text if isinstance(wrong[0], str) else cure_for(wrong[0])
         raise TreeError(
             f"expected trees as a Forest or nested dictionaries, got a {type(wrong[0]).__name__} "
-            f"{wrong[0]!r:.40}; {cure}"
+            f"{_line(wrong[0])}; {cure}"
         )
     examples = gather(map(_single, parts))
     if not len(examples):
         raise TreeError("expected at least one tree, got none")
     return examples
+
+
+def _line(value: Any) -> str:
+    """Return the beginning of a value in one line, for an error."""
+    return " ".join(repr(value).split())[:40]
 
 
 def has_no_trees(X: Trees) -> bool:
@@ -127,7 +133,8 @@ def target_columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     if values.dtype.kind in "mM" or isinstance(first, timedelta):
         raise TreeError(
             f"expected numbers or classes as y, got times, {first!r}, whose unit is hidden; give "
-            "seconds, such as y.dt.total_seconds() of a Series (of dates, since one of them)"
+            "seconds, such as y.dt.total_seconds() of a Series (of dates, since one of them), or "
+            "the names of classes, such as y.astype(str)"
         )
     if values.ndim == 1:
         return {"target": values}
@@ -142,18 +149,28 @@ def labels(classes: ArrayLike) -> NDArray[Any]:
 
     Members of enumerations that are strings or integers are these.
     """
-    values = np.asarray(classes, object if isinstance(classes, (list, tuple)) else None)
+    values = _array(classes, object if isinstance(classes, (list, tuple)) else None)
     if values.dtype.kind in "biufUmM" or not values.ndim:
         return values
     plain = np.frompyfunc(_label, 1, 1)(values)
     known = [each for each in plain.ravel().tolist() if each is not None]
-    kinds = {isinstance(each, str): each for each in known}
+    kinds = {str if isinstance(each, str) else type(each) is bool: each for each in known}
     if len(kinds) > 1:
+        one, other = list(kinds.values())[:2]
         raise TreeError(
-            f"expected classes of one type, got {kinds[False]!r} and {kinds[True]!r}; write "
+            f"expected classes of one type, got {one!r} and {other!r}; write "
             "[str(each) for each in y]"
         )
     return np.asarray(plain if len(known) < plain.size else plain.tolist())
+
+
+def _array(values: ArrayLike, dtype: type | None = None) -> NDArray[Any]:
+    """Convert values to an array; the masked ones of a masked array are None, or NaN of floats."""
+    array = np.asarray(values, dtype)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        array = array.astype(array.dtype if array.dtype.kind == "f" else object)
+        array[np.ma.getmaskarray(values)] = None
+    return array
 
 
 def _label(value: Any) -> Any:
@@ -163,6 +180,11 @@ def _label(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value  # of NumPy or torch
     if type(value) in (bool, float):
         return value
+    if isinstance(value, str) and value.endswith("\0"):
+        raise TreeError(
+            f"expected classes without the character NUL at the end, which NumPy drops, got "
+            f"{value!r:.60}; rename them"
+        )
     if isinstance(value, (str, int)):
         return str.__str__(value) if isinstance(value, str) else int(value)
     raise TreeError(
@@ -186,7 +208,7 @@ def named_targets(
 
 def _values(of_trees: ArrayLike) -> NDArray[Any]:
     """Return values of trees as an array, in which missing ones are None or NaN."""
-    values = np.asarray(of_trees)
+    values = _array(of_trees)
     is_list = isinstance(of_trees, (list, tuple)) and values.ndim == 1
     if is_list and any(name_of(value) is None for value in cast(Any, of_trees)):
         return np.array(of_trees, object)  # NumPy turns NaN among strings into a string

@@ -1,4 +1,4 @@
-"""Dependency treebanks in ten columns: CoNLL-U, and its predecessor CoNLL-X.
+"""Dependency treebanks: CoNLL-U, its predecessor CoNLL-X, and CoNLL-U Plus, with other columns.
 
 Universal Dependencies, https://universaldependencies.org/format.html; Buchholz & Marsi, "CoNLL-X
 Shared Task on Multilingual Dependency Parsing", CoNLL 2006.
@@ -26,8 +26,7 @@ from dgltrees.trees.forest import Forest
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 """The columns of words that CoNLL-U files have."""
 
-_ID, _FORM, _UPOS, _XPOS, _HEAD, _DEPREL = 0, 1, 3, 4, 6, 7  # of ten columns
-_NAMES = {"upos": _UPOS, "xpos": _XPOS, "deprel": _DEPREL}
+_TEN = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 _SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")  # a multiword token, 3-4, or an empty node, 8.1
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]")  # in a name
 
@@ -36,10 +35,13 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
     """Read the sentences of a CoNLL-U file one by one, with the columns of :data:`CONLLU_COLUMNS`.
 
     Multiword tokens (``3-4``) and empty nodes (``8.1``) are left out. In CoNLL-X files, ``upos``
-    and ``xpos`` are the coarse and the fine tag. ``_`` is a missing name. Without ``heads`` that
-    column is ignored. Heads out of range, cycles and roots are not checked here.
+    and ``xpos`` are the coarse and the fine tag. ``_`` is a missing name. CoNLL-U Plus names its
+    columns in the comment ``# global.columns``; without it, columns after the tenth are ignored.
+    Without ``heads`` that column is ignored. Heads out of range, cycles and roots are not checked
+    here.
     """
     error = error_in(path)
+    place, width = _places(_TEN), 0
     for block in blocks(path):
         comments: dict[str, str] = {}
         lines: list[int] = []
@@ -47,16 +49,22 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
         for line, text in block:
             if text.startswith("#"):
                 key, _, value = map(str.strip, text[1:].partition("="))
-                if key and value:
+                if key == "global.columns":
+                    place, width = _places(value), len(value.split())
+                    if not {"ID", "FORM", "HEAD"} <= {*place, *([] if heads else ["HEAD"])}:
+                        raise error(f"expected the columns ID, FORM and HEAD, got {value!r}", line)
+                elif key and value:
                     comments[key] = value
                 continue
             row = text.split("\t")
-            if len(row) != 10:
+            width = width or max(10, len(row))
+            if len(row) != width:
                 hint = "" if len(row) > 1 else "; is this a CoNLL-U file?"
+                count = "ten" if width == 10 else width
                 raise error(
-                    f"expected ten columns with tabs between them, got {len(row)}{hint}", line
+                    f"expected {count} columns with tabs between them, got {len(row)}{hint}", line
                 )
-            number = row[_ID].strip()
+            number = row[place["ID"]].strip()
             if number == str(len(words) + 1):
                 words.append(row)
                 lines.append(line)
@@ -71,16 +79,25 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
         if not words:
             raise error("expected a word in every sentence, got an empty sentence", first)
         yield Sentence(
-            words=[row[_FORM] for row in words],
-            heads=[head_of(r[_HEAD], line, error) for r, line in zip(words, lines) if heads],
-            columns={
-                name: [None if row[at] == "_" else row[at] for row in words]
-                for name, at in _NAMES.items()
-            },
+            words=[row[place["FORM"]] for row in words],
+            heads=[
+                head_of(row[place["HEAD"]], line, error) for row, line in zip(words, lines) if heads
+            ],
+            columns={name: _values(words, place.get(name.upper())) for name in CONLLU_COLUMNS[1:]},
             lines=lines,
             line=first,
             comments=comments,
         )
+
+
+def _places(names: str) -> dict[str, int]:
+    """Return the index of each column by its name."""
+    return {name: at for at, name in enumerate(names.split())}
+
+
+def _values(rows: list[list[str]], at: int | None) -> list[str | None]:
+    """Return the names of a column that may be missing."""
+    return [None if at is None or row[at] == "_" else row[at] for row in rows]
 
 
 def write_conllu(
@@ -185,9 +202,9 @@ def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | N
 
 
 CONLLU = Format(
-    "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
+    "Dependency trees as CoNLL-U, CoNLL-U Plus or CoNLL-X, a word per line.",
     partial(stream_sentences, conllu_sentences, CONLLU_COLUMNS),
     lambda examples, path: write_conllu(examples.forest, path),
-    suffixes=(".conllu", ".conll"),
+    suffixes=(".conllu", ".conll", ".conllup", ".cupt"),
     first_line=r"# ?\w.* = |1(-\d+)?\t([^\t]+\t){8}",
 )

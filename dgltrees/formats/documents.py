@@ -24,7 +24,7 @@ from dgltrees.trees.builders.nested import from_json
 from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.labeled import LabeledTrees
 
-_ATTRIBUTE = re.compile(rb"<\w[^<>]*\s[\w:.-]+\s*=")
+_ATTRIBUTE = re.compile(rb"<\w[^<>]*\s(?!xmlns[:=\s])[\w:.-]+\s*=")
 
 
 def stream_json(path: PathLike, trees: int = 1) -> Iterator[LabeledTrees]:
@@ -86,6 +86,8 @@ XML = Format(
     "An XML document, which is one tree.",
     stream_xml,
     suffixes=(".xml",),
+    first_line=r"<[?!A-Za-z_]",
+    general=True,
     layout=("attributes",),
     numbers=True,
 )

@@ -108,7 +108,12 @@ def stream_folder(
     files = sorted(p for p in folder.rglob("*") if p.is_file())
     streams = [(file, stream) for file in files if (stream := stream_of(file)) is not None]
     if not streams:
-        raise TreeError("expected a folder with files of trees, got one without any", file=path)
+        endings = sorted({file.suffix or file.name for file in files})
+        raise TreeError(
+            "expected a folder with files of trees, got one without any"
+            + f"; its files end in {', '.join(endings):.100}" * bool(files),
+            file=path,
+        )
     parts: list[LabeledTrees] = []
     read: list[str] = []
     size = 0
@@ -142,15 +147,24 @@ def _with_labels(part: LabeledTrees, file: Path, name: str, labeled: bool) -> La
 def _stream_folder(
     path: PathLike, trees: int, layout: RecordLayout, *, numbers: Collection[str] = ()
 ) -> Iterator[LabeledTrees]:
-    """Read the trees of a folder; each file uses the fields of the layout that its format uses."""
+    """Read the trees of a folder; each file uses the fields of the layout that its format uses.
+
+    If no file has the suffix of a format, the first lines of the files decide.
+    """
     read: dict[str, None] = {}
+    have_suffixes = any(map(format_by_suffix, Path(path).rglob("*")))
 
     def stream_of(file: Path) -> Callable[[Path, int], Iterator[LabeledTrees]] | None:
         if file.name == "forest.json":  # in the folder of a saved forest
             return lambda _, trees: stream_forest(file.parent, trees)
-        if format_by_suffix(file) is None:
+        if have_suffixes and format_by_suffix(file) is None:
             return None
-        name = guess_format(file, layout)
+        try:
+            name = guess_format(file, layout)
+        except TreeError:
+            if have_suffixes:
+                raise
+            return None
         if name == "json-records" and not layout.keys and not layout.paths:
             name = "json"  # most documents of the folder have no trees
         form = FORMATS[name]

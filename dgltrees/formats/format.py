@@ -19,7 +19,9 @@ from dgltrees.formats.records import RecordLayout as RecordLayout
 from dgltrees.formats.records import complete, numbered, stream_records
 from dgltrees.registry import Registry, instance_of
 from dgltrees.settings.values import suggestion
-from dgltrees.trees.labeled import LabeledTrees
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.labeled import LabeledTrees, encode_like
+from dgltrees.trees.vocabulary import freeze_new
 from dgltrees.trees.words import frequent_words, recode
 
 
@@ -92,6 +94,7 @@ class Format:
         path: PathLike | Sequence[PathLike],
         trees: int = 10_000,
         layout: RecordLayout = RecordLayout(),
+        names: Collection[str] = (),
         **options: Any,
     ) -> LabeledTrees:
         """Read all examples of a file, ``trees`` at a time.
@@ -100,6 +103,7 @@ class Format:
             path: the file, or several.
             trees: examples per chunk, which are then joined.
             layout: see :meth:`chunks`.
+            names: node columns of strings that stay names, even if all of them are numbers.
             **options: see :meth:`chunks`.
 
         Returns:
@@ -113,7 +117,7 @@ class Format:
             examples = gather(self.chunks(path, trees, layout, **options))
             if not self.numbers:
                 return examples
-            return numbered(examples, layout.categorical_columns)
+            return numbered(examples, [*layout.categorical_columns, *names])
 
     def chunks(
         self,
@@ -318,9 +322,13 @@ def read(
     *,
     layout: RecordLayout = RecordLayout(),
     min_freq: int = 1,
+    like: LabeledTrees | Forest | None = None,
     **options: Any,
 ) -> LabeledTrees:
     """Read all examples of a file.
+
+    The vocabularies of the trees are frozen. A second file, such as one for validation, is read
+    with those of the first: ``read("dev.txt", like=train)``.
 
     Arguments:
         path: the file or folder, or several.
@@ -328,6 +336,10 @@ def read(
         layout: the keys or columns of the trees, for formats that use a layout.
         min_freq: words that occur less often become ``<unk>``, and the vocabulary of words is
             frozen; with 1 every word is kept.
+        like: a data set whose columns, vocabularies, classes, layout and options are used again,
+            such as the training data. Its vocabularies get the name ``<unk>``, if they have no
+            unknown name, which replaces every name that they do not have. Columns that it lacks are
+            left out.
         **options: fields of the layout, such as ``tree_id``, or further arguments of the format,
             such as ``vocabs``, or ``lower`` for CoNLL-U.
 
@@ -337,7 +349,8 @@ def read(
     Raises:
         TreeError: the file is not of the format; the error names file and line.
         ConfigError: the file or format does not exist, or the format does not use the layout or an
-            option; or ``min_freq`` is below 1, or above 1 although ``vocabs`` has the words.
+            option; or ``min_freq`` is below 1, or above 1 although ``vocabs`` or ``like`` has the
+            words; or there are both ``vocabs`` and ``like``.
 
     Example:
         >>> from pathlib import Path
@@ -354,14 +367,44 @@ def read(
             raise ConfigError(
                 f"expected path to name a file, found none at {os.path.abspath(file)}{cure}"
             )
-    chosen = get_format(format or guess_format(files[0], layout))
-    if min_freq < 1 or (min_freq > 1 and "word" in (options.get("vocabs") or {})):
+    given = options.get("vocabs") or {}
+    other = LabeledTrees(like) if isinstance(like, Forest) else like
+    names: Collection[str] = ()
+    known = asked = layout
+    if other is not None:
+        if "vocabs" in options:
+            raise ConfigError("expected vocabs or like, got both; leave one of the two out")
+        known = _filled(layout, other.reading.get("layout", layout))
+    name = format or guess_format(files[0], known)
+    chosen = get_format(name)
+    if other is not None:
+        layout = replace(asked, **{field: getattr(known, field) for field in chosen.layout})
+        names = other.forest.vocabs
+        if "categorical_columns" in chosen.layout:
+            as_names = (*layout.categorical_columns, *names)
+            layout = replace(layout, categorical_columns=as_names)
+        if "missing" in chosen.layout:
+            options["numbers"] = [n for n in other.forest.columns if n not in names]
+        if name == other.reading.get("format"):
+            options = {**other.reading["options"], **options}
+    if min_freq < 1 or (min_freq > 1 and ("word" in given or other is not None)):
         raise ConfigError(
             f"expected min_freq to be 1 where a vocabulary of words is given, and never less, "
             f"got {min_freq}"
         )
-    examples = chosen.read(path, layout=layout, **options)
-    if min_freq == 1:
-        return examples
-    words = frequent_words([examples.forest], min_freq)
-    return replace(examples, forest=recode(examples.forest, {"word": words}))
+    layout = chosen.complete_layout(files, layout)
+    examples = chosen.read(path, layout=layout, names=names, **options)
+    if other is not None:
+        examples = encode_like(examples, other, ["like", os.fspath(files[0])])
+    if min_freq > 1:
+        words = frequent_words([examples.forest], min_freq)
+        examples = replace(examples, forest=recode(examples.forest, {"word": words}))
+    freeze_new(examples.forest.vocabs, given)
+    rest = {key: value for key, value in options.items() if key not in ("vocabs", "numbers")}
+    return replace(examples, reading={"format": name, "layout": layout, "options": rest})
+
+
+def _filled(layout: RecordLayout, other: RecordLayout) -> RecordLayout:
+    """Return a layout with the fields of another one where it has its default."""
+    unset = [each.name for each in fields(layout) if getattr(layout, each.name) == each.default]
+    return replace(layout, **{name: getattr(other, name) for name in unset})

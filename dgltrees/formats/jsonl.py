@@ -68,27 +68,39 @@ def members(path: PathLike) -> Iterator[tuple[int, Any]]:
                 count += 1
                 yield count, record
     except JSONError as error:
-        of_text = re.search(rb"QUERY PLAN\s*\n-*\n [^\[{]", data)
-        cure = "; print plans with EXPLAIN (FORMAT JSON)" if of_text else ""
+        cure = "; print plans with psql -XAt" if b"QUERY PLAN" in data else ""
+        if re.search(rb"QUERY PLAN\s*\n-*\n [^\[{]", data):
+            cure = "; print plans with EXPLAIN (FORMAT JSON)"
         raise TreeError(f"{error}{cure}", file=path, line=error.line) from None
 
 
-_FIRST_LINE = r"QUERY PLAN$|[\[{]( *\+)?$"
+_BORDER = "\u2500-\u257f"  # of psql's tables in Unicode, as | and - in those of ASCII
+_FIRST_LINE = (
+    rf"QUERY PLAN\b|[\[{{]\s*[+\u21b5]?$|[|{_BORDER}]\s*[\[{{]|[-+{_BORDER}]+(\[ .* \d+ \].*)?$|"
+    r"\* \w+ \d+$|Timing is on\.$"
+)
 """The first line of a document that is not on one line; psql may print a frame around it."""
-_FRAME = re.compile(r"QUERY PLAN|-+|\(\d+ rows?\)")
+_PLAIN = re.compile(r"\s*[\[{](?!\s*[+\u21b5])")
+_FRAME = re.compile(
+    rf"[-+|\s{_BORDER}]*|[-+{_BORDER}]*\[ .* \d+ \][-+{_BORDER}]*|\* \w+ \d+|"  # borders, records
+    r"\(\d+ [^()]*\)|[^\W\d][^\"{}\[\]]*\.|[^\W\d]+\s?: [\d.,]+ .*|[A-Z][A-Z ]*"  # rows, time, SET
+)
+_LEFT = re.compile(rf"[|:\s{_BORDER}]*(QUERY PLAN(?=\s*[|:\[{{{_BORDER}])[|:\s{_BORDER}]*)?")
+_RIGHT = " \t\r|" + "".join(map(chr, range(0x2500, 0x2580)))
 _SPACE = re.compile(r"\s*")
 _BETWEEN = re.compile(r"[\s,\[\]]*")  # records
 
 
 def _without_frame(text: str) -> str:
-    """Return JSON text without the frame of psql, if it has one."""
-    framed = re.match(r"\s*(QUERY PLAN|[\[{] *\+)\s*$", text, re.MULTILINE)
-    if not framed:
+    """Return JSON text without the frame of psql, if it has one, and with the same lines."""
+    if _PLAIN.match(text) and text.rstrip().endswith(("]", "}")):
         return text
-    lines = (line.rstrip() for line in text.split("\n"))
-    return "\n".join(
-        "" if _FRAME.fullmatch(line.lstrip()) else line.removesuffix("+") for line in lines
-    )
+    lines = []
+    for line in text.split("\n"):
+        line = _LEFT.sub(lambda left: " " * len(left[0]), line, count=1)  # same columns for errors
+        line = line.rstrip(_RIGHT).removesuffix("+").removesuffix("\u21b5")
+        lines.append("" if _FRAME.fullmatch(line.lstrip()) else line)
+    return "\n".join(lines)
 
 
 def _documents(text: str) -> list[Any]:
@@ -121,6 +133,8 @@ def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
 def _has_trees(path: PathLike, layout: RecordLayout) -> bool:
     """Return whether documents have trees of objects, by a layout or the first records."""
     if layout.keys or layout.paths:
+        return True
+    if first_line(path).startswith("QUERY PLAN"):
         return True
     with open_bytes(path) as file:
         text = _without_frame(file.read(2**22).decode("utf-8", "replace"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -70,6 +71,8 @@ def _opened(path: PathLike) -> _Open:
         if file.peek(len(_GZIP)).startswith(_GZIP):
             unpacked = stack.enter_context(gzip.open(file))
             file = stack.enter_context(io.BufferedReader(unpacked))
+        if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            file = _as_utf8(file, path)
         if file.peek(len(_BOM)).startswith(_BOM):
             file.read(len(_BOM))
         return cast(io.BufferedReader, file), stack.pop_all()
@@ -85,12 +88,25 @@ def _damage(path: PathLike) -> Iterator[None]:
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
-    """Open a text file as bytes, after its byte order mark if it has one; gzip is decompressed."""
+    """Open a text file as bytes of UTF-8, after its byte order mark; gzip is decompressed."""
     with _damage(path):
         key = _once(path)
         file, stack = _AHEAD.pop(key) if key in _AHEAD else _opened(path)
         with stack:
             yield file
+
+
+def _as_utf8(file: BinaryIO, path: PathLike) -> io.BufferedReader:
+    """Convert a file of UTF-16, as Windows writes it, to UTF-8 in memory."""
+    try:
+        text = file.read().decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise TreeError(
+            f"expected UTF-16 text, as its first bytes say, got: {error.reason}; convert the file "
+            "to UTF-8",
+            file=path,
+        ) from None
+    return io.BufferedReader(io.BytesIO(text.encode()))
 
 
 def first_line(path: PathLike) -> str:

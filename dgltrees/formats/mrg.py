@@ -29,8 +29,9 @@ def stream_mrg(
     """Read the trees of one or several ``.mrg`` files, about ``trees`` at a time.
 
     A tree is ``( (S (NP (NNP Vinken)) (VP ...)) )`` over any number of lines. The outer bracket
-    without a label is optional and not a node. ``(NNP Vinken)`` is one leaf. A word next to other
-    constituents, as in ``(NP old (NN man))``, is a leaf without a label.
+    without a label is optional, and a node only around several constituents. ``(NNP Vinken)`` is
+    one leaf. A word next to other constituents, as in ``(NP old (NN man))``, is a leaf without a
+    label.
 
     Node columns: ``label``, the constituent or tag, -1 without one; ``word``, the word of a leaf,
     -1 at inner nodes. There are no example columns.
@@ -46,29 +47,30 @@ def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary]) -> LabeledTrees:
     is_open, up = items.is_open, items.parent
     items.refuse(~is_open & (up < 0), lambda i: f"expected a tree in brackets, got {items.text(i)}")
     is_head = ~is_open & (items.place == 0)
-    is_wrapper = is_open & (items.depth == 0)
-    is_wrapper[up[is_head]] = False
-    count = items_in(items)
+    has_label = np.zeros_like(is_open)
+    has_label[up[is_head]] = True
+    unlabeled, count = is_open & ~has_label, items_in(items)
     items.refuse(
-        is_wrapper & (count != 1),
-        lambda i: f"expected one tree in a bracket without a label, got {count[i]}",
+        unlabeled & (count == 0),
+        lambda _: "expected a tree in a bracket without a label, got none",
     )
-    labeled = is_open & ~is_wrapper
-    unlabeled = labeled.copy()
-    unlabeled[up[is_head]] = False
-    items.refuse(unlabeled, lambda _: "missing a label at the beginning of a bracket")
     items.refuse(
-        labeled & (count == 1), lambda _: "expected a word or constituents after a label, got none"
+        unlabeled & (items.depth > 0), lambda _: "missing a label at the beginning of a bracket"
     )
+    items.refuse(
+        has_label & (count == 1),
+        lambda _: "expected a word or constituents after a label, got none",
+    )
+    is_wrapper = unlabeled & (count == 1)
     is_word = ~is_open & ~is_head
-    is_leaf_word = is_word & (count[up] == 2)  # (label word) is one node
+    is_leaf_word = is_word & has_label[up] & (count[up] == 2)  # (label word) is one node
     label = at_brackets(items, is_head, items.encode(is_head, vocabs["label"]))
     word = items.encode(is_word, vocabs["word"])
     word = np.maximum(word, at_brackets(items, is_leaf_word, word))
     forest = assemble(
-        labeled | (is_word & ~is_leaf_word),
+        (is_open & ~is_wrapper) | (is_word & ~is_leaf_word),
         np.where((up >= 0) & is_wrapper[up], -1, up),
-        items.place - 1,
+        items.place - has_label[up],
         {"label": label, "word": word},
         vocabs,
     )

@@ -9,13 +9,16 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import at_least_one, between_blank, empty_file, open_bytes
 from dgltrees.formats.sentences import Sentence
 
+T = TypeVar("T")
+
+_LONGEST = 1_000  # spaCy's time grows with the square of the length of a word
 _SPACES = dict.fromkeys([*range(32), 127], " ")
 
 
@@ -37,7 +40,9 @@ def sentences_of_lines(
             line.
         ConfigError: the encoding does not exist.
     """
-    lines = ((split(line), number) for number, line in _lines(path, encoding))
+    lines = (
+        (_split_at(split, line, path, number), number) for number, line in _lines(path, encoding)
+    )
     sentences = (_sentence(words, number) for words, number in lines if words)
     return at_least_one(sentences, empty_file(path, "sentence"))
 
@@ -68,9 +73,19 @@ def sentences_of_text(
     sentences = (
         _sentence(words, paragraph[0][0])
         for paragraph in between_blank(lines)
-        for words in split_sentences(" ".join(line.strip() for _, line in paragraph))
+        for words in _split_at(
+            split_sentences, " ".join(line.strip() for _, line in paragraph), path, paragraph[0][0]
+        )
     )
     yield from at_least_one(sentences, empty_file(path, "sentence"))
+
+
+def _split_at(split: Callable[[str], list[T]], text: str, path: PathLike, line: int) -> list[T]:
+    """Split the text at a line of a file, which errors name."""
+    try:
+        return split(text)
+    except TreeError as error:
+        raise TreeError(error.message, file=path, line=line) from None
 
 
 def _sentence(words: list[str], line: int) -> Sentence:
@@ -122,6 +137,7 @@ def tokenize(text: str) -> list[str]:
 
     Raises:
         ConfigError: spaCy is not installed.
+        TreeError: there are more than 1,000 characters without a space.
 
     Example:
         >>> import spacy
@@ -145,6 +161,7 @@ def split_sentences(text: str) -> list[list[str]]:
 
     Raises:
         ConfigError: spaCy is not installed.
+        TreeError: there are more than 1,000 characters without a space.
     """
     doc = _english()(_plain(text))
     starts = [0]
@@ -161,7 +178,14 @@ def split_sentences(text: str) -> list[list[str]]:
 
 def _plain(text: str) -> str:
     """Return the text without underscores, and with a single space between its words."""
-    return " ".join(text.replace("_", " ").split())
+    words = text.replace("_", " ").split()
+    for word in words:
+        if len(word) > _LONGEST:
+            raise TreeError(
+                f"expected words of at most {_LONGEST:,} characters, got {word[:20]!r}... of "
+                f"{len(word):,}; separate its words by spaces, or leave it out"
+            )
+    return " ".join(words)
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from dgltrees.settings import Count
 from dgltrees.traversal.order import node_error
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.vocabulary import Vocabulary
 
 
 class Input(nn.Module, ABC):
@@ -58,9 +59,11 @@ class NodeInput(Input):
         size: m, the size of a vector.
     """
 
-    def __init__(self, column: str, rows: Count, size: Count) -> None:
+    def __init__(self, column: str, rows: Count | Vocabulary, size: Count) -> None:
         super().__init__()
-        self.column, self.rows, self.size = column, rows, size
+        self.vocab = rows if isinstance(rows, Vocabulary) else None
+        self.column, self.size = column, size
+        self.rows = len(rows) if isinstance(rows, Vocabulary) else rows
         self.ids = column
 
     @abstractmethod
@@ -91,6 +94,13 @@ class NodeInput(Input):
 
     def _ids(self, batch: TreeBatch) -> Tensor:
         ids = node_column(batch, self.column)
+        known, own = batch.vocabs.get(self.column), self.vocab
+        if known is not None and own is not None and known is not own and known != own:
+            raise TreeError(
+                f"expected column {self.column!r} with the vocabulary of this embedding, of "
+                f"{len(own)} names, got another one, of {len(known)}; read the trees with "
+                "read(path, like=data)"
+            )
         host_ids = batch.on_host(ids).long()  # not copied from a device
         wrong = (host_ids < -1) | (host_ids >= self.rows)
         if wrong.any():
@@ -151,7 +161,7 @@ class WordEmbedding(NodeInput):
 
     Arguments:
         column: the node column of ids.
-        rows: number of ids.
+        rows: number of ids; or their vocabulary, and batches of another one are an error.
         size: m, the size of a vector.
         vectors: ``(rows, m)`` the initial vectors; by default they are drawn from U(-0.05, 0.05).
         frozen: do not train the vectors.
@@ -166,7 +176,7 @@ class WordEmbedding(NodeInput):
     def __init__(
         self,
         column: str,
-        rows: Count,
+        rows: Count | Vocabulary,
         size: Count,
         *,
         vectors: Tensor | None = None,
@@ -174,10 +184,10 @@ class WordEmbedding(NodeInput):
     ) -> None:
         super().__init__(column, rows, size)
         if vectors is None:
-            vectors = torch.empty(rows, size).uniform_(-0.05, 0.05)
-        if vectors.shape != (rows, size):
+            vectors = torch.empty(self.rows, size).uniform_(-0.05, 0.05)
+        if vectors.shape != (self.rows, size):
             raise ConfigError(
-                f"expected vectors of shape {(rows, size)}, got {tuple(vectors.shape)}"
+                f"expected vectors of shape {(self.rows, size)}, got {tuple(vectors.shape)}"
             )
         self.weight = nn.Parameter(vectors.clone(), requires_grad=not frozen)
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, checksum
+from dgltrees.cells import AGGREGATORS
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, WordSettings
@@ -92,6 +94,14 @@ def named_task(task: Task, path: PathLike) -> Iterator[None]:
 def most_children(data: LabeledTrees) -> int:
     """Return L, the largest number of child positions of a node; at least 1."""
     return int(data.forest.pos.max(initial=0)) + 1
+
+
+def limit_of_children(model: Mapping[str, Any], default: int | None = None) -> int | None:
+    """Return the largest number of children by the settings of a model; None for any number."""
+    aggregator = model.get("aggregator")
+    if "max_children" not in model or (aggregator and not AGGREGATORS[aggregator].bounded):
+        return None
+    return model["max_children"] or default
 
 
 def check_children(forest: Forest, most: int | None, path: PathLike) -> None:

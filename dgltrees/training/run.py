@@ -21,7 +21,13 @@ from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.settings.layers import Settings, TrainingSettings, flat
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.splits import Splits, load_examples, load_splits, most_children
+from dgltrees.tasks.splits import (
+    Splits,
+    limit_of_children,
+    load_examples,
+    load_splits,
+    most_children,
+)
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.device import (
     check_processes,
@@ -91,15 +97,14 @@ def _prepare(settings: Settings, splits: Splits | None, start: Weights | None) -
     task = settings.task
     if splits is None:
         settings = settings.replace("data", **task.inferred_settings(settings.data))
-    bounded = "max_children" in settings.model
-    limit = settings.model["max_children"] or task.max_children if bounded else None
+    limit = limit_of_children(settings.model, task.max_children)
     splits = splits or load_splits(task, settings.data, limit)
-    if bounded and settings.model["max_children"] is None:
-        most = limit or max(map(most_children, splits.all))
+    if settings.model.get("max_children", 0) is None:
+        most = task.max_children or max(map(most_children, splits.all))
         settings = settings.replace("model", max_children=most)
     names, files, test = splits.train.schema, data_files(settings.data, "test"), splits.test
     if files:
-        test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
+        test = load_examples(task, settings.data, files, names, limit_of_children(settings.model))
     torch.manual_seed(settings.training.seed)
     try:
         with _bounded_parameters():

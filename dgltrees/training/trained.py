@@ -30,7 +30,13 @@ from dgltrees.settings.values import load_yaml
 from dgltrees.tasks.custom_trees.base import CustomTreesTask
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.settings import Files
-from dgltrees.tasks.splits import check_children, load_examples, load_splits, named_task
+from dgltrees.tasks.splits import (
+    check_children,
+    limit_of_children,
+    load_examples,
+    load_splits,
+    named_task,
+)
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.device import OneDevice, one_device, usable_cores
 from dgltrees.training.evaluation import run_model
@@ -38,6 +44,7 @@ from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.rundir import BLEND, ESTIMATOR, RunDirectory, fingerprints, pretrained_files
 from dgltrees.trees import Forest, LabeledTrees, TreePairs, Vocabulary
+from dgltrees.trees.builders.walk import cure_for
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import rows_of
 
@@ -170,7 +177,7 @@ class TrainedModel:
     @property
     def max_children(self) -> int | None:
         """The largest number of children that the model supports; None for any number."""
-        return cast("int | None", self.settings.model.get("max_children"))
+        return limit_of_children(self.settings.model)
 
     @cached_property
     def encoder(self) -> nn.Module:
@@ -225,7 +232,7 @@ class TrainedModel:
             if not isinstance(pattern, (str, os.PathLike)):
                 raise ConfigError(
                     f"expected {flag}, or trees as a Forest, got a {type(pattern).__name__}; "
-                    "Forest.from_objects converts objects"
+                    f"{cure_for(pattern)}"
                 )
             files += find_files([pattern], folder, flag) if in_file(pattern) else [pattern]
         return files

@@ -20,6 +20,8 @@ from dgltrees.trees.segments import owner
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
+    from dgltrees.trees.vocabulary import Vocabulary
+
 
 T = TypeVar("T")
 Values = Sequence[NDArray[Any] | None]
@@ -95,6 +97,7 @@ class TreeBatch:
     Attributes:
         cache: results that depend only on the structure, such as schedules
             (:class:`~dgltrees.trees.batch.Cache`).
+        vocabs: the vocabularies of a forest's columns of ids; none after pickling.
 
     Example:
         >>> from dgltrees.trees import Forest
@@ -124,6 +127,7 @@ class TreeBatch:
         self.etype_names = None if etype_names is None else tuple(etype_names)
         self.num_nodes = int(sizes.sum()) if depth is None else len(depth)
         self.cache = Cache()
+        self.vocabs: Mapping[str, Vocabulary] = {}
         self._moved: list[_Moved] = []  # tensors on another device, and their originals here
 
     @classmethod
@@ -296,6 +300,7 @@ class TreeBatch:
             etype_names=self.etype_names,
         )
         batch.cache, batch._moved = self.cache, list(self._moved)
+        batch.vocabs = self.vocabs
         if "roots" in self.__dict__:  # they cannot be told from reversed edges
             batch.__dict__["roots"] = self.roots.to(batch.device)
         return batch

@@ -34,7 +34,7 @@ from dgltrees.trees.columns import EXACT, name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import Ints
 from dgltrees.trees.text_cells import numbers_of
-from dgltrees.trees.vocabulary import Vocabulary, encode_names
+from dgltrees.trees.vocabulary import Vocabulary, encode_names, freeze_new
 
 Known = tuple[Ints, Sequence[Any]]
 """The rows of a column that have a value, in order, and these values."""
@@ -161,6 +161,7 @@ def columns_of_values(
 
     A column without any value becomes NaN, and a warning names it: its name may be misspelt.
     """
+    given = vocabs
     vocabs, columns = dict(vocabs or {}), {}
     for name, column in values.items():
         kind = "name" if name in names else None
@@ -171,6 +172,7 @@ def columns_of_values(
         )
         if vocab is not None:
             vocabs[name] = vocab
+    freeze_new(vocabs, given)
     return columns, vocabs
 
 

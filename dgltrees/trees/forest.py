@@ -27,7 +27,14 @@ from dgltrees.trees.check import (
     positions_by_order,
 )
 from dgltrees.trees.order import depths
-from dgltrees.trees.saved import ForestWriter, in_parts, is_on_disk, joined_on_disk, load_arrays
+from dgltrees.trees.saved import (
+    ForestWriter,
+    in_parts,
+    is_on_disk,
+    joined_on_disk,
+    load_arrays,
+    with_ids,
+)
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -83,7 +90,8 @@ class Forest:
         Arguments:
             parent: ``(N,)`` the parent of each node within its tree, -1 at a root.
             pos: ``(N,)`` the position of each node among its siblings; default: 0, 1, ... in the
-                order of the nodes.
+                order of the nodes. Give it if siblings are stored in another order, as nodes are
+                that merge others, or words in the order of their heads.
             offsets: ``(T + 1,)`` the first node of each tree, then ``N``; default: one tree.
             columns: node data, each ``(N, ...)``: numbers, strings, or ids of a vocabulary.
             vocabs: the vocabularies of columns that hold ids.
@@ -423,9 +431,13 @@ class Forest:
             return first
         for other in forests[1:]:
             if list(other.columns) != list(first.columns) or other.vocabs != first.vocabs:
+                got = [n for n, vocab in first.vocabs.items() if other.vocabs.get(n) != vocab]
+                got = got if list(other.columns) == list(first.columns) else []
                 raise TreeError(
                     f"expected forests with the columns {list(first.columns)} and the same "
-                    f"vocabularies, got {list(other.columns)}; read them with shared vocabularies"
+                    f"vocabularies, got {list(other.columns)}"
+                    + f" with another vocabulary of {', '.join(got)}" * bool(got)
+                    + "; read them with shared vocabularies, read(path, like=data)"
                 )
         if any(map(is_on_disk, forests)):
             return joined_on_disk(forests)
@@ -481,7 +493,7 @@ class Forest:
         edata = {"pos": _tensor("pos", pos)}
         if etype is not None:
             edata["etype"] = _tensor(etype, self.columns[etype][rows[src]])
-        return TreeBatch(
+        batch = TreeBatch(
             torch.from_numpy(src),
             torch.from_numpy(dst),
             torch.from_numpy(sizes),
@@ -489,6 +501,8 @@ class Forest:
             edata=edata,
             depth=depth,
         )
+        batch.vocabs = self.vocabs
+        return batch
 
     def heterograph(self, ids: ArrayLike | None = None, *, etype: str | None = None) -> DGLGraph:
         """Make one DGL graph with named edge types, such as ``("node", "child0", "node")``.
@@ -529,6 +543,8 @@ class Forest:
     def save(self, folder: PathLike) -> None:
         """Write the arrays to a folder as ``.npy`` files, and the vocabularies as text.
 
+        Strings in arrays of objects, which may be None, become ids with a vocabulary.
+
         Arguments:
             folder: the folder; it is created if it does not exist.
 
@@ -540,10 +556,11 @@ class Forest:
             >>> Forest.load("trees")
             Forest(1 tree, 3 nodes, columns: none)
         """
-        checked_columns(self.columns, self.num_nodes, {}, folder)
+        forest = with_ids(self)
+        checked_columns(forest.columns, self.num_nodes, {}, folder)
         Path(folder).mkdir(parents=True, exist_ok=True)
         with ForestWriter(folder) as writer:
-            writer.add(self)
+            writer.add(forest)
             writer.save()
 
     @classmethod

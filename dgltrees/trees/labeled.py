@@ -18,6 +18,7 @@ from dgltrees.trees.columns import Column
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import UNKNOWN
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +35,7 @@ class LabeledTrees:
         inputs: the kinds of the node columns, if a schema defines them.
         target_names: the names of the columns from which ``"target"`` was read.
         node_target: the name of the node column from which node targets were read.
+        reading: how a file was read: its format, layout and options.
 
     Raises:
         TreeError: the number of trees is not a multiple of the arity, or a column does not have
@@ -55,6 +57,7 @@ class LabeledTrees:
     inputs: tuple[Column, ...] = ()
     target_names: tuple[str, ...] = ()
     node_target: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.forest) % self.arity:
@@ -137,7 +140,7 @@ class LabeledTrees:
             if not same or other.targets != first.targets:
                 raise TreeError(
                     "expected parts with the same arity, columns and target names; "
-                    "read them with shared vocabularies"
+                    "read them with shared vocabularies, read(path, like=data)"
                 )
         columns = {c: np.concatenate([part.columns[c] for part in parts]) for c in first.columns}
         return replace(first, forest=forest, columns=columns)
@@ -183,6 +186,33 @@ def align(parts: Sequence[LabeledTrees], names: Sequence[str] = ()) -> list[Labe
         )
         for part in parts
     ]
+
+
+def encode_like(part: LabeledTrees, other: LabeledTrees, names: Sequence[str]) -> LabeledTrees:
+    """Give a data set the columns, vocabularies and classes of another one.
+
+    The vocabularies of the other one become complete: an unknown name is ``<unk>``. A column that
+    the part lacks is missing there, as in :func:`align`; columns that the other lacks are left out.
+    """
+    if part.arity != other.arity:
+        raise TreeError(f"expected {other.arity} trees per example, got {part.arity}")
+    vocabs = {name: vocab.freeze(UNKNOWN) for name, vocab in other.forest.vocabs.items()}
+    forests = [(each.forest.columns, each.forest.vocabs) for each in (other, part)]
+    of_nodes = _first_columns(forests, names)
+    of_examples = _first_columns([(each.columns, {}) for each in (other, part)], names)
+    columns = {
+        name: part.columns[name] if name in part.columns else _missing(like, len(part))
+        for name, like in of_examples.items()
+        if name in other.columns
+    }
+    if part.targets != other.targets and "target" in part.columns:
+        new = [name for name in part.targets.names if name not in other.targets]
+        if new:
+            raise TreeError(f"expected a class of {names[0]}, got {new[0]!r} in {names[1]}")
+        table = np.append(other.targets.encode(part.targets.names), np.int32(-1))
+        columns["target"] = table[part.columns["target"]]
+    of_other = {name: of_nodes[name] for name in other.forest.columns}
+    return replace(other, forest=_aligned(part.forest, of_other, vocabs), columns=columns)
 
 
 def _aligned(

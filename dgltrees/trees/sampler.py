@@ -1,4 +1,4 @@
-"""Batches of trees of similar depth and size, and batches of whole groups of examples."""
+"""Random batches of trees, or of trees of similar depth and size; batches of whole groups."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from dgltrees.trees.segments import offsets_of, rows_of, starts, within
 class BatchSampler:
     """Sampler of batches of examples; the same seed and epoch give the same batches.
 
-    The time of a batch grows with its nodes and with the depth of its deepest tree. So the examples
-    are shuffled, divided into buckets of several batches, sorted by depth and size within each
-    bucket, and cut into batches. The batches of all buckets are then shuffled.
+    Every batch is a random sample, unless ``bucket_batches`` is above 1. The time of a batch grows
+    with its nodes and with the depth of its deepest tree. So batches of similar examples are
+    faster, but a model may learn less from them. The shuffled examples are then divided into
+    buckets of several batches, sorted by depth and size within each bucket, and cut into batches,
+    which are shuffled again.
 
     Arguments:
         sizes: ``(E,)`` the number of nodes of each example.
@@ -29,7 +31,8 @@ class BatchSampler:
             batch of its own.
         max_nodes: the largest number of nodes in a batch. A larger example is a batch of its own.
         shuffle: if False, the examples are cut into batches in their order, unsorted.
-        bucket_batches: the number of batches in a bucket; with 1 every batch is a random sample.
+        bucket_batches: the number of batches in a bucket, such as 50 for batches of similar
+            examples; with 1 every batch is a random sample.
         seed: the seed of the random numbers, which is used together with the epoch.
 
     Raises:
@@ -50,7 +53,7 @@ class BatchSampler:
         batch_size: int | None = None,
         max_nodes: int | None = None,
         shuffle: bool = True,
-        bucket_batches: int = 50,
+        bucket_batches: int = 1,
         seed: int = 0,
     ) -> None:
         if batch_size is None and max_nodes is None:
@@ -134,8 +137,8 @@ class GroupSampler(BatchSampler):
     """Sampler of batches of whole groups of examples.
 
     It treats groups as :class:`~dgltrees.trees.sampler.BatchSampler` treats examples: a batch holds
-    groups of similar depth and size, as many as the limits of examples and nodes allow, and a
-    larger group is a batch of its own. The examples of a group are next to each other.
+    as many groups as the limits of examples and nodes allow, and a larger group is a batch of its
+    own. The examples of a group are next to each other.
 
     Arguments:
         groups: ``(E,)`` the number of each example's group, in any order; -1 leaves an example out.

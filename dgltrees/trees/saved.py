@@ -42,6 +42,18 @@ _DAMAGE = (
 )
 
 
+def with_ids(forest: Forest) -> Forest:
+    """Encode strings in arrays of objects, which may be missing, as ids with a vocabulary."""
+    columns, vocabs = dict(forest.columns), dict(forest.vocabs)
+    for name, column in forest.columns.items():
+        if column.dtype == object:
+            names = [None if v is None or v != v else v for v in column.tolist()]
+            if {*map(type, names)} <= {str, type(None)}:
+                vocabs[name] = Vocabulary()
+                columns[name] = vocabs[name].encode(names)
+    return forest.with_columns(columns, vocabs)
+
+
 def is_on_disk(forest: Forest) -> bool:
     """Return whether the nodes of a forest are memory-mapped."""
     return isinstance(forest.parent, np.memmap)

@@ -63,12 +63,21 @@ class Vocabulary:
         shown = ", ".join(self.names[:5]) + (", ..." if len(self) > 5 else "")
         return f"Vocabulary({len(self)} names: {shown})"
 
-    def freeze(self) -> Vocabulary:
+    def freeze(self, unknown: str | None = None) -> Vocabulary:
         """Add no more names from now on.
+
+        Arguments:
+            unknown: the name, such as ``<unk>``, that replaces unknown names from now on; it is
+                added to the names. Default: that of the vocabulary.
 
         Returns:
             This vocabulary.
         """
+        if unknown is not None and self.unknown is None:
+            if unknown not in self._id:
+                self._id[unknown] = len(self.names)
+                self.names.append(unknown)
+            self.unknown = unknown
         self.frozen = True
         return self
 
@@ -98,7 +107,8 @@ class Vocabulary:
             shown = ", ".join(map(repr, self.names[:10])) + (", ..." if len(self) > 10 else "")
             raise TreeError(
                 f"expected one of the {len(self)} known names ({shown}), got {error.args[0]!r}; "
-                "correct the data, or use a vocabulary that has this name or an unknown name"
+                "correct the data, or use a vocabulary that has this name or an unknown name, as "
+                "read(path, like=data) does"
             ) from None
 
     def decode(self, ids: Iterable[int]) -> list[str]:
@@ -197,6 +207,13 @@ def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> No
             f"expected vocabularies for the columns {', '.join(columns)}, "
             f"got one for {', '.join(sorted(other))}"
         )
+
+
+def freeze_new(vocabs: Mapping[str, Vocabulary], given: Mapping[str, Vocabulary] | None) -> None:
+    """Freeze the vocabularies of finished trees, except those that a user gave."""
+    for name, vocab in vocabs.items():
+        if vocab is not (given or {}).get(name):
+            vocab.freeze()
 
 
 def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[str, Vocabulary]:

@@ -222,6 +222,51 @@ def test_too_many_children_are_refused() -> None:
         run_cell(lstm(), batch, {"x": torch.zeros(4, 3)})
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("options", [{}, {"operators": 2}, {"layer_norm": True}])
+@pytest.mark.parametrize("parent", [[-1, 0, 0, 0, 3, 3, 0], [-1, *[0] * 40]])
+def test_a_shared_sum_takes_any_number_of_children(
+    cell: str, options: dict[str, Any], parent: list[int]
+) -> None:
+    """Its parameters are those of a cell for more children."""
+    options = {**SIZES, **options, "aggregator": "shared_sum"}
+    few = make_cell(cell, **options).eval()
+    many = make_cell(cell, **{**options, "max_children": 40}).eval()
+    many.load_state_dict(few.state_dict())
+    batch = Forest.build(parent, pos=[0, *range(9, 8 + len(parent))]).batch()
+    ndata = {"x": torch.rand(len(parent), 3), "op": torch.ones(len(parent), dtype=torch.int64)}
+    states = [
+        run_cell(each, batch, ndata, backend=backend)["h"]
+        for each in (few, many)
+        for backend in ("levels", "dgl")
+    ]
+    for other in states[1:]:
+        assert_close(other, states[0])
+
+
+def test_an_aggregator_that_does_not_take_the_label_is_named() -> None:
+    class Mine(FactorisedAggregator):
+        stacked = ("U", "b")
+
+        def __init__(self, children: int, size: int, gates: int = 1, **options: Any) -> None:
+            super().__init__(children, size, gates, **options)
+            self.U = torch.nn.Parameter(torch.ones(self.K, size, gates * size))
+            self.b = torch.nn.Parameter(torch.ones(self.K, 1, gates * size))
+
+        def _draw(self) -> None:
+            pass
+
+        def compute(self, h: torch.Tensor, *parameters: torch.Tensor) -> torch.Tensor:
+            U, b = parameters
+            return (h.sum(2) @ U + b).unflatten(2, (self.G, self.c))
+
+    h, x = torch.ones(5, 2, 3), torch.ones(5, 4)
+    message = r"^Mine.compute: too many values .*; with label='mode' .* ProductAggregator, whose"
+    with pytest.raises(ConfigError, match=message):
+        Mine(2, 3, rank=2, label_size=4)(h, x=x)
+    assert Mine(2, 3, rank=2, label_size=4, label="add")(h, x=x).shape == (5, 1, 3)
+
+
 def test_all_cells_print_their_sizes() -> None:
     for name in CELLS:
         sizes = {k: v for k, v in SIZES.items() if k in options_of(CELLS[name])}

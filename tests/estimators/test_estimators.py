@@ -1,5 +1,6 @@
 """The estimators by scikit-learn's conventions."""
 
+import ast
 import json
 import pickle
 import re
@@ -13,6 +14,7 @@ from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -752,6 +754,20 @@ def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("estimator", "values"),
+    [
+        (TreeClassifier, SPEED),
+        (TreeClassifier, np.arange(len(X)) % 2),
+        (TreeRegressor, SECONDS),
+        (TreeRegressor, np.arange(len(X))),
+    ],
+)
+def test_what_a_masked_array_hides_is_missing(estimator: Any, values: Any) -> None:
+    with pytest.raises(TreeError, match="^tree 3: missing target 'target' of a training tree; add"):
+        estimator(**QUICK).fit(X, np.ma.masked_array(values, np.arange(len(X)) == 3))
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ([], "an empty list; give at least one tree$"),
@@ -759,7 +775,10 @@ def test_a_missing_class_is_refused_in_a_list_too(missing: Any) -> None:
         ('[{"x": 1}]', "str .*; parse it with json.loads$"),
         (pd.DataFrame(RECORDS), "a DataFrame with the columns plan, .*; pass a list of nested dic"),
         ("trees", r"; dgltrees.read\('trees'\) has"),
-        (None, "NoneType"),
+        (None, "NoneType None; Forest.from_objects"),
+        ([networkx.DiGraph()], "a DiGraph .*; dgltrees.trees.builders.from_networkx makes a For"),
+        (networkx.DiGraph(), "DiGraph .*; dgltrees.trees.builders.from_networkx makes a Forest"),
+        ([ast.parse("x")], "a Module .*; dgltrees.trees.builders.from_python makes a Forest"),
     ],
 )
 def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
@@ -767,6 +786,15 @@ def test_what_is_no_forest_is_refused(wrong: Any, message: str) -> None:
         TreeError, match=f"expected trees as a Forest or nested .*, got .*{message}"
     ):
         TreeRegressor(**QUICK).fit(wrong, SECONDS)
+
+
+def test_graphs_of_dgl_are_converted_first() -> None:
+    graph = pytest.importorskip("dgl", reason="needs DGL").graph(([1, 2], [0, 0]))
+    for wrong in (graph, [graph] * 60):
+        with pytest.raises(TreeError) as caught:
+            TreeRegressor(**QUICK).fit(wrong, SECONDS)
+        assert "; dgltrees.trees.builders.from_dgl makes a Forest" in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_single_nodes_are_no_trees() -> None:

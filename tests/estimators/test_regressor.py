@@ -218,3 +218,19 @@ def test_a_file_has_targets_of_nodes(tmp_path: Path) -> None:
         assert lines[0]["nodes"] == run.predict_nodes(BARE[:1])[0].tolist()
         (tmp_path / "run").rename(tmp_path / f"run-{len(results)}")
     assert results[0]["valid"] == pytest.approx(results[1]["valid"])
+
+
+def test_more_children_than_in_training() -> None:
+    def star(children: int) -> dict[str, Any]:
+        return {"rows": 0, "below": [{"rows": k % 3} for k in range(children)]}
+
+    trees = Forest.from_objects([star(k % 3 + 1) for k in range(20)], "below")
+    large = Forest.from_objects([star(9), star(4)], "below")
+    for aggregator in ("shared_sum", "sum"):
+        settings = {**QUICK["settings"], "model.cell": "lstm", "model.aggregator": aggregator}
+        model = TreeRegressor(**{**QUICK, "settings": settings}).fit(trees, np.arange(20.0))
+        if aggregator == "shared_sum":
+            assert np.isfinite(model.predict(large)).all()
+        else:
+            with pytest.raises(TreeError, match="expected at most 3 children, the limit of the mo"):
+                model.predict(large)

@@ -233,6 +233,10 @@ def test_patience_needs_validation_trees() -> None:
         (TreeClassifier, [None] * 60, "missing target 'target' of all training trees; add it"),
         (TreeClassifier, [1, "slow"] * 30, "classes of one type, got 1 and 'slow'; write .str"),
         (TreeClassifier, np.array([1, "a"] * 30, object), "classes of one type, got 1 and 'a'"),
+        (TreeClassifier, np.array([True, 1, 0] * 20, object), "one type, got True and [01]; write"),
+        (TreeClassifier, [0.5, False, 0.5] * 20, "classes of one type, got .*; write"),
+        (TreeClassifier, ["a\0", "a"] * 30, "without the character NUL at the end, .* 'a.x00'; re"),
+        (TreeClassifier, np.array(["a", "\0"] * 30, object), "without the character NUL at the"),
         (TreeClassifier, ["slow"] * 60, "two classes in the target 'target', got one class, slow"),
         (
             TreeRegressor,

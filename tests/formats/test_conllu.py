@@ -135,6 +135,59 @@ def test_conll_x(tmp_path: Path) -> None:
     assert names_of(forest, "xpos") == [None, "indef", "n"]
 
 
+WIDE = "".join(
+    f"{i}\t{word}\t_\t{upos}\t{upos[0]}\t_\t{head}\t{label}\t_\t_\t*\n"
+    for i, word, upos, head, label in [(1, "Go", "VERB", 0, "root"), (2, "on", "ADP", 1, "prt")]
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# global.columns = ID FORM A UPOS XPOS B HEAD DEPREL DEPS MISC PARSEME:MWE\n{WIDE}",
+        f"{WIDE}\n{WIDE}",  # without the names of the columns
+        "# global.columns = ID FORM UPOS XPOS HEAD DEPREL NER\n# sent_id = 1\n"
+        "1\tGo\tVERB\tV\t0\troot\t_\n1.1\t_\t_\t_\t_\t_\t_\n2\ton\tADP\tA\t1\tprt\tO\n",
+        "# global.columns = HEAD DEPREL ID FORM XPOS UPOS\n0\troot\t1\tGo\tV\tVERB\n"
+        "1\tprt\t2\ton\tA\tADP\n",
+    ],
+)
+@pytest.mark.parametrize("suffix", [".cupt", ".conllup"])
+def test_columns_of_conllu_plus(tmp_path: Path, text: str, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_text(text)
+    forest = read(path).forest[0]
+    assert forest.parent.tolist() == [-1, 0, 1]
+    for name, names in [
+        ("word", ["<root>", "Go", "on"]),
+        ("upos", [None, "VERB", "ADP"]),
+        ("xpos", [None, "V", "A"]),
+        ("deprel", [None, "root", "prt"]),
+    ]:
+        assert names_of(forest, name) == names
+    (sentence, *_) = conllu_sentences(path)
+    assert "global.columns" not in sentence.comments
+
+
+def test_columns_that_are_not_those_of_the_comment(tmp_path: Path) -> None:
+    for text, message in [
+        (
+            "# global.columns = ID FORM UPOS\n1\ta\tX\n",
+            ":1: expected the columns ID, FORM and HEAD",
+        ),
+        (f"# global.columns = ID FORM HEAD\n{line(1, 'a', 0)}", ":2: expected 3 columns with tabs"),
+        (WIDE + line(3, "a", 1), ":3: expected 11 columns with tabs between them, got 10"),
+        (
+            line(1, "a", 0) + WIDE[WIDE.index("2") :],
+            ":2: expected ten columns with tabs .*, got 11",
+        ),
+    ]:
+        with pytest.raises(TreeError, match=message):
+            read(write(tmp_path, text), "conllu")
+    path = write(tmp_path, "# global.columns = ID FORM UPOS\n1\ta\tX\n")
+    assert [s.columns["xpos"] for s in conllu_sentences(path, heads=False)] == [[None]]
+
+
 BAD: list[tuple[str | bytes, int, str]] = [
     ("Once upon a time\n", 1, "expected ten columns with tabs between them, got 1; is this a CoN"),
     (

@@ -114,8 +114,27 @@ def test_files_with_unlike_columns(folder: Path) -> None:
 
 
 def test_a_folder_without_trees(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="expected a folder with files of trees, got one without"):
+    with pytest.raises(TreeError, match="a folder with files of trees, got one without any$"):
         FORMATS["folder"].read(tmp_path)
+    for name in ("a/x.js", "b.md", "LICENSE"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("no trees")
+    with pytest.raises(TreeError, match="one without any; its files end in .js, .md, LICENSE$"):
+        FORMATS["folder"].read(tmp_path)
+
+
+def test_files_without_a_known_suffix_are_read_if_no_file_has_one(tmp_path: Path) -> None:
+    for name, text in {
+        "a/one.svg": "<?xml version='1.0'?><svg><g/></svg>",
+        "a/two.svg": "<!-- a note -->\n<svg/>",
+        "b/LICENSE": "no tree",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    examples = FORMATS["folder"].read(tmp_path)
+    assert examples.columns["file"].tolist() == ["a/one.svg", "a/two.svg"]
+    (tmp_path / "b/plan.json").write_text("[1]")
+    assert FORMATS["folder"].read(tmp_path).columns["file"].tolist() == ["b/plan.json"]
 
 
 def test_saved_forests(tmp_path: Path) -> None:

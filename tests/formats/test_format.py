@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, LabeledTrees, TreeError, Vocabulary
 from dgltrees.formats import FORMATS, RecordLayout, guess_format, read
 from dgltrees.formats.lines import gather
 from dgltrees.formats.records import numbered
-from tests.formats.table import CHAINS, MANY, SAMPLES, STARS
-from tests.trees.nested import assert_same, write
+from dgltrees.trees.builders import from_brackets, from_heads, from_xml
+from tests.formats.table import CHAINS, GO, MANY, SAMPLES, STARS
+from tests.trees.nested import assert_same, names_of, write
 
 DOCUMENTS = ("json", "xml", "python")  # one tree per file
 
@@ -130,7 +131,7 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
             "1:1(",
             "-",
         ),
-        *(" ", "a = ", "QUERY PLAN", "<a ", "(0 (", "v\ta", ">\t"),
+        *(" ", "a = ", "QUERY PLAN", "<a ", "(0 (", "v\ta", ">\t", "| ", "* a", "-[ a ", "-[ 1"),
     ],
 )
 @pytest.mark.parametrize("end", ["", "\n", "x", '"', "=", " = "])
@@ -151,6 +152,8 @@ def test_a_long_line_is_guessed_like_a_short_one(tmp_path: Path, text: str, end:
     ("suffix", "text"),
     [
         (".json", "[ +\n" + " " * 200_000 + "x"),
+        (".json", "-[ RECORD 1 ]-\n-[ a" + " 1 " * 100_000 + "x"),
+        (".json", "QUERY PLAN\n" + "a." * 100_000 + "x\n" + "| " * 100_000 + "x"),
         (".json", "QUERY PLAN" + "\n" * 200_000 + "x"),
         (".json", '["' + '\\"' * 200_000),
         (".json", '["' + '\\"' * 200_000 + '", NaN, "' + '\\"' * 100_000 + '"]'),
@@ -205,6 +208,88 @@ def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Pat
     for missing, cure in (("none.mrg", "none.mrg$"), ("*.none", "; read takes no patterns")):
         with pytest.raises(ConfigError, match=f"to name a file, found none at .*{cure}"):
             read(tmp_path / missing)
+
+
+SECOND = {  # files with other names than the samples have
+    "jsonl": '{"size": 1, "op": "new", "more": 2, "children": [{"op": "y"}]}\n',
+    "mrg": "(S (JJ new) (NN rain))\n",
+    "conllu": f"{GO}\n1\tnew\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n",
+    "xml": "<a><new>text</new></a>",
+    "nodes": "tree,id,parent,op\na,1,,add\na,2,1,new\n",
+    "json": '{"new": 1}',
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_a_second_file_has_the_vocabularies_of_the_first(tmp_path: Path, name: str) -> None:
+    (tmp_path / "b").mkdir()
+    train = read(write(tmp_path, SAMPLES[name].text), name)
+    known = {column: list(vocab.names) for column, vocab in train.forest.vocabs.items()}
+    dev = read(write(tmp_path / "b", SECOND[name]), name, like=train)
+    assert list(dev.forest.columns) == list(train.forest.columns)
+    for column, names in known.items():
+        assert dev.forest.vocabs[column] is train.forest.vocabs[column]
+        assert train.forest.vocabs[column].names[: len(names)] == names
+        assert train.forest.vocabs[column].frozen
+    used = [each for column in known for each in names_of(dev.forest, column)]
+    assert "<unk>" in used
+    assert "new" not in used
+    assert len(LabeledTrees.concat([train, dev])) == len(train) + len(dev)
+    again = read(write(tmp_path / "b", SECOND[name]), name, like=train.forest)
+    for column, ids in again.forest.columns.items():
+        np.testing.assert_array_equal(ids, dev.forest.columns[column])
+
+
+def test_a_second_file_is_read_as_the_first(tmp_path: Path) -> None:
+    """With its key of the children, its kinds of columns, its classes and its options."""
+    (tmp_path / "a.jsonl").write_text(
+        '{"plan": {"op": "07", "rows": 1, "kids": [{"op": "x"}]}, "ms": 1, "id": "a"}\n'
+    )
+    (tmp_path / "b.jsonl").write_text('{"plan": {"op": "07", "inputs": [{}, {}], "kids": []}}\n')
+    train = read(tmp_path / "a.jsonl", children_key="kids", tree_path="plan")
+    dev = read(tmp_path / "b.jsonl", like=train)
+    assert (dev.forest.sizes.tolist(), names_of(dev.forest, "op")) == ([1], ["07"])
+    assert {*dev.columns} == {*train.columns}
+    assert np.isnan(dev.columns["ms"]).all()
+    (tmp_path / "a.conllu").write_text(GO)
+    lower = read(tmp_path / "a.conllu", lower=True)
+    assert names_of(read(tmp_path / "a.conllu", like=lower).forest, "word") == ["<root>", "go"]
+    assert names_of(read(tmp_path / "a.conllu", like=lower, lower=False).forest, "word")[1] == (
+        "<unk>"
+    )
+    (tmp_path / "c.jsonl").write_text('{"plan": {"rows": "many", "op": 7, "kids": []}}\n')
+    with pytest.raises(TreeError, match="'rows' to hold numbers, as in like, got names in .*c.js"):
+        read(tmp_path / "c.jsonl", like=train)
+    vocabs = {"word": lower.forest.vocabs["word"]}
+    with pytest.raises(ConfigError, match="expected vocabs or like, got both; leave one"):
+        read(tmp_path / "a.conllu", like=lower, vocabs=vocabs)
+    with pytest.raises(ConfigError, match="expected min_freq to be 1 where a vocabulary"):
+        read(tmp_path / "a.conllu", like=lower, min_freq=2)
+
+
+def test_vocabularies_of_finished_trees_do_not_grow(tmp_path: Path) -> None:
+    first = read(write(tmp_path, SAMPLES["mrg"].text), "mrg").forest
+    path = write(tmp_path, SECOND["mrg"])
+    with pytest.raises(TreeError, match=r"'new'|'JJ'.*, as read\(path, like=data\) does"):
+        read(path, "mrg", vocabs=first.vocabs)
+    other = read(path, "mrg").forest
+    with pytest.raises(TreeError, match="with another vocabulary of label, word; read them with"):
+        Forest.concat([first, other])
+    growing = Vocabulary()  # that of a user grows
+    for text in (SAMPLES["mrg"].text, SECOND["mrg"]):
+        read(write(tmp_path, text), "mrg", vocabs={"word": growing})
+    assert "new" in growing
+    assert not growing.frozen
+    for make in (
+        lambda vocabs: from_brackets("(a b)" if vocabs is None else "(a new)", vocabs=vocabs),
+        lambda vocabs: from_xml("<a/>" if vocabs is None else "<new/>", vocabs=vocabs),
+        lambda vocabs: from_heads(["a" if vocabs is None else "new"], [0], vocabs=vocabs),
+        lambda vocabs: Forest.from_objects(
+            [{"op": "a" if vocabs is None else "new"}], columns=["op"], vocabs=vocabs
+        ),
+    ):
+        with pytest.raises(TreeError, match="known names .*, got 'new'"):
+            make(make(None).vocabs)
 
 
 @pytest.mark.parametrize("name", sorted(CHAINS))

@@ -259,6 +259,67 @@ def test_the_output_of_explain_is_read_unchanged(
     assert examples.columns["Execution Time"].tolist() == [0.5] * count
 
 
+def psql(
+    left: str, right: str, *, above: str = "", below: str = "", first: str | None = None
+) -> str:
+    """The output of psql with a frame around each line of the plan."""
+    lines = json.dumps(_EXPLAIN, indent=2).splitlines()
+    width = max(map(len, lines))
+    framed = [f"{left}{line:<{width}}{right}" for line in lines[:-1]]
+    last = f"{left}{lines[-1]:<{width}}{right.replace('+', ' ').replace('↵', ' ')}"
+    framed[0] = framed[0] if first is None else first + framed[0][len(left) :]
+    return "\n".join([above, *framed, last, below]).lstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        psql("", "", above="QUERY PLAN", below="(1 row)"),  # \\pset format unaligned
+        psql("", "+", above="  QUERY PLAN \n------", below="(1 ligne)\n"),  # border 0
+        psql("", "↵", above="  QUERY PLAN \n──────", below="(1 строка)\n"),
+        psql("| ", "+|", above="+---+\n|  QUERY PLAN  |\n+---+", below="+---+\n(1 Zeile)\n"),
+        psql("| ", "|", above="+---+\n| QUERY PLAN |\n+---+", below="+---+\n(1 row)\n"),
+        psql("│ ", "↵│", above="┌───┐\n│ QUERY PLAN │\n├───┤", below="└───┘\n(1 row)\n"),
+        psql("║ ", "↵║", above="╔═══╗\n║ QUERY PLAN ║\n╠═══╣", below="╚═══╝\n(1 row)\n"),
+        psql("           ", "+", above="* Record 1   ", first="QUERY PLAN "),  # \\x
+        psql("           | ", "+", above="-[ RECORD 1 ]-----", first="QUERY PLAN | "),
+        psql("           │ ", "↵", above="─[ ENREGISTREMENT 1 ]──", first="QUERY PLAN │ "),
+        psql("|            | ", "+|", above="+-[ RECORD 1 ]--+", first="| QUERY PLAN | "),
+        psql("", "", above="Expanded display is on.", first="QUERY PLAN|"),
+        psql(
+            " ",
+            "+",
+            above="Timing is on.\nQUERY PLAN\n---",
+            below="(1 row)\n\nTime: 1.2 ms (0:1.2)",
+        ),
+        psql("", "", above="SET\nQUERY PLAN", below="(1 ligne)\nDurée : 1,234 ms\n"),
+        psql("", "", below="Zeit: 1,234 ms"),
+        psql("| ", "+|"),  # \\t
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_frames_of_psql(tmp_path: Path, text: str, end: str) -> None:
+    plain = read(write(tmp_path, lines(*_EXPLAIN)), "jsonl")
+    (tmp_path / "plan.json").write_bytes(f"{text}\n".replace("\n", end).encode() * 2)
+    examples = read(tmp_path / "plan.json")
+    assert_same(examples.select([0]), plain)
+    assert len(examples) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'QUERY PLAN\n"[\n  {""Plan"": 1\n  }\n]"\n',  # CSV
+        ' QUERY PLAN \n------\n [ +\n  {"Plan": {"Node Type": "Ne.\n.sted"}} +\n ]\n(1 row)\n',
+        "QUERY PLAN\n[{",
+    ],
+)
+def test_other_output_of_psql_is_refused_with_what_to_type(tmp_path: Path, text: str) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(TreeError, match="expected JSON, got .*; print plans with psql -XAt$"):
+        read(tmp_path / "plan.json")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

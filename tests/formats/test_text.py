@@ -112,6 +112,18 @@ def test_a_paragraph_is_split_into_sentences(paragraph: str, sentences: list[str
 
 
 @needs_spacy
+@pytest.mark.parametrize("word", ["(" * 8_000, "a" * 1_001, ",".join("a" * 900)])
+def test_a_very_long_word_is_refused(tmp_path: Path, word: str) -> None:
+    """The time of spaCy grows with the square of its length."""
+    path = write(tmp_path, f"A line.\n\nAnd {word}\n")
+    for sentences in (sentences_of_text(path), sentences_of_lines(path, split=tokenize)):
+        with pytest.raises(TreeError, match=r"data.txt:3: expected words of at most 1,000 char"):
+            list(sentences)
+    assert len(list(sentences_of_lines(path))) == 2
+    assert tokenize("a" * 1_000) == ["a" * 1_000]
+
+
+@needs_spacy
 def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     text._english.cache_clear()

@@ -1,5 +1,6 @@
 """Inputs: which vector each id has."""
 
+import pickle
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, Forest, TreeBatch, TreeError
 from dgltrees.models import Concat, OneHot, Thermometer, WordEmbedding
+from dgltrees.trees.builders import from_brackets
 
 
 def batch(ids: list[int], dtype: type = np.int32) -> TreeBatch:
@@ -67,6 +69,29 @@ def test_frozen_vectors_do_not_learn() -> None:
     embedding = WordEmbedding("value", 4, 2, frozen=True)
     assert not embedding(batch([0, 1])).requires_grad
     assert list(embedding.state_dict()) == ["weight"]
+
+
+def test_an_embedding_of_a_vocabulary_refuses_another_one() -> None:
+    train = from_brackets("(a b c)")
+    words = WordEmbedding("label", train.vocabs["label"], 2)
+    assert words(train.batch()).shape == (3, 2)
+    same = from_brackets("(c b)", vocabs=train.vocabs)
+    for batch in (
+        same.batch(),
+        same[:1].batch().reversed(),
+        pickle.loads(pickle.dumps(same.batch())),
+    ):
+        assert_close(words(batch), words.weight[[2, 1]])
+    other = from_brackets("(c b)").batch()
+    for batch in (other, other.with_data(other.ndata), other.reversed()):
+        with pytest.raises(
+            TreeError, match=r"'label' with the vocabulary of .* of 3 names, got an"
+        ):
+            words(batch)
+    assert words(TreeBatch(other.src, other.dst, other.sizes, ndata=other.ndata)).shape == (2, 2)
+    train.vocabs["label"].freeze("<unk>")
+    with pytest.raises(TreeError, match="ids of column 'label' to be -1 to 2, got 3; give the inp"):
+        words(from_brackets("(new)", vocabs=train.vocabs).batch())
 
 
 def test_concat() -> None:

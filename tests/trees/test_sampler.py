@@ -14,7 +14,13 @@ DEPTHS = SIZES // 7
 
 
 @pytest.mark.parametrize(
-    "limits", [{"batch_size": 16}, {"max_nodes": 200}, {"batch_size": 9, "max_nodes": 150}]
+    "limits",
+    [
+        {"batch_size": 16},
+        {"max_nodes": 200},
+        {"batch_size": 9, "max_nodes": 150},
+        {"batch_size": 9, "max_nodes": 150, "bucket_batches": 50},
+    ],
 )
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_every_example_once_and_within_the_limits(limits: dict[str, int], shuffle: bool) -> None:
@@ -22,7 +28,7 @@ def test_every_example_once_and_within_the_limits(limits: dict[str, int], shuffl
     batches = list(sampler)
     assert len(sampler) == len(batches)
     assert sorted(np.concatenate(batches).tolist()) == list(range(500))
-    assert max(len(b) for b in batches) <= limits.get("batch_size", 500)
+    assert max(map(len, batches)) <= limits.get("batch_size", 500)
     assert max(SIZES[b].sum() for b in batches) <= limits.get("max_nodes", 10**9)
     if not shuffle:
         assert np.concatenate(batches).tolist() == list(range(500))
@@ -45,6 +51,18 @@ def test_the_trees_of_a_batch_have_similar_depths() -> None:
         return float(np.mean([np.ptp(DEPTHS[batch]) for batch in batches]))
 
     assert mean_range(50) < mean_range(1) / 2
+    assert mean_range(2) < mean_range(1)
+
+
+@pytest.mark.parametrize("options", [{}, {"depths": DEPTHS}, {"seed": 3}, {"depths": -SIZES}])
+def test_batches_are_random_samples_by_default(options: dict[str, Any]) -> None:
+    """The sizes of the examples do not decide their batches."""
+    one = BatchSampler(SIZES, batch_size=20, **options).batches()
+    other = BatchSampler(SIZES[::-1], batch_size=20, **options).batches()
+    assert [ids.tolist() for ids in one] == [ids.tolist() for ids in other]
+    groups = np.arange(500) // 5
+    batches = GroupSampler(groups, SIZES, batch_size=20, **options).batches()
+    assert min(np.ptp(SIZES[ids]) for ids in batches) > 10
 
 
 def test_an_example_above_max_nodes_is_a_batch_by_itself() -> None:
@@ -83,8 +101,8 @@ NODES = _RNG.integers(1, 30, len(GROUPS))
     "options",
     [
         {"batch_size": 16},
-        {"batch_size": 16, "bucket_batches": 1},
-        {"batch_size": 16, "depths": NODES // 4},
+        {"batch_size": 16, "bucket_batches": 50},
+        {"batch_size": 16, "bucket_batches": 50, "depths": NODES // 4},
         {"max_nodes": 200},
         {"batch_size": 12, "max_nodes": 150, "shuffle": False},
     ],

@@ -143,3 +143,15 @@ def test_names_of_columns_stay_in_the_folder(tmp_path: Path, name: str) -> None:
     again = Forest.load(tmp_path / "f")
     assert again.columns[name].tolist() == [0, 1]
     assert again.vocabs == {name: words}
+
+
+def test_strings_in_an_array_of_objects(tmp_path: Path) -> None:
+    forest = Forest.build([-1, 0, 0])
+    forest.with_columns({"x": np.array(["b", None, ""], object)}).save(tmp_path / "f")
+    loaded = Forest.load(tmp_path / "f")
+    assert (loaded.columns["x"].tolist(), loaded.vocabs["x"].names) == ([0, -1, 1], ["b", ""])
+    for wrong in (3, [1], b"a"):
+        column = np.empty(3, object)
+        column[:] = ["b", None, wrong]
+        with pytest.raises(TreeError, match="column 'x' to hold numbers or strings, got object"):
+            forest.with_columns({"x": column}).save(tmp_path / "g")

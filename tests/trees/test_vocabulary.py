@@ -28,6 +28,14 @@ def test_unknown_names() -> None:
     assert len(words) == 3
 
 
+def test_an_unknown_name_may_be_added_when_a_vocabulary_is_frozen() -> None:
+    words = Vocabulary(["a", "b"]).freeze("<unk>")
+    assert words.names == ["a", "b", "<unk>"]
+    assert words.encode(["x", None, "a"]).tolist() == [2, -1, 0]
+    assert words.freeze("?").unknown == "<unk>"  # it has one
+    assert Vocabulary(["<unk>", "a"]).freeze("<unk>").encode(["x"]).tolist() == [0]
+
+
 def test_save_and_load(tmp_path: Path) -> None:
     words = Vocabulary(["a b", "ü", "\n", '"'], unknown="?")
     words.save(tmp_path / "v.txt")

@@ -78,6 +78,8 @@ class Aggregator(nn.Module, ABC):
 
     ordered: ClassVar[bool] = True
     """Whether swapping two children changes the result."""
+    bounded: ClassVar[bool] = True
+    """Whether L is a limit: parameters belong to positions or to numbers of children."""
     bias_init: ClassVar[float] = 0.0
     """The initial value of the bias of a reduced child or label."""
     stacked: ClassVar[tuple[str, ...]] = ()
@@ -157,7 +159,17 @@ class Aggregator(nn.Module, ABC):
     ) -> Tensor:
         """Do the same as :meth:`forward`, for labels from :meth:`embed`, ``(n, e)``."""
         if label is not None and self.label == "mode":
-            (a,) = grouped(self._formula, (h, label), self.parameters_by_type(), groups)
+            try:
+                (a,) = grouped(self._formula, (h, label), self.parameters_by_type(), groups)
+            except ValueError as error:
+                if "unpack" not in str(error):
+                    raise
+                name = type(self).__name__
+                raise ConfigError(
+                    f"{name}.compute: {error}; with label='mode' it gets the label before the "
+                    f"{len(self.stacked)} parameters: take it, or derive {name} from "
+                    "ProductAggregator, whose default is label='add'"
+                ) from error
             return a
         (a,) = grouped(self._formula, (h,), self.parameters_by_type(), groups)
         return a if label is None else a + label.view_as(a)

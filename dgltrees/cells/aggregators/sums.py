@@ -55,10 +55,11 @@ class SharedSum(Sum):
 
     .. math:: a = W x + U \sum_{j=1}^L h_j + b
 
-    Arguments and shapes are those of :class:`Aggregator`.
+    A node may have any number of children; L only scales the initial weights. Arguments and shapes
+    are those of :class:`Aggregator`.
     """
 
-    ordered = False
+    ordered = bounded = False
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:

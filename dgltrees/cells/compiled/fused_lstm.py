@@ -74,14 +74,15 @@ def tree_lstm(
 
 def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
     """Return the index of each edge's matrix, stacked over operators and positions, ``(E,)``."""
-    pos = check_positions(batch, cell.max_children, batch.edata.get("pos"))
-    types = pos if cell.ordered else np.zeros_like(pos)
+    types = np.zeros(len(batch.dst), np.int64)
+    if cell.slots is not None:
+        types = check_positions(batch, cell.slots, batch.edata.get("pos"))
     if not cell.operators:
         return types
     dst = batch.dst.numpy()
     op = batch.on_host(ndata["op"]).numpy().astype(np.int64)[dst]
     check_types(op, cell.operators, lambda edge: int(dst[edge]))
-    return np.asarray(op * (cell.max_children if cell.ordered else 1) + types)
+    return np.asarray(op * (cell.slots or 1) + types)
 
 
 def _drops(dropout: nn.Dropout) -> bool:

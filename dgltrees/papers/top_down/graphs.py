@@ -37,10 +37,10 @@ from dgltrees.trees.segments import inverse, locate, offsets_of, owner, run_offs
 def generation_forest(forest: Forest) -> Forest:
     """Return the generation forest of a dependency forest: each node's parent is its source.
 
-    ``pos`` is the type of the edge into a node. Two columns are added: ``etype``, the same with a
-    vocabulary (0 at ROOT, which has no incoming edge), and ``t``, the step at which a node is
-    generated (:func:`generation_order`). For a tree that is not projective the result does not
-    determine the word order.
+    ``pos`` is the type of the edge into a node. Three columns are added: ``etype``, the same with a
+    vocabulary (0 at ROOT, which has no incoming edge); ``t``, the step at which a node is generated
+    (:func:`generation_order`); and ``position``, the place of a word in its sentence, which the
+    edges of a tree that is not projective do not determine.
 
     Arguments:
         forest: a dependency forest.
@@ -61,7 +61,9 @@ def generation_forest(forest: Forest) -> Forest:
     etype[child] = side + EdgeType.NX_LEFT * (is_next_left | is_next_right)
     parent = np.full(forest.num_nodes, -1, np.int32)
     parent[child] = source - forest.offsets[forest.tree_of_node[child]]
-    columns = {**forest.columns, "etype": etype, "t": generation_order(forest)}
+    position = within(forest.sizes).astype(np.int32)
+    added = {"etype": etype, "t": generation_order(forest), "position": position}
+    columns = {**forest.columns, **added}
     vocabs = {**forest.vocabs, "etype": EDGE_TYPES}
     return Forest(parent, etype, forest.offsets, columns, vocabs)
 
@@ -104,10 +106,11 @@ def _siblings(
 
 
 def dependency_forest(forest: Forest) -> Forest:
-    """Return the projective dependency forest of a generation forest, in word order.
+    """Return the dependency forest of a generation forest, in word order.
 
-    For projective trees this is the inverse of ``generation_forest``. The nodes of the generation
-    forest may be in any order. The columns ``etype`` and ``t`` are dropped.
+    This is the inverse of ``generation_forest``. The nodes of the generation forest may be in any
+    order. Without the column ``position``, as in sampled trees, the words are in the order of
+    projective trees. The columns that ``generation_forest`` adds are dropped.
 
     Arguments:
         forest: a generation forest, whose ``pos`` are edge types.
@@ -117,13 +120,14 @@ def dependency_forest(forest: Forest) -> Forest:
             right dependent one that is NX-LEFT.
     """
     _check_edges(forest)
-    index = _word_order(forest)
+    place = forest.columns.get("position")
+    first = forest.offsets[forest.tree_of_node]
+    index = _word_order(forest) if place is None else first + place
     order = inverse(index)
     head = _heads(forest)
-    parent = np.where(head < 0, -1, index[head] - forest.offsets[forest.tree_of_node])
-    columns = {
-        name: column[order] for name, column in forest.columns.items() if name not in ("etype", "t")
-    }
+    parent = np.where(head < 0, -1, index[head] - first)
+    added = ("etype", "t", "position")
+    columns = {name: column[order] for name, column in forest.columns.items() if name not in added}
     vocabs = {name: vocab for name, vocab in forest.vocabs.items() if name in columns}
     return Forest.build(parent[order], offsets=forest.offsets, columns=columns, vocabs=vocabs)
 

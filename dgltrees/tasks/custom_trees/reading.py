@@ -301,10 +301,17 @@ def target_values(
 
 
 def node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
-    """Return the values of a node column at some rows, as names or numbers; None without it."""
+    """Return the values of a node column at some rows, as names or numbers; None without it.
+
+    An empty name is missing: an array of strings cannot hold None.
+    """
     if name not in forest.columns:
         return None
-    return _decoded(np.asarray(forest.columns[name])[rows], name, forest.vocabs.get(name))
+    values = _decoded(np.asarray(forest.columns[name])[rows], name, forest.vocabs.get(name))
+    if values.dtype.kind in "OU" and (empty := values == "").any():
+        values = values.astype(object)
+        values[empty] = None
+    return values
 
 
 def _decoded(values: NDArray[Any], name: str, vocabulary: Vocabulary | None) -> NDArray[Any]:

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.builders.walk import check_text
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import Bools, Ints, starts
-from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
+from dgltrees.trees.vocabulary import Vocabulary, freeze_new, vocabs_for
 
 
 def assemble(
@@ -82,7 +83,7 @@ def from_brackets(
     and ``a`` are the same leaf. The node column is ``label``.
 
     Arguments:
-        text: the trees; bytes are UTF-8.
+        text: the trees; bytes are UTF-8. ``read`` takes the paths of files.
         vocabs: ``{"label": vocabulary}`` to use.
         file: the file of the text, for the errors.
 
@@ -90,8 +91,9 @@ def from_brackets(
         the forest, with nodes in preorder.
 
     Raises:
-        TreeError: there is no tree, a bracket is not balanced or has no label, or a label is not in
-            a frozen vocabulary; the error names file and line.
+        TreeError: there is no tree, or the path of a file in place of its text; a bracket is not
+            balanced or has no label; or a label is not in a frozen vocabulary. The error names file
+            and line.
 
     Example:
         >>> forest = from_brackets("(S (NP the cat) sat)")
@@ -101,12 +103,14 @@ def from_brackets(
         '(S (NP the cat) sat)'
     """
     labels = vocabs_for(vocabs, "label")
+    check_text(text, "trees in brackets", file=file)
     items = scan(text.encode() if isinstance(text, str) else text, by_line=False, file=file)
     if not len(items.name):
         raise TreeError("expected at least one tree, got empty text", file=file)
     is_head = find_heads(items, "a label")
     label = items.encode(~items.is_open, labels["label"])
     label[items.parent[is_head]] = label[is_head]
+    freeze_new(labels, vocabs)
     return assemble(~is_head, items.parent, items.place - 1, {"label": label}, labels)
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.walk import Member, forest_of_nodes
+from dgltrees.trees.builders.walk import Member, check_text, forest_of_nodes
 from dgltrees.trees.columns_of import shown
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import tree_sitter
+
+_PATH = re.compile(r"[\w./\\:~-]+\.py[iw]?")
+_BETWEEN = re.compile(rb"(\s|\\\r?\n)*")  # tokens: white space, and continued lines
 
 
 def from_python(
@@ -31,11 +35,12 @@ def from_python(
 
     - ``label``: the class of the node, such as ``BinOp``;
     - ``field``: the field of the parent that holds it, such as ``left``; -1 at the root;
-    - ``value``: a constant in the form of ``repr`` (hexadecimal above 1,024 bits), or the
-      identifier of a name, attribute, argument, definition, ...; otherwise -1.
+    - ``value``: a string in single quotes, without escapes; another constant in the form of
+      ``repr`` (hexadecimal above 1,024 bits); or the identifier of a name, attribute, argument,
+      definition, ...; otherwise -1.
 
     Arguments:
-        sources: source code, or nodes of ``ast``.
+        sources: source code, no paths of files, which ``read`` takes; or nodes of ``ast``.
         vocabs: vocabularies of ``label``, ``field`` and ``value`` to use.
         file: the file of the sources, for the errors.
 
@@ -43,8 +48,8 @@ def from_python(
         the forest.
 
     Raises:
-        TreeError: a source is not valid Python, or too deeply nested for Python's parser; a node of
-            ``ast`` contains itself; a name is not in a frozen vocabulary.
+        TreeError: a source is not valid Python, or too deeply nested for Python's parser, or the
+            path of a file; a node of ``ast`` contains itself; a name is not in a frozen vocabulary.
 
     Example:
         >>> forest = from_python("x = y + 1")
@@ -78,6 +83,7 @@ def parse_python(
             "argument of its own, as in from_python(*sources)",
             tree=tree,
         )
+    check_text(source, "Python source", _PATH, file=file, tree=tree)
     line: int | None = None
     try:
         with warnings.catch_warnings():
@@ -110,6 +116,8 @@ def _syntax_children(entry: Member) -> Sequence[Member | None]:
 
 def _syntax_value(node: ast.AST) -> str | None:
     if isinstance(node, (ast.Constant, ast.MatchSingleton)):
+        if isinstance(node.value, str):
+            return f"'{node.value}'"
         if isinstance(node.value, int) and node.value.bit_length() > 1024:
             return hex(node.value)
         return repr(node.value)
@@ -129,6 +137,20 @@ def _syntax_value(node: ast.AST) -> str | None:
     return next((value for value in fields if isinstance(value, str)), None)
 
 
+class _Text(NamedTuple):
+    """Text between the children of a node, with the attributes of a leaf of tree-sitter."""
+
+    type: str
+    text: bytes
+    start_byte: int
+    end_byte: int
+    start_point: tuple[int, int]
+    is_named: bool = True
+    is_missing: bool = False
+    child_count: int = 0
+    named_child_count: int = 0
+
+
 def from_tree_sitter(
     *trees: tree_sitter.Tree | tree_sitter.Node,
     named_only: bool = False,
@@ -137,11 +159,12 @@ def from_tree_sitter(
 ) -> Forest:
     """Build a forest from syntax trees of tree-sitter: one tree each, nodes in preorder.
 
-    Node columns:
+    Text between the children of a node, such as that of a string next to an escape sequence, is a
+    child ``#text``. Node columns:
 
     - ``label``: the type of the node, ``ERROR`` where the source cannot be parsed;
     - ``field``: the field of the parent that holds it; otherwise -1;
-    - ``value``: the text of a named node that is a leaf; otherwise -1;
+    - ``value``: the text of a named node that is a leaf, or of ``#text``; otherwise -1;
     - ``line`` (from 1), ``column`` (in bytes, from 0), ``start`` and ``end`` (in bytes): the
       position in the source.
 
@@ -155,7 +178,7 @@ def from_tree_sitter(
         the forest.
 
     Raises:
-        TreeError: a name is not in a frozen vocabulary.
+        TreeError: an argument is neither a tree nor a node; a name is not in a frozen vocabulary.
 
     Example:
         >>> import tree_sitter_python
@@ -164,30 +187,63 @@ def from_tree_sitter(
         >>> from_tree_sitter(tree, named_only=True).vocabs["label"].names[:3]
         ['module', 'expression_statement', 'assignment']
     """
-    from tree_sitter import Tree
+    from tree_sitter import Node, Tree
+
+    source: bytes | None = None  # of the tree that is visited
+    first = 0  # its first byte
+
+    def roots() -> Iterator[Member]:
+        nonlocal source, first
+        for number, tree in enumerate(trees):
+            root = tree.root_node if isinstance(tree, Tree) else tree
+            if not isinstance(root, Node):
+                raise TreeError(
+                    f"expected a tree or a node of tree-sitter, got {shown(tree)}; parse source "
+                    "with tree_sitter.Parser(language).parse",
+                    file=file,
+                    tree=number,
+                )
+            source, first = root.text, root.start_byte
+            yield Member(None, root)
+
+    def below(node: tree_sitter.Node | _Text) -> int:
+        return node.named_child_count if named_only else node.child_count
 
     def children_of(entry: Member) -> list[Member]:
-        cursor, children = entry.node.walk(), []
+        children: list[Member] = []
+        node = entry.node
+        if not below(node):
+            return children
+
+        def add_text(start: int, end: int, point: tuple[int, int]) -> None:
+            text = (source or b"")[start - first : end - first]
+            if not _BETWEEN.fullmatch(text):
+                children.append(Member(None, _Text("#text", text, start, end, point)))
+
+        cursor, at, point = node.walk(), node.start_byte, node.start_point
         more = cursor.goto_first_child()
         while more:
-            if cursor.node is not None and (cursor.node.is_named or not named_only):
-                children.append(Member(cursor.field_name, cursor.node))
+            child = cursor.node
+            add_text(at, child.start_byte, point)
+            if child.is_named or not named_only:
+                children.append(Member(cursor.field_name, child))
+            at, point = child.end_byte, child.end_point
             more = cursor.goto_next_sibling()
+        add_text(at, node.end_byte, point)
         return children
 
     def label_of(entry: Member) -> str:
-        node: tree_sitter.Node = entry.node
+        node: tree_sitter.Node | _Text = entry.node
         return f"MISSING {node.type}" if node.is_missing else node.type
 
     def value_of(entry: Member) -> str | None:
-        node: tree_sitter.Node = entry.node
-        below = node.named_child_count if named_only else node.child_count
-        if below or not node.is_named or node.text is None:
+        node: tree_sitter.Node | _Text = entry.node
+        if below(node) or not node.is_named or node.text is None:
             return None
         return node.text.decode("utf-8", "backslashreplace")
 
     return forest_of_nodes(
-        [Member(None, tree.root_node if isinstance(tree, Tree) else tree) for tree in trees],
+        roots(),
         children_of,
         {"label": label_of, "field": lambda e: e.field, "value": value_of},
         vocabs,

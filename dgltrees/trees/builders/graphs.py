@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,9 +42,9 @@ def from_dgl(
 
     Arguments:
         graphs: the graphs, or batches; or a list of them.
-        down: whether edges go from parent to child. Default: True if a node has several outgoing
-            edges and none has several incoming ones. Graphs of only chains then go from child to
-            parent, as in this package.
+        down: whether edges go from parent to child. Default: inferred, if a node of one of the
+            graphs has several children. Chains are trees in both directions, so ``down`` is
+            required for graphs that are only chains. The direction of a ``TreeBatch`` is known.
         pos: the name of the positions of children, in edge data or in the node data of the
             children; without such data, and for None, children are in the order of their edges.
             There may be gaps: with positions from 1, position 0 of every node is empty.
@@ -56,7 +56,7 @@ def from_dgl(
 
     Raises:
         TreeError: a graph has no nodes, several types of nodes, a node with two parents, a cycle,
-            or other data or edge types than another graph; node and edge data
+            or other data or edge types than another graph; ``down`` is missing; node and edge data
             have the same name; positions are not integers, or in node and edge data of a
             ``DGLGraph``; an argument is not a graph; or see :meth:`Forest.build
             <dgltrees.trees.forest.Forest.build>`.
@@ -85,12 +85,7 @@ def from_dgl(
             )
         if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
             raise TreeError("expected nodes in every graph, got none", tree=number)
-    if down is None and batches:
-        # A chain is a tree in both directions: there a batch's own roots decide.
-        leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
-        decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
-        down = _goes_down(batches) or any(decided)
-    return _forest_of_edges(batches, bool(down), vocabs, edge_columns, pos)
+    return _forest_of_edges(batches, down, vocabs, "from_dgl", edge_columns, pos)
 
 
 def from_pyg(
@@ -139,7 +134,7 @@ def from_pyg(
     batches = _of_data(single)
     if any(b.ndata[pos].dim() > 1 for b in batches if pos in b.ndata):
         pos = None
-    return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs, pos=pos)
+    return _forest_of_edges(batches, down, vocabs, "from_pyg", pos=pos)
 
 
 def _of_data(graphs: Sequence[Data]) -> list[TreeBatch]:
@@ -187,24 +182,35 @@ def to_pyg(forest: Forest, tree: int = 0) -> Data:
     return data
 
 
-def _goes_down(graphs: Sequence[TreeBatch]) -> bool:
-    """Return whether edges go from parent to child, judged by the numbers of edges of the nodes."""
-
-    def branches(ends: Iterable[Tensor]) -> bool:
-        return any(bool(np.bincount(end.numpy()).max(initial=0) > 1) for end in ends)
-
-    return branches(g.src for g in graphs) and not branches(g.dst for g in graphs)
+def _goes_down(graphs: Sequence[TreeBatch], function: str) -> bool:
+    """Return whether edges go from parent to child, judged by nodes with several children."""
+    if any(np.bincount(graph.dst.numpy()).max(initial=0) > 1 for graph in graphs):
+        return False
+    if any(np.bincount(graph.src.numpy()).max(initial=0) > 1 for graph in graphs):
+        return True
+    edges = [graph for graph in graphs if len(graph.src)]
+    known = [g for g in edges if g.depth is not None or "roots" in g.__dict__]
+    if edges and not known:
+        raise TreeError(
+            "missing the direction of the edges: every graph is a chain, which is a tree in both "
+            f"directions; call {function}(..., down=True) for edges from parent to child, "
+            "down=False for edges from child to parent"
+        )
+    return any(bool(torch.isin(g.src, g.roots.cpu()).any()) for g in known)
 
 
 def _forest_of_edges(
     graphs: Sequence[TreeBatch],
-    down: bool,
+    down: bool | None,
     vocabs: Mapping[str, Vocabulary] | None,
+    function: str,
     edge_columns: bool = True,
     pos: str | None = "pos",
 ) -> Forest:
     if not graphs:
         raise TreeError("expected at least one graph, got none")
+    if down is None:
+        down = _goes_down(graphs, function)
     offsets = offsets_of([graph.num_nodes for graph in graphs])
 
     def error(message: str, row: int) -> TreeError:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.walk import NodeLists
+from dgltrees.trees.builders.walk import NodeLists, check_text
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
+
+_NO_TAG = re.compile(r"[^<]+")
+_NOT_UTF_16 = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']utf-?16", re.IGNORECASE)
+"""A declaration of UTF-16 in single bytes: the text was converted to UTF-8 after it was written."""
 
 
 def from_xml(
@@ -22,18 +27,20 @@ def from_xml(
 ) -> Forest:
     """Build a forest from XML documents: one tree each, nodes in the order of the start tags.
 
-    Every element is a node. Comments and processing instructions are ignored. Node columns:
+    Every element is a node. Text next to elements, as in ``<p>one<br/>two</p>``, is a child
+    ``#text`` between them. Comments and processing instructions are ignored. Node columns:
 
-    - ``label``: the tag with its prefix;
-    - ``value``: the text of the element without that of its children, joined and with white space
+    - ``label``: the tag with its prefix, or ``#text``;
+    - ``value``: the text of ``#text``, or of an element that contains only text, with white space
       collapsed; -1 without text.
 
     Arguments:
-        documents: the documents, as strings, or as bytes in the encoding that they declare.
+        documents: the documents, as strings, or as bytes in the encoding that they declare; no
+            paths of files, which ``read`` takes.
         attributes: whether attributes are nodes too: children ``@name`` with their value, before
-            the elements.
-        text_nodes: whether each piece of text is a node too: a child ``#text`` between the
-            elements, instead of the value of the element.
+            the elements. Declarations of namespaces are no attributes.
+        text_nodes: whether the text of an element that contains only text is a child ``#text`` too,
+            instead of the value of the element.
         vocabs: vocabularies of ``label`` and ``value`` to use.
         file: the file of the documents, for the errors.
 
@@ -41,10 +48,10 @@ def from_xml(
         the forest.
 
     Raises:
-        TreeError: a document is not well-formed or not in its encoding; it declares an entity or,
-            with ``attributes``, a default of an attribute (a few lines of either can expand to
-            gigabytes); it uses an entity that is not predefined in XML; or a name is not in a
-            frozen vocabulary.
+        TreeError: a document is no text, not well-formed or not in its encoding; it declares an
+            entity or, with ``attributes``, a default of an attribute (a few lines of either can
+            expand to gigabytes); it uses an entity that is not predefined in XML; or a name is not
+            in a frozen vocabulary.
 
     Example:
         >>> forest = from_xml("<plan><scan>users</scan></plan>")
@@ -72,6 +79,7 @@ class _Reader:
         labels, texts: the tag of each node, and the pieces of its text.
         open: the elements without their end tag so far, outermost first.
         children: the number of children of each open element so far, after that of the document.
+        in_leaf: whether the last tag is a start tag, so that its element has no elements so far.
     """
 
     def __init__(self, attributes: bool, text_nodes: bool, file: PathLike | None) -> None:
@@ -81,7 +89,12 @@ class _Reader:
         self.texts: list[list[str]] = []
 
     def read(self, document: str | bytes) -> None:
+        what = "XML as text, which tostring of lxml.etree and xml.etree.ElementTree writes"
+        check_text(document, what, _NO_TAG, file=self.file, tree=len(self.lists.offsets) - 1)
+        if isinstance(document, bytes) and _NOT_UTF_16.match(document):
+            document = document.decode("utf-8", "surrogateescape")
         self.open: list[int] = []
+        self.in_leaf = False
         self.children = [0]
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -119,8 +132,8 @@ class _Reader:
         self.texts.append(texts)
 
     def separate(self) -> None:
-        """Make a node of the text since the last tag, if text has nodes."""
-        if self.text_nodes and self.open and "".join(self.texts[self.open[-1]]).strip():
+        """Make a node of the text since the last tag."""
+        if self.open and "".join(self.texts[self.open[-1]]).strip():
             self.add("#text", self.texts[self.open[-1]])
             self.texts[self.open[-1]] = []
 
@@ -129,14 +142,18 @@ class _Reader:
         self.add(tag, [])
         self.open.append(len(self.labels) - 1)
         self.children.append(0)
+        self.in_leaf = True
         if self.attributes:
             for name, value in attributes.items():
-                self.add(f"@{name}", [value])
+                if name.partition(":")[0] != "xmlns":
+                    self.add(f"@{name}", [value])
 
     def end(self, _: str) -> None:
-        self.separate()
+        if self.text_nodes or not self.in_leaf:
+            self.separate()
         self.open.pop()
         self.children.pop()
+        self.in_leaf = False
 
     def text(self, text: str) -> None:
         self.texts[self.open[-1]].append(text)

@@ -11,7 +11,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees._json import JSONError, load_json
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.walk import Member, forest_of_nodes
+from dgltrees.trees.builders.walk import Member, check_text, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
@@ -62,6 +62,9 @@ def from_nested(
     """
     if form not in _FORMS:
         raise ConfigError(f"form: expected one of {', '.join(_FORMS)}, got {form!r}")
+    for number, tree in enumerate(trees):
+        if isinstance(tree, str):
+            check_text(tree, "nested lists, tuples or dictionaries", tree=number)
     return forest_of_nodes(
         trees,
         lambda node: _label_and_children(node, form)[1],
@@ -174,6 +177,7 @@ def from_json(
 
 
 def _load_document(text: str | bytes, tree: int, file: PathLike | None) -> Any:
+    check_text(text, "JSON as text", file=file, tree=tree)
     try:
         decoded = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
         return load_json(decoded.removeprefix("\ufeff"), _Object, _Number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +11,15 @@ import numpy as np
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.objects import records
-from dgltrees.trees.builders.walk import forest_of_nodes
+from dgltrees.trees.builders.walk import check_text, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import nltk
+
+_TEXT = re.compile(r"\S*[()].*|[^\n]*\w\.[A-Za-z]\w*", re.DOTALL)
+"""Brackets as text, or the path of a file, where a string is a word."""
 
 
 def from_nltk(*trees: nltk.Tree, vocabs: Mapping[str, Vocabulary] | None = None) -> Forest:
@@ -22,8 +27,8 @@ def from_nltk(*trees: nltk.Tree, vocabs: Mapping[str, Vocabulary] | None = None)
 
     As in the format ``mrg``, a tree over a single word, ``(NNP Vinken)``, is one leaf, a word with
     siblings is a leaf without a label, and an outermost tree with an empty label and a single child
-    is left out. Node columns: ``label``, the label of a tree, and ``word``, the word of a leaf; -1
-    otherwise.
+    is left out. Node columns: ``label``, the label of a tree that is not empty, and ``word``, the
+    word of a leaf; -1 otherwise.
 
     Arguments:
         trees: the objects.
@@ -57,15 +62,22 @@ def from_nltk(*trees: nltk.Tree, vocabs: Mapping[str, Vocabulary] | None = None)
             raise TreeError(f"expected children below {str(node.label())!r}, got none")
         return list(node)
 
-    def unwrap(root: Any) -> Any:
+    def unwrap(number: int, root: Any) -> Any:
+        if isinstance(root, str):
+            check_text(root, "nltk.Tree, which nltk.Tree.fromstring makes", _TEXT, tree=number)
         is_wrapper = isinstance(root, Tree) and not root.label() and len(root) == 1
         return root[0] if is_wrapper and isinstance(root[0], Tree) else root
 
     def word_of(node: Any) -> str | None:
         return node if isinstance(node, str) else node[0] if is_tag(node) else None
 
-    names = {"label": lambda n: str(n.label()) if isinstance(n, Tree) else None, "word": word_of}
-    return forest_of_nodes(map(unwrap, trees), children_of, names, vocabs)
+    def label_of(node: Any) -> str | None:
+        return str(node.label()) or None if isinstance(node, Tree) else None
+
+    names = {"label": label_of, "word": word_of}
+    return forest_of_nodes(
+        itertools.starmap(unwrap, enumerate(trees)), children_of, names, vocabs, share=False
+    )
 
 
 def to_nltk(forest: Forest, tree: int = 0) -> nltk.Tree | str:

@@ -16,7 +16,7 @@ from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.columns_of import columns_of, columns_of_values, shown, with_numbers
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.layout import CHILDREN, Evidence, at_path, single
-from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
+from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, freeze_new
 
 Getter = Callable[[Any], Any] | Hashable
 """A function of an object, or an attribute, key or index."""
@@ -136,6 +136,7 @@ def from_objects(
         own = {name: vocab for name, vocab in known.items() if name in values}
         more, of_more = columns_of_values(values, lists.error, own, categorical_columns)
         arrays, found = {**arrays, **more}, {**found, **of_more}
+        freeze_new(found, vocabs)
         forest = lists.walked({name: arrays[name] for name in chosen}, found)
     functions = [name for name, getter in (getters or {}).items() if callable(getter)]
     return with_numbers(forest, [*(vocabs or {}), *categorical_columns, *functions])[0]

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.check import check_offsets, integers
+from dgltrees.trees.columns_of import shown
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import depths
 from dgltrees.trees.segments import Ints, locate, offsets_of, within
-from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
+from dgltrees.trees.vocabulary import Vocabulary, encode_names, freeze_new, vocabs_for
 from dgltrees.trees.words import ROOT
 
 
@@ -87,9 +88,9 @@ def from_heads(
         the forest.
 
     Raises:
-        TreeError: a sentence is empty, a head is out of range, no word (or with ``single_root``
-            more than one) has the head 0, there is a cycle, a name is not in a frozen vocabulary,
-            or a column does not have ``W`` entries.
+        TreeError: the words are no list of strings, a sentence is empty, a head is out of range, no
+            word (or with ``single_root`` more than one) has the head 0, there is a cycle, a name is
+            not in a frozen vocabulary, or a column does not have ``W`` entries.
 
     Example:
         >>> forest = from_heads(["the", "cat", "sat"], [2, 3, 0])
@@ -98,6 +99,11 @@ def from_heads(
         >>> forest.vocabs["word"].decode(forest.columns["word"])
         ['<root>', 'the', 'cat', 'sat']
     """
+    is_list = hasattr(words, "__len__") and not isinstance(words, (str, bytes))
+    if not is_list or not all(issubclass(kind, str) for kind in {*map(type, words)}):
+        raise TreeError(
+            f"expected words as a list of strings, got {shown(words)}; split text first", file=file
+        )
     up = integers(heads, "heads", file)
     bounds = integers([0, len(words)] if offsets is None else offsets, "offsets", file)
     names = {"word": words, **(columns or {})}
@@ -119,6 +125,7 @@ def from_heads(
     root = int(vocabularies["word"].encode([ROOT])[0])
     first = bounds[:-1]  # each ROOT goes before these words
     ids = {name: encode_names(column, vocabularies[name], error) for name, column in names.items()}
+    freeze_new(vocabularies, vocabs)
     return Forest.build(
         np.insert(up, first, -1),
         offsets=bounds + np.arange(len(bounds)),
@@ -165,7 +172,10 @@ def _check_heads(
 
 
 def from_parses(
-    *documents: Any, root: bool = True, vocabs: Mapping[str, Vocabulary] | None = None
+    *documents: Any,
+    root: bool = True,
+    single_root: bool = True,
+    vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """Build a dependency forest from parsed documents, with one tree per sentence.
 
@@ -177,6 +187,8 @@ def from_parses(
         documents: ``Doc`` or ``Span`` of spaCy (a span stands for its sentences); ``Document`` or
             ``Sentence`` of stanza.
         root: whether ROOT is a node. Otherwise the root of a tree is the word whose head is ROOT.
+        single_root: whether two words of a sentence with the head ROOT are an error; if not, ROOT
+            must be a node.
         vocabs: vocabularies to use, by column.
 
     Returns:
@@ -207,6 +219,7 @@ def from_parses(
             for name in ("upos", "xpos", "deprel")
         },
         vocabs=vocabs,
+        single_root=single_root,
     )
     return forest if root else _without_root(forest)
 
@@ -249,6 +262,12 @@ def _unparsed(number: int) -> TreeError:
 
 
 def _without_root(forest: Forest) -> Forest:
+    roots = np.bincount(forest.tree_of_node[forest.parent == 0])
+    if roots.max() > 1:
+        raise TreeError(
+            f"expected one root in a tree without ROOT, got {roots.max()}; pass root=True",
+            tree=int(roots.argmax()),
+        )
     words = forest.parent >= 0
     return Forest.build(
         forest.parent[words] - 1,

@@ -6,6 +6,7 @@ share the traversal of :func:`walk`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -15,12 +16,33 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.columns_of import shown
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
-from dgltrees.trees.vocabulary import Vocabulary, check_vocabs, encode_names, vocabs_for
+from dgltrees.trees.vocabulary import (
+    Vocabulary,
+    check_vocabs,
+    encode_names,
+    freeze_new,
+    vocabs_for,
+)
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
 """Types whose equal values Python may store as one object."""
+_BUILDERS = {
+    "from_dgl": ("dgl",),
+    "from_networkx": ("networkx",),
+    "from_nltk": ("nltk",),
+    "from_parses": ("spacy", "stanza"),
+    "from_pyg": ("torch_geometric",),
+    "from_python": ("ast", "_ast"),
+    "from_table": ("pandas", "pyarrow"),
+    "from_tree_sitter": ("tree_sitter",),
+    "from_xml": ("lxml", "xml"),
+}
+"""The modules whose objects a function converts."""
+_PATH = re.compile(r"[^\n]*\w\.[A-Za-z]\w*")
+"""A name with a suffix, which no text of trees is."""
 
 
 class Member(NamedTuple):
@@ -77,6 +99,7 @@ class NodeLists:
         ids = {
             key: encode_names(each, vocabularies[key], self.error) for key, each in names.items()
         }
+        freeze_new(vocabularies, vocabs)
         return self.walked({**ids, **(numbers or {})}, vocabularies)
 
 
@@ -162,6 +185,23 @@ def listed_graphs(graphs: Sequence[Any], attribute: str, kind: str) -> list[Any]
         if not hasattr(graph, attribute):
             raise TreeError(f"expected {kind}, got {type(graph).__name__}", tree=number)
     return listed
+
+
+def check_text(text: object, what: str, path: re.Pattern[str] = _PATH, **place: Any) -> None:
+    """Raise TreeError if a value is no text, or the path of a file in place of its text."""
+    if not isinstance(text, (str, bytes)):
+        raise TreeError(f"expected {what}, got {shown(text)}", **place)
+    if isinstance(text, str) and path.fullmatch(text.strip()):
+        raise TreeError(f"expected {what}, got {text!r}; dgltrees.read reads a file", **place)
+
+
+def cure_for(value: Any) -> str:
+    """Return how to make trees of a value that is none, for the errors."""
+    module = type(value).__module__.partition(".")[0]
+    builder = next((name for name, modules in _BUILDERS.items() if module in modules), None)
+    if builder:
+        return f"dgltrees.trees.builders.{builder} makes a Forest"
+    return "Forest.from_objects makes a forest of objects"
 
 
 def _check_repeated(value: Any, first: int, is_open: bool, share: Literal[False] | None) -> None:

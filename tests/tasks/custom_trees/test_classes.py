@@ -71,6 +71,26 @@ def test_a_column_that_the_forest_has_not_is_named(tmp_path: Path) -> None:
         load_examples(CLASSIFY_NODES, CLASSIFY_NODES.data(), [tmp_path / "train"])
 
 
+@pytest.mark.parametrize(
+    "targets",
+    [
+        np.array(["yes", "", "no"]),
+        np.array(["yes", None, "no"], object),
+        np.array(["yes", "", "no"], object),
+        np.array(["yes", np.nan, "no"], object),
+    ],
+)
+def test_nodes_without_a_target(tmp_path: Path, targets: np.ndarray) -> None:
+    forest = Forest.build(
+        [-1, 0, 0], columns={"op": [0, 1, 1]}, vocabs={"op": Vocabulary(["a", "b"])}
+    )
+    forest.with_columns({**forest.columns, "target": targets}).save(tmp_path / "forest")
+    data = load_examples(CLASSIFY_NODES, CLASSIFY_NODES.data(), [tmp_path / "forest"])
+    assert sorted(data.targets.names) == ["no", "yes"]
+    ids = data.forest.columns["target"].tolist()
+    assert [data.targets.names[i] if i >= 0 else None for i in ids] == ["yes", None, "no"]
+
+
 @pytest.mark.parametrize(("shape", "nodes"), [("chain", 5_000), ("star", 100_000)])
 def test_trains_on_a_tree_that_no_recursion_would_survive(
     tmp_path: Path, shape: str, nodes: int

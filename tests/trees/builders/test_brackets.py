@@ -1,5 +1,7 @@
 """Bracketed text to forests and back."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,3 +90,11 @@ def test_bad_text(text: str | bytes, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_brackets(text, file="t.txt", vocabs={"label": letters})
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("text", ["t.mrg", "../my trees/wsj.txt", "C:\\a.ptb.gz\n", 3, None])
+def test_text_that_has_no_trees(text: Any) -> None:
+    cure = ".*; dgltrees.read reads a file" * isinstance(text, str)
+    with pytest.raises(TreeError, match=f"^expected trees in brackets, got {cure}"):
+        from_brackets(text)
+    assert from_brackets("3.5 U.S. (a.b c.d)").num_nodes == 4

@@ -4,6 +4,7 @@ import ast
 import inspect
 import sys
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from dgltrees import TreeError, Vocabulary
 from dgltrees.trees.builders import from_python, from_tree_sitter
+from dgltrees.trees.columns import words_of
 from tests.trees.nested import names_of
 
 SOURCE = '''
@@ -59,10 +61,20 @@ def test_patterns_of_constants_differ() -> None:
         ("match x:\n case P(a=0): pass", "match x:\n case P(b=0): pass"),
         ("f'{x!r}'", "f'{x}'"),
         ("[x for x in y]", "[x async for x in y]"),
+        ("x = '1'", "x = 1"),
+        ("x = 'a\\n'", r"x = 'a\\n'"),
+        ("x = b'a'", "x = 'a'"),
     ],
 )
 def test_programs_that_differ_have_other_trees(one: str, other: str) -> None:
     assert names_of(from_python(one), "value") != names_of(from_python(other), "value")
+
+
+@pytest.mark.parametrize("text", ["not found\n", "a\tb", "it's", "\N{EM DASH} x", "a\\nb"])
+def test_the_words_of_a_string_are_those_of_its_text(text: str) -> None:
+    value = names_of(from_python(f"log({text!r})"), "value")[-1]
+    assert value is not None
+    assert words_of(value) == words_of(f"'{text}'")
 
 
 def test_a_whole_module_has_the_nodes_of_ast() -> None:
@@ -96,7 +108,10 @@ RECURSIVE = pytest.mark.skipif(sys.version_info < (3, 11), reason="this parser a
         ("(" * 100_000 + "1" + ")" * 100_000, "f.py:1: tree 1: expected Python source, got:"),
         ("x = 1\ny = = 2\n", "f.py:2: tree 1: expected Python source, got: invalid syntax"),
         ("x\0", "f.py:1: tree 1: expected Python source, got: "),
-        (["x", "y"], "tree 1: expected source code or a node of ast, got ['x', 'y'] (list)"),
+        ("file.py", "f.py: tree 1: expected Python source, got 'file.py'; dgltrees.read reads"),
+        (" ../a/b-c.pyi\n", "f.py: tree 1: expected Python source, got ' ../a/b-c.pyi"),
+        ("~/x.y.pyw", "f.py: tree 1: expected Python source, got '~/x.y.pyw'; dgltrees.read"),
+        (["x", "y"], 'tree 1: expected source code or a node of ast, got ["x", "y"]'),
     ],
 )
 def test_bad_sources(source: Any, message: str) -> None:
@@ -146,6 +161,39 @@ def test_all_nodes_of_a_tree(language: str, named_only: bool) -> None:
     values = dict(zip(names[0], names_of(forest, "value")))
     assert values["identifier"] == "é"
     assert values["module" if language == "python" else "program"] in (None, "")
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "texts"),
+    [
+        ("python", r'x = "delete all\n"', ["delete all"]),
+        ("python", r"x = f'a{{ b{y:>{w}}' # a note", ["a", " b", ">"]),
+        ("python", r"""x = b'\x00 \'quoted\' end'""", [" ", "quoted", " end"][1:]),
+        ("python", "x = 1 + \\\n  2", []),
+        ("javascript", r"x = 'a\n b' // note", []),  # this grammar has nodes for the text
+    ],
+)
+@pytest.mark.parametrize("named_only", [False, True])
+def test_no_text_of_the_source_is_lost(
+    language: str, source: str, texts: list[str], named_only: bool
+) -> None:
+    forest = from_tree_sitter(parse(language, "# é\n" + source), named_only=named_only)
+    is_text = [name == "#text" for name in names_of(forest, "label")]
+    assert [v for v, kept in zip(names_of(forest, "value"), is_text) if kept] == texts
+    data = ("# é\n" + source).encode()
+    starts, ends = (forest.columns[name].tolist() for name in ("start", "end"))
+    assert [data[a:b].decode() for a, b, kept in zip(starts, ends, is_text) if kept] == texts
+    leaves = sorted((a, b) for a, b, d in zip(starts, ends, forest.degree) if not d)
+    assert (
+        named_only
+        or not "".join(data[b:a].decode() for (_, b), (a, _) in pairwise([(0, 0), *leaves])).strip()
+    )
+
+
+@pytest.mark.parametrize("tree", [b"x", "x = 1", None, [1], ast.parse("x")])
+def test_what_is_no_tree_of_tree_sitter(tree: Any) -> None:
+    with pytest.raises(TreeError, match=r"^tree 1: expected a tree or a node .*Parser\(language\)"):
+        from_tree_sitter(parse("python", "x"), tree)
 
 
 def test_what_does_not_parse_and_an_unknown_name() -> None:

@@ -9,8 +9,10 @@ import pytest
 import torch
 from hypothesis import given
 
-from dgltrees import Forest, TreeError
+from dgltrees import Forest, TreeBatch, TreeError
+from dgltrees.draw import draw
 from dgltrees.trees.builders import from_dgl, from_pyg
+from dgltrees.trees.segments import within
 from tests.worlds import chain, forests, random_forest, star
 
 dgl = pytest.importorskip("dgl", reason="needs DGL")
@@ -64,9 +66,48 @@ def test_directions() -> None:
     assert_equal(from_dgl(forest.batch()), forest)
     assert_equal(from_dgl(forest.batch().reversed()), forest)
     assert_equal(from_dgl(forest.batch().reversed().graph), forest)
-    assert_equal(from_dgl(chain(3).batch().graph), chain(3))
-    assert_equal(from_dgl(chain(3).batch().reversed()), chain(3))  # a batch knows its roots
-    assert_equal(from_dgl(chain(3).batch().reversed().graph, down=True), chain(3))
+    assert_equal(from_dgl(chain(3).batch()), chain(3))  # a batch knows its roots
+    assert_equal(from_dgl(chain(3).batch().reversed()), chain(3))
+    assert_equal(
+        from_dgl(dgl.graph(([], []), num_nodes=2)), Forest.build([-1, -1], offsets=[0, 1, 2])
+    )
+    assert from_dgl([forest.batch().reversed().graph, chain(3).batch().reversed().graph])[
+        -1
+    ].parent.tolist() == [-1, 0, 1]
+
+
+def down_chains(*lengths: int) -> list[dgl.DGLGraph]:
+    """Chains whose edges go from parent to child."""
+    return [dgl.graph((range(n - 1), range(1, n)), num_nodes=n) for n in lengths]
+
+
+@pytest.mark.parametrize(
+    "graphs",
+    [
+        down_chains(3),
+        down_chains(3, 1, 2),
+        [dgl.batch(down_chains(2, 4))],
+        [dgl.graph(([0, 1, 3], [1, 2, 4]))],  # two chains in one graph
+        [dgl.heterograph({("n", "LEFT", "n"): ([0], [1]), ("n", "RIGHT", "n"): ([1], [2])})],
+        [TreeBatch.from_graph(*down_chains(3))],
+    ],
+)
+def test_chains_have_no_direction(graphs: list[Any]) -> None:
+    with pytest.raises(TreeError, match=r"call from_dgl\(..., down=True\) for edges from parent"):
+        from_dgl(graphs)
+    with pytest.raises(TreeError, match=r"call from_dgl\(..., down=True\)"):
+        draw(graphs[0])
+    forest = from_dgl(graphs, down=True)
+    np.testing.assert_array_equal(forest.parent, within(forest.sizes) - 1)
+
+
+def test_chains_of_pytorch_geometric_have_no_direction() -> None:
+    data = pytest.importorskip("torch_geometric.data", reason="needs torch_geometric")
+    chains = [data.Data(edge_index=torch.tensor([[0], [1]]), num_nodes=n) for n in (2, 3)]
+    for graphs in (chains, [data.Batch.from_data_list(chains)]):
+        with pytest.raises(TreeError, match=r"call from_pyg\(..., down=True\)"):
+            from_pyg(graphs)
+        assert from_pyg(graphs, down=True).parent.tolist() == [-1, 0, -1, 0, -1]
 
 
 def test_data_of_edges() -> None:
@@ -168,13 +209,13 @@ def both() -> dgl.DGLGraph:
 )
 def test_bad_positions_and_types(graph: Any, message: str) -> None:
     with pytest.raises(TreeError) as caught:
-        from_dgl(graph)
+        from_dgl(graph, down=False)
     assert str(caught.value).startswith(message)
 
 
 def test_node_and_edge_data_of_one_name() -> None:
     with pytest.raises(TreeError, match="one name for node or edge data, got 'x' for both"):
-        from_dgl(broken([1], [0], x=torch.ones(1)))
+        from_dgl(broken([1], [0], x=torch.ones(1)), down=False)
 
 
 def test_what_is_no_graph_is_named() -> None:

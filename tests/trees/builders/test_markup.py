@@ -1,5 +1,8 @@
 """Forests of XML documents."""
 
+from typing import Any
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
@@ -18,21 +21,49 @@ PAGE = """<?xml version="1.0"?>
 
 def test_a_document_by_hand() -> None:
     forest = from_xml(PAGE, PAGE.encode())
-    assert forest.sizes.tolist() == [4, 4]
-    assert forest.parent.tolist() == [-1, 0, 0, 2] * 2
-    assert forest.pos.tolist() == [0, 0, 1, 0] * 2
-    assert names_of(forest, "label") == ["page", "t:head", "body", "b"] * 2
-    assert names_of(forest, "value") == [None, "Un & deux", "avant apr\xe8s <fin>", None] * 2
+    assert forest.sizes.tolist() == [6, 6]
+    assert forest.parent.tolist() == [-1, 0, 0, 2, 2, 2] * 2
+    assert forest.pos.tolist() == [0, 0, 1, 0, 1, 2] * 2
+    assert names_of(forest, "label") == ["page", "t:head", "body", "#text", "b", "#text"] * 2
+    assert (
+        names_of(forest, "value")
+        == [*(None, "Un & deux", None, "avant", None, "apr\xe8s <fin>")] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "texts"),
+    [
+        ("<p>one<br/>two</p>", ["one", "two"]),
+        ("<p><b>a</b>b<!-- no -->c<i/></p>", ["bc"]),
+        ("<p> <a/> <b/> tail </p>", ["tail"]),
+        ("<p x='1'>one<i y='2'/></p>", ["one"]),
+        ("<p><a><b>leaf</b></a>z<c>leaf</c></p>", ["z"]),
+        ("<p x='1'>only text</p>", []),
+    ],
+)
+@pytest.mark.parametrize("attributes", [False, True])
+def test_text_next_to_elements_is_a_child(
+    document: str, texts: list[str], attributes: bool
+) -> None:
+    forest = from_xml(document, attributes=attributes)
+    labels, values = names_of(forest, "label"), names_of(forest, "value")
+    assert [v for name, v in zip(labels, values) if name == "#text"] == texts
+    tags = [name for name in labels if name and name[0] not in "#@"]
+    pieces = "".join(v or "" for name, v in zip(labels, values) if name and name[0] != "@")
+    root = ElementTree.fromstring(document)
+    assert tags == [element.tag for element in root.iter()]
+    assert pieces == "".join("".join(piece.split(" ")) for piece in root.itertext()) or not texts
 
 
 def test_attributes_are_the_first_children() -> None:
     forest = from_xml(PAGE, attributes=True)
     assert names_of(forest, "label") == [
-        *("page", "@id", "@lang", "t:head", "@xmlns:t", "body", "b")
+        *("page", "@id", "@lang", "t:head", "body", "#text", "b", "#text")
     ]
-    assert names_of(forest, "value")[1:5] == ["7", "fr", "Un & deux", "u"]
-    assert forest.parent.tolist() == [-1, 0, 0, 0, 3, 0, 5]
-    assert forest.pos.tolist() == [0, 0, 1, 2, 0, 3, 0]
+    assert names_of(forest, "value")[1:4] == ["7", "fr", "Un & deux"]
+    assert forest.parent.tolist() == [-1, 0, 0, 0, 0, 4, 4, 4]
+    assert forest.pos.tolist() == [0, 0, 1, 2, 3, 0, 1, 2]
 
 
 def test_the_declared_encoding_counts() -> None:
@@ -40,6 +71,10 @@ def test_the_declared_encoding_counts() -> None:
     for encoding in ("latin-1", "utf-16"):
         document = text.replace("latin-1", encoding).encode(encoding)
         assert names_of(from_xml(document), "value") == ["\xe9"]
+    converted = text.replace("latin-1", "UTF-16").encode(
+        "utf-8"
+    )  # declared before it was converted
+    assert names_of(from_xml(converted), "value") == ["\xe9"]
 
 
 def test_deep_and_wide() -> None:
@@ -96,6 +131,22 @@ def test_bad_documents(document: str | bytes, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_xml("<a/>", document, file="d.xml", vocabs=known)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("document", "got"),
+    [
+        ("../plans/a.sqlplan", "'../plans/a.sqlplan'; dgltrees.read reads a file"),
+        ("no tags", "'no tags'; dgltrees.read reads a file"),
+        (ElementTree.fromstring("<a/>"), "\"<Element 'a'"),
+        (ElementTree.Comment("a"), '"<Element <function Comment'),
+    ],
+)
+def test_what_is_no_text_of_xml(document: Any, got: str) -> None:
+    message = "tree 1: expected XML as text, which tostring of lxml.etree and xml.etree.ElementTree"
+    with pytest.raises(TreeError) as caught:
+        from_xml("<a/>", document)
+    assert str(caught.value).startswith(f"{message} writes, got {got}")
 
 
 def test_defaults_of_attributes_are_refused_where_attributes_are_nodes() -> None:

@@ -58,6 +58,13 @@ def test_heads_that_make_no_tree(heads: list[float], message: str) -> None:
         from_heads(["a", "b", "c"], heads, offsets=[0, 2, 3])
 
 
+@pytest.mark.parametrize("words", ["A cat", b"A", 3, None, [1, "a"], np.arange(2)])
+def test_words_that_are_no_list_of_strings(words: Any) -> None:
+    with pytest.raises(TreeError, match="^expected words as a list of strings, got .*; split text"):
+        from_heads(words, [2, 0])
+    assert from_heads(np.array(["a", "b"]), [2, 0]).num_nodes == 3
+
+
 def test_other_errors() -> None:
     with pytest.raises(TreeError, match="tree 1: expected at least one node, got an empty tree"):
         from_heads(["a"], [0], offsets=[0, 1, 1])
@@ -120,6 +127,19 @@ def test_words_alone(make: Any) -> None:
     assert forest.parent.tolist() == [1, 2, -1, 2, -1] * 2
     assert forest.pos.tolist() == [0, 0, 0, 1, 0] * 2
     assert names_of(forest, "word") == flat(WORDS) * 2
+
+
+def test_sentences_of_several_roots() -> None:
+    doc = pytest.importorskip("stanza.models.common.doc", reason="needs stanza")
+    words = [{"id": i, "text": text, "head": 0} for i, text in enumerate("ab", start=1)]
+    sentence = doc.Document([words])
+    with pytest.raises(TreeError, match="got a second of 2 roots; allow several with single_root"):
+        from_parses(sentence)
+    assert from_parses(sentence, single_root=False).parent.tolist() == [-1, 0, 0]
+    with pytest.raises(
+        TreeError, match="^tree 0: expected one root in a .*, got 2; pass root=True"
+    ):
+        from_parses(sentence, root=False, single_root=False)
 
 
 def test_parts_of_documents() -> None:
