@@ -170,7 +170,7 @@ def _stream_folder(
         form = FORMATS[name]
         read.update(dict.fromkeys(form.layout))
         part = RecordLayout(**{name: getattr(layout, name) for name in form.layout})
-        options = {"numbers": numbers} if "missing" in form.layout else {}
+        options: dict[str, Any] = {"numbers": numbers} if "missing" in form.layout else {}
         return partial(form.chunks, layout=part, **options)
 
     for number, examples in enumerate(stream_folder(path, trees, stream_of=stream_of)):

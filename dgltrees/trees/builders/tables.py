@@ -281,7 +281,8 @@ def _parents_by_depth(
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and abs(value) < EXACT and value % 1 == 0
+    number = isinstance(value, (int, float, np.number))
+    return number and abs(value) < EXACT and float(value).is_integer()
 
 
 def _check_one_root(
