@@ -104,7 +104,7 @@ def limit_of_children(model: Mapping[str, Any], default: int | None = None) -> i
     return model["max_children"] or default
 
 
-def check_children(forest: Forest, most: int | None, path: PathLike) -> None:
+def check_children(forest: Forest, most: int | None, path: PathLike | None = None) -> None:
     """Raise TreeError if a node has more children than a model supports; None is any number."""
     if most is None:
         return

@@ -293,6 +293,7 @@ class TrainedModel:
         raw = LabeledTrees(trees) if isinstance(trees, Forest) else cast(LabeledTrees, trees)
         if is_records(trees):
             raw, _ = trees_of_records(cast(Any, trees), settings, inputs=schema.inputs)
+        check_children(raw.forest, self.max_children)
         return self.task.examples(raw, settings, schema, labeled=labeled)
 
     def to_examples(self, source: Source) -> LabeledTrees:

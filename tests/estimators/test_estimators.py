@@ -199,7 +199,6 @@ LABELS: dict[str, Any] = {
     "infinite": [1.0, float("inf")],
     "booleans": [True, False],
     "booleans of NumPy": [np.True_, np.False_],
-    "and integers": [True, 0],
     "strings of an enumeration": [*Text],
     "integers of an enumeration": [*Code],
 }
@@ -213,6 +212,7 @@ OTHER_LABELS: dict[str, Any] = {
     "decimals": [Decimal(1), Decimal(2)],
     "dictionaries": [{"a": 1}, {"a": 2}],
     "two types": ["a", 1],
+    "booleans and integers": [True, 0],
 }
 CONTAINERS: dict[str, Any] = {
     "list": list,
@@ -723,7 +723,6 @@ def test_nothing_is_written_unless_a_folder_is_named(
         ({"settings": "x"}, SECONDS, "expected settings to be a mapping, got 'x'; write settings="),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank has no effect"),
         ({"settings": {"training.max_grad_norm": 10**400}}, SECONDS, "null, of at most 63 bits"),
-        ({"settings": {"data.cache_dir": "x"}}, SECONDS, "'data.cache_dir', a setting of files"),
         ({"features": ["Cost"]}, SECONDS, "expected features to name columns of the trees"),
         ({}, SECONDS.astype("m8[ns]"), "got times, .* give seconds, such as y.dt.total_seconds"),
         ({}, [timedelta(1)] * 60, "y, got times, datetime.timedelta.days=1., whose unit is hidden"),

@@ -86,11 +86,11 @@ def test_fractions_that_leave_nothing_are_an_error(tmp_path: Path) -> None:
 
 
 def test_several_files_share_their_names(tmp_path: Path) -> None:
-    _write(tmp_path / "a", ("7", "8", "1"), ("9", "9", "2"))
-    _write(tmp_path / "b", ("8", "10", "2"), ("7", "7", "3"))
+    _write(tmp_path / "a", ("p", "q", "1"), ("r", "r", "2"))
+    _write(tmp_path / "b", ("q", "s", "2"), ("p", "p", "3"))
     settings = get_task("classify").data(tree_path="tree", format="jsonl", min_freq=1)
     data = load_examples(get_task("classify"), settings, [tmp_path / "a", tmp_path / "b"])
-    assert _names(data) == ["7", "8", "9", "9", "8", "10", "7", "7"]
+    assert _names(data) == ["p", "q", "r", "r", "q", "s", "p", "p"]
     assert data.targets.decode(data.columns["target"]) == ["1", "2", "2", "3"]
 
 
