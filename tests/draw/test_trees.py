@@ -111,7 +111,7 @@ def test_errors_of_trees() -> None:
     graph = TreeBatch(torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2]), torch.tensor([3]))
     with pytest.raises(TreeError, match="node 0: expected a tree, in which a node has at most one"):
         draw(graph)
-    circle = TreeBatch(torch.tensor([0, 1]), torch.tensor([1, 0]), torch.tensor([3]))
+    circle = TreeBatch(torch.tensor([0, 1, 2]), torch.tensor([1, 0, 0]), torch.tensor([3]))
     with pytest.raises(TreeError, match=r"tree 0"):
         draw(circle)
 
