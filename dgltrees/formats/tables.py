@@ -109,7 +109,7 @@ class Table:
     def batches(self, typed: Collection[str] = (), rows: int | None = None) -> Iterator[Batch]:
         """Read all rows, ``rows`` (default: 65,536) at a time.
 
-        Columns of a text table are strings, those in ``typed`` numbers or names by the kind of
+        Columns of a CSV or TSV file are strings, those in ``typed`` numbers or names by the kind of
         all their cells; without a value in any row they are left out.
         """
         rows = rows or _ROWS
@@ -239,7 +239,7 @@ class Table:
 
 
 def _lines(cells: Sequence[NDArray[Any]], first: int) -> tuple[Ints, int]:
-    """Return the line of each row, the first of which is ``first``, and the line after them."""
+    """Return the line of each row from ``first`` on, and the line after them."""
     breaks = np.zeros(len(cells[0]), np.int64)
     for column in cells:
         texts = column.tolist()

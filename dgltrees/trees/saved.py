@@ -196,7 +196,7 @@ class _Rows:
         self._parts: list[tuple[int, NDArray[Any] | None]] = []  # each with an example, no rows
 
     def append(self, rows: NDArray[Any], before: int) -> None:
-        """Write rows ``(n, ...)`` after ``before`` rows, the last of which may be missing."""
+        """Write rows ``(n, ...)`` after ``before`` rows, whose last ones may be missing."""
         self._fill_up(before)
         self.file.writelines(rows[block].tobytes() for block in blocks(len(rows)))
         self._parts.append((len(rows), np.zeros((0, *rows.shape[1:]), rows.dtype)))

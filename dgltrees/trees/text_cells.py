@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import RowError
 
 MISSING = frozenset(("NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
-"""Words that mean a missing value among numbers and truth values of a text table."""
+"""Words that mean a missing value among numbers and truth values of CSV and TSV files."""
 
 _TRUTHS = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
 """Truth values as pandas, JSON and R write them, and the numbers that they become."""
@@ -25,7 +25,7 @@ def numbers_of(texts: Sequence[str | None]) -> NDArray[np.int64] | NDArray[np.fl
 
     None is a missing value. Integers become int64 if none is missing and all of them fit,
     otherwise the numbers are float64 with NaN. ``1_000`` and digits of other scripts are no
-    numbers, and neither is ``nan``. The result is None if a text is no number or none is known.
+    numbers, and neither is ``nan``. The result is None if a string is no number or none is known.
     """
     known = [text for text in texts if text is not None]
     if not known or _float(known[0]) is None:
@@ -59,7 +59,7 @@ def _float(text: str) -> float | None:
 
 
 class CellKind:
-    """The kind of the cells of a column of a text table, which all of them decide.
+    """The kind of the cells of a column of a CSV or TSV file, which all of them decide.
 
     An empty cell is missing. If the known cells are all numbers, or all truth values, the column
     holds numbers, and the words :data:`MISSING` are missing; otherwise it holds names, and so are

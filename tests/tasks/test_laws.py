@@ -28,6 +28,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import prepare, train
 from dgltrees.training.trained import TrainedModel, load
+from dgltrees.trees.saved import is_on_disk
 from tests.tasks.table import ROWS, Row  # noqa: F401  (ROWS are read by conftest)
 from tests.training.test_kills import can_be_killed, survives_kills
 
@@ -135,6 +136,10 @@ def test_every_parameter_learns(run: Run) -> None:
 
 def test_batches_can_be_sent_to_workers(run: Run) -> None:
     task, batches = run.model.task, training_sampler(run.model.settings, run.data).batches()
+    if is_on_disk(run.data.forest):
+        with pytest.raises(ConfigError, match="num_workers 0 with a forest on disk, got 1"):
+            Loader(task, run.data, 1)
+        return
     chunks = Loader(task, run.data, 1).ahead.dataset
     (batch, targets), *_ = pickle.loads(pickle.dumps(chunks))[[batches[0]]]
     expected, wanted = task.batch(run.data, batches[0])
