@@ -59,9 +59,10 @@ def stream_nodes(
     preorder. Without a column for the tree there is a tree per root, or where depths are given, per
     row as deep as the first.
 
-    Node columns: all others. In a CSV or TSV file all cells of a column decide whether it holds numbers
-    or names, unless ``numbers`` names it; see :class:`~dgltrees.trees.text_cells.CellKind`. Example
-    columns: ``line``, the first line of the tree, and the column of the tree.
+    Node columns: all others. In a CSV or TSV file all cells of a column decide whether it holds
+    numbers or names, unless ``numbers`` names it; see
+    :class:`~dgltrees.trees.text_cells.CellKind`. Example columns: ``line``, the first line of the
+    tree, and the column of the tree.
     """
     nodes = _Nodes(Table(path, layout, numbers=numbers), layout)
     for batch, starts in nodes.trees():
